@@ -69,7 +69,7 @@ test('a list of 700,000 items is refused before it is parsed, in the body of eve
   }
 });
 
-test('commas and brackets in a text are no values', async (t) => {
+test('commas and brackets inside strings do not count as values', async (t) => {
   const server = await startTestServer(t);
   const data = { csv: '[{"a\\",'.repeat(100_000) };
   const made = await server.call(collection, {
@@ -129,7 +129,7 @@ test('a role whose four short lists are a hundred million rights is refused', as
   assert.equal((await call(path, { method: 'POST', body })).code, 413);
 });
 
-test('a name in the field selector does not make another verb one for that name', async (t) => {
+test('a field selector on a name does not apply resourceNames to other verbs', async (t) => {
   const server = await startTestServer(t);
   const rule = {
     ...{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['mine'] },
@@ -224,7 +224,7 @@ test('objects of megabytes, written again and again, are not kept for watches th
   assert.match(late, /^\{"type":"ERROR",.*"code":410/u);
 });
 
-test('a body without end, of somebody without credentials, ends the connection', async (t) => {
+test('an endless body without credentials ends the connection', async (t) => {
   const server = await startTestServer(t);
   const socket = await stranger(t, server);
   const ended = closed(socket.resume());
@@ -241,7 +241,7 @@ test('a body without end, of somebody without credentials, ends the connection',
   await ended;
 });
 
-test('an upgrade that is refused keeps no connection, whatever its client does', async (t) => {
+test('a refused upgrade closes the connection, whatever the client does', async (t) => {
   const server = await startTestServer(t);
   const socket = await stranger(t, server, true);
   const ended = closed(socket.resume());
@@ -254,7 +254,7 @@ test('an upgrade that is refused keeps no connection, whatever its client does',
   await ended;
 });
 
-test('a timeout of a million digits in the URL, of somebody without credentials, is answered', async (t) => {
+test('a timeout of a million digits without credentials is answered', async (t) => {
   const server = await startTestServer(t);
   for (const timeout of ['1'.repeat(1_000_000), `${'1'.repeat(500_000)}.${'1'.repeat(400_000)}`]) {
     const { code, text } = await server.call(`/version?timeout=${timeout}`, { anonymous: true });
@@ -263,7 +263,7 @@ test('a timeout of a million digits in the URL, of somebody without credentials,
   }
 });
 
-test('headers that never end, of somebody without credentials, end the connection', async (t) => {
+test('endless headers without credentials end the connection', async (t) => {
   const server = await startTestServer(t);
   const [silent, slow] = [await stranger(t, server), await stranger(t, server)];
   slow.write('GET /version HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
@@ -273,7 +273,7 @@ test('headers that never end, of somebody without credentials, end the connectio
     assert.match(said, /^HTTP\/1.1 408 /u);
 });
 
-test('more headers than any client sends are refused, and none is left out in silence', async (t) => {
+test('too many headers are refused, and none is dropped silently', async (t) => {
   const server = await startTestServer(t);
   const headers = Object.fromEntries(Array.from({ length: 2500 }, (_, n) => [`x-${n}`, 'a']));
   for (const path of ['/version', collection]) {
@@ -282,7 +282,7 @@ test('more headers than any client sends are refused, and none is left out in si
   }
 });
 
-test('connections without end are closed at once beyond a thousand, and the cluster lives on', async (t) => {
+test('connections beyond a thousand are closed at once, and the cluster keeps working', async (t) => {
   const server = await startTestServer(t);
   const sockets = Array.from({ length: 1100 }, () => connect(portOf(server), '127.0.0.1'));
   t.after(() => sockets.forEach((socket) => socket.destroy()));

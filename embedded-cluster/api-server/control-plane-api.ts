@@ -1,6 +1,6 @@
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { IssuedToken, TokenRequest } from './tokens/token-request.ts';
+import type { IssuedToken, TokenRequest } from './tokens/request-token.ts';
 
 /**
  * The operations of controllers and the node beyond KubernetesApi: three subresources and a list that is not

@@ -13,8 +13,7 @@ import {
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
 import { ManualClock } from '../../src/kubernetes/testing/manual-clock.ts';
-import type { LocalApi } from './local-api.ts';
-import { openLocalApi } from './open-local-api.ts';
+import { type LocalApi, openLocalApi } from './local-api.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';
 
 async function open(
@@ -63,7 +62,7 @@ test('objects, uids and versions survive a restart', async (t) => {
   await second.close();
 });
 
-test('bootstrap makes namespaces and the default class, once', async (t) => {
+test('bootstrap creates the namespaces and the default class once', async (t) => {
   const { api } = await open(t);
   const names = (await api.list(namespaces)).items.map(({ metadata }) => metadata.name);
   assert.deepEqual(names, ['bosh', 'default', 'kube-node-lease', 'kube-public', 'kube-system']);
@@ -91,7 +90,7 @@ test('a running pod is deleted gracefully: a deadline first, the object when the
   await assert.rejects(api.get(at('a')), isGone);
 });
 
-test('pods that have ended go at once; a negative period means one second', async (t) => {
+test('terminal pods are deleted at once; a negative grace period means one second', async (t) => {
   const { api } = await open(t);
   await boundPod(api, 'ended');
   await api.patch(at('ended'), { status: { phase: 'Succeeded' } }, { subresource: 'status' });
@@ -118,7 +117,7 @@ test('a finalizer holds a pod beyond the end of its grace period', async (t) => 
   await assert.rejects(api.get(at('held')), isGone);
 });
 
-test("the collector's finalizers are refused, since nothing here would take them off", async (t) => {
+test("the garbage collector's finalizers are refused, because nothing here removes them", async (t) => {
   const { api } = await open(t);
   for (const finalizer of ['foregroundDeletion', 'orphan'])
     await assert.rejects(
@@ -127,7 +126,7 @@ test("the collector's finalizers are refused, since nothing here would take them
     );
 });
 
-test('a namespace that is going takes nothing new, and goes when it is empty and finalized', async (t) => {
+test('a terminating namespace accepts no objects, and is removed when it is empty and finalized', async (t) => {
   const { api } = await open(t);
   await api.create(namespaces, { metadata: { name: 'temporary' } });
   await api.create(configMaps, { metadata: { namespace: 'temporary', name: 'content' } });
@@ -153,7 +152,7 @@ test('a namespace that is going takes nothing new, and goes when it is empty and
   await api.finalizeNamespace('temporary');
 });
 
-test('what an earlier version stored of a kind that is no longer served holds nothing up', async (t) => {
+test('stored objects of a kind that is no longer served do not block a namespace', async (t) => {
   const directory = temporaryDirectory(t);
   const earlier = await openLocalApi({ directory });
   await earlier.create(namespaces, { metadata: { name: 'old' } });
@@ -215,7 +214,7 @@ test('claims: the named class stays, none means the default, "" means none; unbo
   );
 });
 
-test('what the embedded cluster does not do is refused by name', async (t) => {
+test('unsupported fields of a pod are refused by name', async (t) => {
   const { api } = await open(t);
   const pod = (spec: object): Pod => ({
     metadata: { namespace: 'bosh', name: 'refused' },
@@ -223,11 +222,11 @@ test('what the embedded cluster does not do is refused by name', async (t) => {
   });
   const refusals: [object, RegExp][] = [
     [{ serviceAccountName: 'robot' }, /account bosh\/robot: serviceaccount "robot" not found/],
-    [{ enableServiceLinks: true }, /spec.enableServiceLinks: .*does not do service links/],
-    [{ schedulerName: 'mine' }, /does not do schedulers other/],
+    [{ enableServiceLinks: true }, /spec.enableServiceLinks: .*does not support service links/],
+    [{ schedulerName: 'mine' }, /does not support schedulers other/],
     [
       { containers: [{ name: 'c', image: 'x', ports: [{ containerPort: 1, hostPort: 1 }] }] },
-      /does not do host ports/,
+      /does not support host ports/,
     ],
     [
       { containers: [{ name: 'c', image: 'x', resources: { limits: { 'nvidia.com/gpu': '1' } } }] },
@@ -308,7 +307,7 @@ test('a watch from a version that is too old is an ERROR event with 410', async 
   assert.match(event.object.message ?? '', /^too old resource version: 3 \(\d+\)$/);
 });
 
-test('what a caller does with an object does not reach the store', async (t) => {
+test('changes of a returned object do not reach the store', async (t) => {
   const { api } = await open(t);
   const given = { metadata: { namespace: 'bosh', name: 'own', labels: { a: 'b' } } };
   const made = await api.create(configMaps, given);

@@ -11,20 +11,26 @@ import type {
 } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject, ObjectList } from '../../src/kubernetes/object.ts';
 import type { ControlPlaneApi } from './control-plane-api.ts';
-import { pathNotFound } from './errors/status-errors.ts';
+import { pathNotFound, groupResource } from './errors/status-errors.ts';
 import { bindPod, finalizeNamespace } from './registry/control-plane-verbs.ts';
 import { createObject } from './registry/create.ts';
 import { deleteObject } from './registry/delete.ts';
 import { EventQueue } from './registry/event-queue.ts';
 import { listObjects } from './registry/list.ts';
 import { patchObject } from './registry/patch.ts';
-import { getObject, kindOf, type Location, type Registry } from './registry/registry.ts';
+import { getObject, kindOf, type Location, type Registry, systemRandom } from './registry/registry.ts';
 import { updateObject } from './registry/update.ts';
 import { watchObjects } from './registry/watch.ts';
 import { copyJson } from './schema/json.ts';
 import type { StoredObject } from './store/stored-object.ts';
-import { requestToken } from './tokens/request-token.ts';
-import type { IssuedToken, TokenRequest } from './tokens/token-request.ts';
+import { requestToken, type IssuedToken, type TokenRequest } from './tokens/request-token.ts';
+import { join } from 'node:path';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { bootstrapCluster } from './bootstrap.ts';
+import { allKinds } from './kinds/all-kinds.ts';
+import type { Kind } from './kinds/kind.ts';
+import { ObjectStore } from './store/object-store.ts';
+import { loadTokenKey } from './tokens/json-web-token.ts';
 
 /**
  * The API server without its network: it has the same rules, stored objects and errors, in process, for the
@@ -151,4 +157,37 @@ function requestLocation({ namespace, name, resource }: ObjectReference): Locati
 
 function copy(object: StoredObject): unknown {
   return copyJson(object);
+}
+
+interface LocalApiOptions {
+  /** The cluster's directory. Its `journal/` contains the objects. */
+  readonly directory: string;
+  readonly clock?: Clock;
+  /** The minimum number of changes, of the last five minutes, that a watch can start from. */
+  readonly historySize?: number;
+  /**
+   * Kinds that are served in addition to the cluster's, for tests. Their objects are stored, and nothing here
+   * acts on them.
+   */
+  readonly moreKinds?: readonly Kind[];
+}
+
+/**
+ * Opens the objects of a cluster, new or from an earlier process, and creates namespaces and StorageClass if
+ * they are missing. Only one process may do so at a time: two would write one journal. The caller must call
+ * `close()`. Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal.
+ */
+export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
+  const { directory, clock = systemClock, historySize, moreKinds = [] } = options;
+  const file = join(directory, 'journal', 'objects.journal');
+  const store = ObjectStore.open({
+    ...{ file, now: () => clock.now() },
+    ...(historySize === undefined ? {} : { historySize }),
+  });
+  const more = moreKinds.map((kind) => [groupResource(kind.resource), kind] as const);
+  const kinds = new Map([...allKinds, ...more]);
+  const registry = { store, kinds, clock, random: systemRandom, tokenKey: loadTokenKey(directory) };
+  const api = new LocalApi(registry);
+  await bootstrapCluster(api);
+  return api;
 }

@@ -14,7 +14,7 @@ const pod = (names: { pod?: string; container?: string; volume?: string }): obje
   },
 });
 
-test('names that become paths of the node are names alone: of pods, containers, volumes and claims', async (t) => {
+test('names that become paths on the node cannot contain path segments', async (t) => {
   const server = await startTestServer(t);
   const call: typeof server.call = (path, options) => server.call(path, options);
   const pods = '/api/v1/namespaces/default/pods';
@@ -32,7 +32,7 @@ test('names that become paths of the node are names alone: of pods, containers, 
   }
 });
 
-test("a client's own uid, which is a folder's name on the node, is not taken", async (t) => {
+test('a uid in a request is ignored, because it becomes a directory name on the node', async (t) => {
   const server = await startTestServer(t);
   const call: typeof server.call = (path, options) => server.call(path, options);
   const { code, json } = await call('/api/v1/namespaces/default/pods', { method: 'POST', body: pod({}) });

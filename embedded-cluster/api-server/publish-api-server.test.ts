@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndpointSlice, Service } from '../../src/kubernetes/types/service.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
-import { openLocalApi } from './open-local-api.ts';
+import { openLocalApi } from './local-api.ts';
 import { apiServerAddress, publishApiServer } from './publish-api-server.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';
 
 const reference = { namespace: 'default', name: 'kubernetes' };
 
-test('the Service kubernetes leads to the server, in the next life to its next port', async (t) => {
+test('the Service kubernetes leads to the server, also after a restart with another port', async (t) => {
   const api = await openLocalApi({ directory: temporaryDirectory(t) });
   t.after(() => api.close());
   await publishApiServer(api, new URL('https://127.0.0.1:4001'));
@@ -21,7 +21,7 @@ test('the Service kubernetes leads to the server, in the next life to its next p
   assert.deepEqual(slice.ports, [{ name: 'https', protocol: 'TCP', port: 4002 }]);
 });
 
-test('an address that another Service has already does not keep a cluster from its start', async (t) => {
+test("the cluster starts although another Service has the server's address", async (t) => {
   const api = await openLocalApi({ directory: temporaryDirectory(t) });
   t.after(() => api.close());
   const mine: Service = {

@@ -8,7 +8,7 @@ import {
   type Service,
   type ServiceSpec,
 } from '../../src/kubernetes/types/service.ts';
-import { addressText, serviceRange } from './kinds/service/service-ranges.ts';
+import { addressText, serviceRange } from './kinds/service/service-allocation.ts';
 
 const namespace = 'default';
 const name = 'kubernetes';
@@ -61,8 +61,8 @@ async function createOrUpdate(
   try {
     const { ports } = content.spec ?? {};
     // The address of an existing Service does not change.
-    const wanted = ports === undefined ? content : { spec: { ports } };
-    await api.patch(reference, { metadata: { labels: metadata.labels }, ...wanted });
+    const update = ports === undefined ? content : { spec: { ports } };
+    await api.patch(reference, { metadata: { labels: metadata.labels }, ...update });
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
     await create();

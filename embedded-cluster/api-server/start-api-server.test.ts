@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { KubernetesObject, Status } from '../../src/kubernetes/object.ts';
 import { configMaps, pods } from '../../src/kubernetes/resources.ts';
-import { openLocalApi } from './open-local-api.ts';
-import { issueCertificates } from './pki/issue-certificates.ts';
+import { openLocalApi } from './local-api.ts';
+import { issueCertificates } from './pki/certificates.ts';
 import { startApiServer } from './start-api-server.ts';
 import { FakeConsole } from './testing/fake-console.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';
@@ -14,7 +13,7 @@ import { startTestServer } from './testing/test-server.ts';
 
 const collection = '/api/v1/namespaces/bosh/configmaps';
 
-test('strangers see health and version only', async (t) => {
+test('unauthenticated requests see only health and version', async (t) => {
   const server = await startTestServer(t);
   for (const path of ['/healthz', '/livez', '/readyz', '/version']) {
     assert.equal((await server.call(path, { anonymous: true })).code, 200, path);
@@ -40,7 +39,7 @@ test('a timeout in the URL is a duration, or the request is refused', async (t) 
   }
 });
 
-test('the bearer token of the cluster opens it, another does not', async (t) => {
+test("the cluster's bearer token is accepted, another one is not", async (t) => {
   const server = await startTestServer(t);
   const withToken = (token: string): Promise<{ code: number }> =>
     server.call('/api/v1/pods', { anonymous: true, headers: { authorization: `Bearer ${token}` } });
@@ -49,7 +48,7 @@ test('the bearer token of the cluster opens it, another does not', async (t) => 
   assert.equal((await withToken('')).code, 401);
 });
 
-test("another authority's client certificate and the server's own are no credentials", async (t) => {
+test("client certificates of another authority and the server's own certificate are not accepted", async (t) => {
   const server = await startTestServer(t);
   const foreign = await issueCertificates(Date.now());
   const { credentials } = server;
@@ -129,7 +128,7 @@ test('a field that is not served is refused, whatever fieldValidation says', asy
   }
 });
 
-test('a dry run answers as if and keeps nothing', async (t) => {
+test('a dry run returns the object and stores nothing', async (t) => {
   const server = await startTestServer(t);
   const body = { metadata: { name: 'dry' } };
   const made = await server.call(`${collection}?dryRun=All`, { method: 'POST', body });
@@ -223,7 +222,7 @@ test('a collection is deleted by selector', async (t) => {
   );
 });
 
-test('bodies, types, methods and paths that cannot be: 400, 415, 405, 404, 406, 413', async (t) => {
+test('invalid bodies, types, methods and paths are 400, 415, 405, 404, 406, 413', async (t) => {
   const server = await startTestServer(t);
   const post = (body: string, type = 'application/json'): Promise<{ code: number; text: string }> =>
     server.call(collection, { method: 'POST', body, headers: { 'content-type': type } });

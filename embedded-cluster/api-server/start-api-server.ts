@@ -8,17 +8,16 @@ import { ApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { authorize } from './access/authorize.ts';
 import { headersTooLarge, internalError, pathNotFound } from './errors/status-errors.ts';
-import { answerError } from './http/answer.ts';
-import { drainRequest } from './http/discard-body.ts';
+import { writeError } from './http/response.ts';
+import { drainRequest } from './http/request-body.ts';
 import { authenticateAndAuthorize, handleRequest, parseUrl, type ServerContext } from './http/dispatch.ts';
 import { serveExec } from './http/pod-exec.ts';
 import { parseResourceRoute } from './http/resource-route.ts';
 import type { LocalApi } from './local-api.ts';
 import { loadCredentials } from './pki/credentials.ts';
-import { writeKubeconfig } from './pki/kubeconfig-file.ts';
-import { writePort, readPort } from './pki/kept-port.ts';
+import { writeKubeconfig, writePort, readPort } from './pki/api-files.ts';
 
-export interface ApiServerOptions {
+interface ApiServerOptions {
   readonly api: LocalApi;
   readonly console: PodConsole;
   /** The cluster's directory. `pki/` and `kubeconfig` are created in it. */
@@ -110,7 +109,7 @@ async function serve(
     if (response.headersSent || response.destroyed) response.destroy();
     else {
       if (!request.complete) response.setHeader('connection', 'close');
-      answerError(response, asApiError(error));
+      writeError(response, asApiError(error));
     }
   }
 }

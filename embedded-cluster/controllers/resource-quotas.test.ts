@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { resourceQuotas } from '../../src/kubernetes/resources.ts';
-import type { ResourceQuota } from '../api-server/admission/quota/admit-quota.ts';
+import type { ResourceQuota } from '../api-server/admission/quota.ts';
 import { at, startCluster } from './testing/cluster-fixture.ts';
 
 test('a quota of a kind that is not served is counted once, and not again every few seconds', async (t) => {

@@ -1,7 +1,7 @@
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { configMaps } from '../../src/kubernetes/resources.ts';
-import { rootCertificateName } from '../api-server/kinds/pod/account-admission.ts';
+import { rootCertificateName } from '../api-server/admission/admit-pod.ts';
 import type { ControllerContext } from './controller-context.ts';
 
 type Context = ControllerContext<'configMaps' | 'namespaces'>;

@@ -7,8 +7,7 @@ import { machineLabel, type Node } from '../../src/kubernetes/types/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
-import type { LocalApi } from '../api-server/local-api.ts';
-import { openLocalApi } from '../api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { registerNode } from './node-object.ts';
 
 const facts = {

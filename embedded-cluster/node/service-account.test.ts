@@ -20,8 +20,7 @@ import {
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
 import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
-import type { LocalApi } from '../api-server/local-api.ts';
-import { openLocalApi } from '../api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { loadCredentials } from '../api-server/pki/credentials.ts';
 import { type ApiServer, startApiServer } from '../api-server/start-api-server.ts';
 import { startControllers } from '../controllers/start-controllers.ts';

@@ -11,8 +11,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { endpointSlices, events, services } from '../../src/kubernetes/resources.ts';
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/types/service.ts';
-import type { LocalApi } from '../api-server/local-api.ts';
-import { openLocalApi } from '../api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { startServiceProxy } from './service-proxy.ts';
 
 interface World {

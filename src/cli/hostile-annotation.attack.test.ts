@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';

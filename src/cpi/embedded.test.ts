@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
 import { readByVcap, whoReadsToken } from '../../test/support/who-reads-token.ts';
-import { rootCertificateName } from '../../embedded-cluster/api-server/kinds/pod/account-admission.ts';
+import { rootCertificateName } from '../../embedded-cluster/api-server/admission/admit-pod.ts';
 import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';

@@ -31,6 +31,11 @@ export interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
+/** An object as an API server returns it: name, uid and version are set. */
+export type Stored<T extends KubernetesObject> = T & {
+  metadata: { name: string; uid: string; resourceVersion: string };
+};
+
 export interface ObjectList<T extends KubernetesObject> {
   apiVersion: string;
   kind: string;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { simulatedNodeObject } from '../../embedded-cluster/testing/simulated-nodes/simulated-node-object.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { removeDeadNodes } from './dead-nodes.ts';

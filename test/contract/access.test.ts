@@ -52,7 +52,7 @@ const forbidden = (message: string) => (error: unknown) => {
   return true;
 };
 
-test('nothing is allowed that no role allows, and the 403 names user, verb, resource, group and scope', async () => {
+test('a request that no role allows is 403, with user, verb, resource, group and scope', async () => {
   const { namespace } = subject;
   const nobody = await subject.as('nobody');
   const start = `User "${userOf('nobody')}" cannot`;
@@ -87,7 +87,7 @@ test('nothing is allowed that no role allows, and the 403 names user, verb, reso
   );
 });
 
-test('who may not ask does not learn what is served; everybody may discover', async () => {
+test('unauthorized users get 403 before 404; discovery is open to all users', async () => {
   const nobody = await subject.as('nobody');
   const unknown = await nobody.call('GET', '/apis/no.such.group/v1/things');
   assert.equal(unknown.status, 403);
@@ -97,7 +97,7 @@ test('who may not ask does not learn what is served; everybody may discover', as
     assert.equal((await nobody.call('GET', open)).status, 200, open);
 });
 
-test('each verb is a right of its own', async () => {
+test('each verb needs its own permission', async () => {
   const { namespace, admin } = subject;
   await admin.api.create(configMaps, configMap(namespace, 'verbs', { labels: { verbs: 'yes' } }));
   const query = '?labelSelector=verbs%3Dyes';
@@ -147,7 +147,7 @@ test('resourceNames allow one object, also through a field selector on its name'
   );
 });
 
-test('a subresource is not in the right to its object', async () => {
+test('permission for an object does not include its subresources', async () => {
   const { namespace, admin } = subject;
   await admin.api.create(pods, unschedulablePod(namespace, 'halves'));
   const main = await holder('main-only', [{ apiGroups: [''], resources: ['pods'], verbs: ['*'] }]);
@@ -181,7 +181,7 @@ test('a ClusterRole bound in a namespace holds there only; groups of service acc
   await assert.rejects(who.api.list(configMaps, { namespace }), (error) => isApiError(error, 403));
 });
 
-test('nobody gives what they do not have, unless they may escalate or bind', async () => {
+test('a role with permissions that its author lacks is refused, unless the author may escalate or bind', async () => {
   const { namespace, admin } = subject;
   const rbacRule = { apiGroups: [rbac], resources: ['roles', 'rolebindings'], verbs: ['create', 'update'] };
   const readPods = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };

@@ -46,7 +46,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(again.metadata.resourceVersion, made.metadata.resourceVersion);
   });
 
-  test('replace of what is not there is 404', async () => {
+  test('replace of a missing object is 404', async () => {
     const { api, namespace } = subject;
     await assert.rejects(api.replace(configMaps, configMap(namespace, 'absent')), (error) =>
       isApiError(error, 404),

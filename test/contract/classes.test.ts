@@ -62,7 +62,7 @@ test('priority classes are validated, and their value stays', async () => {
   await admin.api.delete({ resource: priorityClasses, name });
 });
 
-test('a runtime class has to be there', async () => {
+test('a missing RuntimeClass is refused', async () => {
   const { admin, namespace } = subject;
   await assert.rejects(
     admin.api.create(pods, podWith('sandboxed', { runtimeClassName: `${namespace}-sandbox` })),

@@ -31,7 +31,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
     assert.match(created.metadata.resourceVersion ?? '', /^\d+$/);
   });
 
-  test('create of what exists is 409 AlreadyExists and names it', async () => {
+  test('create of an existing object is 409 AlreadyExists and names it', async () => {
     const { api, namespace } = subject;
     await api.create(configMaps, configMap(namespace, 'twice'));
     await assert.rejects(api.create(configMaps, configMap(namespace, 'twice')), (error) => {
@@ -42,7 +42,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
     });
   });
 
-  test('create in a namespace that is not there is 404', async () => {
+  test('create in a missing namespace is 404', async () => {
     await assert.rejects(
       subject.api.create(configMaps, configMap('no-such-namespace', 'a')),
       (error) =>

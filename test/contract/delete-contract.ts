@@ -19,7 +19,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
 
   const isGone = (error: unknown): boolean => isApiError(error, 404, 'NotFound');
 
-  test('what was deleted is 404, also for a second delete', async () => {
+  test('a deleted object is 404, also for a second delete', async () => {
     const { api, namespace } = subject;
     const reference = { resource: configMaps, namespace, name: 'short' };
     await api.create(configMaps, configMap(namespace, 'short'));
@@ -53,7 +53,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
     await assert.rejects(api.get(reference), isGone);
   });
 
-  test('a finalizer keeps the object until it is taken away, and none can be added then', async () => {
+  test('a finalizer keeps the object until it is removed, and none can be added then', async () => {
     const { api, namespace } = subject;
     const reference = { resource: configMaps, namespace, name: 'held' };
     const finalizers = ['bosh.cloudfoundry.org/contract'];

@@ -19,7 +19,7 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
   const dataOf = async (name: string): Promise<unknown> =>
     (await exchange(subject, configMaps, { name })).json['data'];
 
-  test('a create answers with defaults and stores nothing', async () => {
+  test('a dry create returns the defaults and stores nothing', async () => {
     const { namespace } = subject;
     const body = unschedulablePod(namespace, 'dry');
     const { status, json } = await exchange(subject, pods, { method: 'POST', query: all, body });
@@ -29,7 +29,7 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
     assert.equal((await exchange(subject, pods, { name: 'dry' })).status, 404);
   });
 
-  test('a client asks for it at a create', async () => {
+  test('our client requests a dry run of a create', async () => {
     const { api, namespace } = subject;
     const made = await api.create(pods, unschedulablePod(namespace, 'dry'), { dryRun: true });
     assert.equal(made.metadata.name, 'dry');
@@ -107,7 +107,7 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
     assert.deepEqual([status, (json['spec'] as { nodeName?: string }).nodeName], [200, undefined]);
   });
 
-  test('only All is known', async () => {
+  test('dryRun accepts only All', async () => {
     const body = configMap(subject.namespace, 'some');
     const { status } = await exchange(subject, configMaps, {
       method: 'POST',

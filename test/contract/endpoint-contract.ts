@@ -81,7 +81,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual([owner?.kind, owner?.name, owner?.controller], ['Service', 'web', true]);
   });
 
-  test('a pod that is not ready is not, unless the Service publishes such ones', async () => {
+  test('a pod that is not ready is not a ready endpoint, unless the Service publishes such pods', async () => {
     await makeService('slow');
     await runPod('slow-1', 'slow', '192.0.2.11');
     await endpointAt('slow', '192.0.2.11', true);
@@ -92,7 +92,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     await endpointAt('slow', '192.0.2.11', true);
   });
 
-  test('a pod that has ended, and one that the selector does not mean, are not behind a Service', async () => {
+  test('a terminal pod and a pod that the selector does not match are no endpoints', async () => {
     await makeService('two');
     await runPod('two-1', 'two', '192.0.2.21');
     await runPod('two-2', 'two', '192.0.2.22');
@@ -108,7 +108,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(left[0]?.addresses, ['192.0.2.22']);
   });
 
-  test('a pod without a node is behind none but a Service that publishes all', async () => {
+  test('a pod without a node is an endpoint only of a Service with publishNotReadyAddresses', async () => {
     const { api, namespace } = subject;
     await makeService('homeless');
     await api.create(pods, unschedulablePod(namespace, 'homeless-1', { labels: { app: 'homeless' } }));

@@ -76,7 +76,7 @@ const exists = async (name: string): Promise<boolean> => {
   return items.length > 0;
 };
 
-test('a budget of a number allows what is ready beyond it; spent, an eviction is 429 and says why', async () => {
+test('a budget allows the evictions of ready pods beyond its number; then an eviction is 429 with the reason', async () => {
   const [first = '', second = '', third = ''] = await runningPods('number', [true, true, true]);
   await budget('number', { minAvailable: 2 });
   await reaches('number', [3, 3, 2, 1]);
@@ -120,7 +120,7 @@ test('a share of pods without a controller allows nothing', async () => {
   assert.equal((await evict(pod)).status, 429);
 });
 
-test('a pod that does not run yet is evicted without asking; preconditions hold', async () => {
+test('a pod that does not run yet is evicted without a budget; preconditions hold', async () => {
   const { admin, namespace } = subject;
   await budget('waiting', { minAvailable: 1 });
   const pod = await admin.api.create(

@@ -75,7 +75,7 @@ test('baseline refuses what reaches the node, and says all of it', async () => {
   await subject.admin.api.create(pods, podWith('good', {}));
 });
 
-test('restricted wants hardening said; a dry run is refused as well', async () => {
+test('restricted needs explicit hardening, also in a dry run', async () => {
   await label({ enforce: 'restricted' });
   await refused(
     podWith('soft', {}),
@@ -97,7 +97,7 @@ test('restricted wants hardening said; a dry run is refused as well', async () =
   assert.equal((await subject.admin.call('POST', path, podWith('dry', {}))).status, 403);
 });
 
-test('a version is that of its time: v1.18 did not ask for a seccomp profile', async () => {
+test('a policy version has the checks of its time: v1.18 needs no seccomp profile', async () => {
   await label({ enforce: 'restricted', 'enforce-version': 'v1.18' });
   const securityContext = { allowPrivilegeEscalation: false, runAsNonRoot: true };
   const old = podWith('old', { securityContext });
@@ -106,7 +106,7 @@ test('a version is that of its time: v1.18 did not ask for a seccomp profile', a
   await label({ 'enforce-version': null });
 });
 
-test('labels that mean nothing are refused; warnings come and stop nothing', async () => {
+test('invalid labels are refused; warnings are sent and reject nothing', async () => {
   const { admin, namespace } = subject;
   await label({ enforce: null });
   await assert.rejects(label({ enforce: 'strict' }), (error) => {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { loadCredentials } from '../../embedded-cluster/api-server/pki/credentials.ts';
 import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';

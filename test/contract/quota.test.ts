@@ -84,7 +84,7 @@ const forbidden = (message: string) => (error: unknown) => {
   return true;
 };
 
-test('pods and what they request: charged at once, given back when they end, refused beyond', async () => {
+test('pods and their requests are charged at once, released at the end, and refused beyond the quota', async () => {
   const { admin, namespace } = subject;
   await limit('compute', {
     pods: '2',
@@ -159,7 +159,7 @@ test('any kind by its count', async () => {
 
 // apiserver: pkg/registry/generic/registry/store.go create calls createValidation, which is admission, before
 // Storage.Create
-test('a full quota refuses what is there already, before anybody sees that it is', async () => {
+test('a full quota answers 403 before 409 for an existing name', async () => {
   const { admin, namespace } = subject;
   const there = configMap(namespace, 'there');
   await admin.api.create(configMaps, there);

@@ -26,7 +26,7 @@ export function readContract(makeSubject: () => Promise<Subject>): void {
     return items.map(({ metadata }) => metadata.name).filter((name) => name !== 'kube-root-ca.crt');
   };
 
-  test('get answers apiVersion and kind; what is not there is 404 with its name and resource', async () => {
+  test('get returns apiVersion and kind; a missing object is 404 with its name and resource', async () => {
     const { api, namespace } = subject;
     const found = await api.get({ resource: configMaps, namespace, name: 'a' });
     assert.equal(found.kind, 'ConfigMap');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';

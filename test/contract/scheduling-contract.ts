@@ -33,7 +33,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.match(await world.refusalOf('in-z3'), /node\(s\) didn't match Pod's node affinity\/selector/u);
   });
 
-  test('nodeaffinity: required terms are alternatives, preferred ones a wish', async () => {
+  test('nodeaffinity: required terms are alternatives, preferred terms are not binding', async () => {
     await world.addNode('affine', 'affine-a', { labels: { disk: 'hdd' } });
     await world.addNode('affine', 'affine-b', { labels: { disk: 'ssd' } });
     const term = (
@@ -177,7 +177,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(await world.placeOf('fifth'), 'spread-b');
   });
 
-  test('noderesources: what is asked for has to be there', async () => {
+  test('noderesources: a pod needs a node with its requested resources', async () => {
     await world.addNode('small', 'small-a', { allocatable: { cpu: '1' } });
     const asking = (cpu: string): Partial<PodSpec> => ({
       containers: [{ name: 'main', image: 'i', resources: { requests: { cpu } } }],

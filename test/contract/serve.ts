@@ -1,4 +1,4 @@
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 

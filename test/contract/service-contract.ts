@@ -164,7 +164,7 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('what is wrong with ports is said for each of them', async () => {
+  test('each invalid port has causes of its own', async () => {
     await assert.rejects(create('no-ports', {}), isInvalid('spec.ports', /Required value/u));
     const nameless = [{ port: 80 }, { port: 81 }];
     await assert.rejects(

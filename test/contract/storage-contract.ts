@@ -87,7 +87,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     return reference;
   }
 
-  test('dataSource and dataSourceRef are one thing said twice', async () => {
+  test('dataSource and dataSourceRef are copied to each other', async () => {
     const source = { kind: 'PersistentVolumeClaim', name: 'source' };
     const { api } = subject;
     const made = await api.create(persistentVolumeClaims, claim('by-source', { dataSource: source }));
@@ -126,7 +126,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('a bound claim grows where its class says so', async () => {
+  test('a bound claim grows if its class allows expansion', async () => {
     const grown = await subject.api.patch<PersistentVolumeClaim>(
       await boundClaim('grows', true),
       size('2Gi'),

@@ -22,7 +22,7 @@ after(() => subject.end());
 const authentication = '/apis/authentication.k8s.io/v1';
 const authorization = '/apis/authorization.k8s.io/v1';
 
-test('a token is its account, in the groups of all and of its namespace', async () => {
+test('a token authenticates its service account, with the groups of service accounts', async () => {
   const { namespace } = subject;
   const who = await subject.as('robot');
   const { status, body } = await who.call('POST', `${authentication}/selfsubjectreviews`, {});
@@ -37,7 +37,7 @@ test('a token is its account, in the groups of all and of its namespace', async 
   assert.equal(userInfo.uid, account.metadata.uid);
 });
 
-test('a token has the life and the audience that were asked for, and no less than ten minutes', async () => {
+test('a token has the requested lifetime and audience, of at least ten minutes', async () => {
   const { admin, namespace } = subject;
   await subject.as('robot');
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/robot/token`;
@@ -98,7 +98,7 @@ test('a token bound to a pod ends with it', async () => {
   await isNobody(token);
 });
 
-test('can-i: one question, and as a list', async () => {
+test('SelfSubjectAccessReview and SelfSubjectRulesReview', async () => {
   const { admin, namespace } = subject;
   const who = await subject.as('viewer');
   const robot = { kind: 'ServiceAccount', name: 'viewer', namespace };
@@ -175,7 +175,7 @@ test('a pod with an account gets its token, the authority and its namespace in e
   });
 });
 
-test('so does a pod that names no account, unless it wants none', async () => {
+test('a pod that names no account gets the token of the default account, unless it opts out', async () => {
   const { admin, namespace } = subject;
   const volumesOf = async (name: string, changes: Partial<Pod['spec']>): Promise<unknown> => {
     const pod = unschedulablePod(namespace, name);

@@ -5,8 +5,11 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../../src/agent/testing/eventually.ts';
-import type { Attributes } from '../../embedded-cluster/api-server/access/attributes.ts';
-import { breakdownRule, type PolicyRule } from '../../embedded-cluster/api-server/access/policy-rule.ts';
+import {
+  breakdownRule,
+  type Attributes,
+  type PolicyRule,
+} from '../../embedded-cluster/api-server/access/policy-rule.ts';
 import { localProvisioner } from '../../embedded-cluster/api-server/bootstrap.ts';
 import { requestAttributes } from '../../embedded-cluster/api-server/http/request-attributes.ts';
 import { loadCredentials } from '../../embedded-cluster/api-server/pki/credentials.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Attributes } from '../../embedded-cluster/api-server/access/attributes.ts';
 import { evaluate } from '../../embedded-cluster/api-server/access/authorize.ts';
-import { ruleMatches } from '../../embedded-cluster/api-server/access/policy-rule.ts';
+import { ruleMatches, type Attributes } from '../../embedded-cluster/api-server/access/policy-rule.ts';
 import {
   serviceAccountGroups,
   serviceAccountUsername,

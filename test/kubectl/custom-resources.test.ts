@@ -3,14 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
-import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
-import type { ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
+import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
+import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { volumeSnapshots } from '../../src/kubernetes/resources.ts';
-import { hasKubectl, Kubectl } from './kubectl.ts';
-import type { KubectlResult } from './kubectl.ts';
+import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';
 
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 

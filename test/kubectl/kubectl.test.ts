@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
-import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -207,7 +206,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal((await kubectl.run(['get', 'pod', 'dry'])).exitCode, 1);
   });
 
-  test('delete of a running pod waits until the node has let it go', async () => {
+  test('delete of a running pod waits until the node has stopped it', async () => {
     await makeRunningPod(api, 'going');
     const deleting = output(['delete', 'pod', 'going']);
     const reference = { resource: pods, namespace: 'bosh', name: 'going' };
@@ -236,7 +235,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal(lines.join(''), 'second\nthird\n');
   });
 
-  test("logs of what has none: the server's own words", async () => {
+  test("logs of a pod without logs: the server's message is shown", async () => {
     const previous = await kubectl.run(['logs', 'vm-1', '--previous']);
     assert.match(previous.stderr, /previous terminated container "bosh" in pod "vm-1" not found/);
     const wrong = await kubectl.run(['logs', 'vm-1', '-c', 'none']);
@@ -256,7 +255,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal(await output(['exec', '-i', 'vm-1', '--', 'cat'], input), input);
   });
 
-  test('exec of what cannot run', async () => {
+  test('exec of a command that cannot run', async () => {
     const missing = await kubectl.run(['exec', 'vm-1', '--', 'no-such-program']);
     assert.equal(missing.exitCode, 1);
     assert.match(missing.stderr, /executable file not found/);

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
-import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { startControllers } from '../../embedded-cluster/controllers/start-controllers.ts';
@@ -79,7 +78,7 @@ describe('kubectl and policy', { skip }, () => {
     assert.match(await output(['describe', 'role', 'reader']), /^ +pods +\[\] +\[\] +\[get list\]$/mu);
   });
 
-  test('create token: of its account, for as long as asked', async () => {
+  test('create token returns a token of the account with the requested lifetime', async () => {
     const token = (await output(['create', 'token', 'robot', '--duration=10m'])).trim();
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
       string,

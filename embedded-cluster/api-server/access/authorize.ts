@@ -1,12 +1,11 @@
 import type { Registry } from '../registry/registry.ts';
-import { forbiddenError } from './attributes.ts';
-import type { Attributes } from './attributes.ts';
-import { ruleMatches } from './policy-rule.ts';
+import { ruleMatches, qualifiedResource, type Attributes } from './policy-rule.ts';
 import { rulesFor } from './rules-of-user.ts';
-import { mastersGroup } from './user.ts';
-import type { User } from './user.ts';
+import { mastersGroup, type User } from './user.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
+import { groupResource, newStatusError } from '../errors/status-errors.ts';
 
-export interface Decision {
+interface Decision {
   readonly allowed: boolean;
   /** Errors met during the evaluation: bindings that name a role that does not exist. */
   readonly reason: string;
@@ -34,4 +33,26 @@ export function authorize(registry: Pick<Registry, 'store'>, user: User, attribu
 function aggregateMessage(problems: readonly string[]): string {
   const [first = '', ...more] = [...new Set(problems)];
   return more.length === 0 ? first : `[${[first, ...more].join(', ')}]`;
+}
+
+/** Returns the 403 for a request that no role allows (apiserver responsewriters.ForbiddenStatusError). */
+function forbiddenError(user: User, attributes: Attributes, reason = ''): ApiError {
+  const sentence = `${describeRequest(user, attributes)}${reason === '' ? '' : `: ${reason}`}`;
+  if ('path' in attributes) return newStatusError(403, 'Forbidden', `forbidden: ${sentence}`, {});
+  const { group, resource, name = '' } = attributes;
+  const subject = groupResource({ group, plural: resource });
+  const message = `${subject}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: ${sentence}`;
+  return newStatusError(403, 'Forbidden', message, {
+    ...(name === '' ? {} : { name }),
+    ...(group === '' ? {} : { group }),
+    kind: resource,
+  });
+}
+
+function describeRequest(user: User, attributes: Attributes): string {
+  const start = `User ${JSON.stringify(user.name)} cannot ${attributes.verb}`;
+  if ('path' in attributes) return `${start} path ${JSON.stringify(attributes.path)}`;
+  const { group, namespace = '' } = attributes;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  return `${start} resource ${JSON.stringify(qualifiedResource(attributes))} in API group ${JSON.stringify(group)} ${where}`;
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ResourceAttributes } from './attributes.ts';
-import { breakdownRule, ruleMatches, ruleCovers } from './policy-rule.ts';
-import type { PolicyRule } from './policy-rule.ts';
+import { test } from 'node:test';
+import type { ResourceAttributes } from './policy-rule.ts';
+import { breakdownRule, ruleMatches, ruleCovers, type PolicyRule } from './policy-rule.ts';
 
 const wordsOf = (words: readonly string[]): fc.Arbitrary<string[]> =>
   fc.uniqueArray(fc.constantFrom(...words), { minLength: 1, maxLength: 3 });
@@ -26,7 +25,7 @@ const attributes: fc.Arbitrary<ResourceAttributes> = fc.record({
   name: fc.constantFrom(undefined, 'a', 'b', 'c'),
 });
 
-test('a rule allows what one of its rights allows, and nothing else', () => {
+test('a rule matches exactly the requests that one of its parts matches', () => {
   fc.assert(
     fc.property(rule, attributes, (own, wanted) => {
       assert.equal(
@@ -37,7 +36,7 @@ test('a rule allows what one of its rights allows, and nothing else', () => {
   );
 });
 
-test('who holds a rule that covers a right may do all that the right allows', () => {
+test('a rule that covers another one matches all requests that the other one matches', () => {
   fc.assert(
     fc.property(rule, rule, attributes, (held, given, wanted) => {
       for (const right of breakdownRule(given)) {
@@ -56,7 +55,7 @@ test('a rule covers itself', () => {
   );
 });
 
-test('paths: exact, by prefix, all', () => {
+test('non-resource paths match exactly, by prefix, or all', () => {
   const allows = (pattern: string, path: string): boolean =>
     ruleMatches({ verbs: ['get'], nonResourceURLs: [pattern] }, { verb: 'get', path });
   assert(allows('/healthz', '/healthz') && allows('/apis/*', '/apis/apps/v1') && allows('*', '/x'));

@@ -1,5 +1,22 @@
-import type { Attributes, ResourceAttributes } from './attributes.ts';
-import { qualifiedResource } from './attributes.ts';
+/** Attributes of a request for the authorizer (apiserver pkg/authorization/authorizer). */
+export type Attributes = ResourceAttributes | PathAttributes;
+
+export interface ResourceAttributes {
+  readonly verb: string;
+  readonly group: string;
+  /** The plural name of the resource. */
+  readonly resource: string;
+  readonly subresource?: string | undefined;
+  /** Absent for cluster-scoped resources and for all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** Attributes of a path that is not a resource, such as `/openapi/v3`. */
+interface PathAttributes {
+  readonly verb: string;
+  readonly path: string;
+}
 
 /** rbac.authorization.k8s.io/v1 PolicyRule. */
 export interface PolicyRule {
@@ -100,4 +117,9 @@ export function ruleCovers(held: PolicyRule, wanted: PolicyRule): boolean {
     namesCovered &&
     urlsCovered
   );
+}
+
+/** Returns the resource with its subresource: `pods/exec`. */
+export function qualifiedResource({ resource, subresource = '' }: ResourceAttributes): string {
+  return subresource === '' ? resource : `${resource}/${subresource}`;
 }

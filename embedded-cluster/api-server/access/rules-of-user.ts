@@ -24,7 +24,7 @@ interface Binding extends StoredObject {
 }
 
 /** The rules of a user in a namespace, and an error for each binding whose role does not exist. */
-export interface ResolvedRules {
+interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
   readonly problems: readonly string[];
 }

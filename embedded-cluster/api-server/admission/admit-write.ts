@@ -5,10 +5,10 @@ import type { MutableObject, Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { admitPodSecurity, validateNamespaceLabels } from './pod-security/admit-pod-security.ts';
-import { admitQuota } from './quota/admit-quota.ts';
+import { admitQuota } from './quota.ts';
 
 /** A valid write that is not stored yet. */
-export interface AdmittedWrite {
+interface AdmittedWrite {
   readonly draft: MutableObject;
   /** The stored object; undefined for a create. */
   readonly current: StoredObject | undefined;

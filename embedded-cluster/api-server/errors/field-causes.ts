@@ -54,5 +54,5 @@ export function tooLong(field: string, bytes: number): Cause {
  * never ignored.
  */
 export function unsupported(field: string, what: string): Cause {
-  return forbiddenField(field, `the embedded cluster does not do ${what}`);
+  return forbiddenField(field, `the embedded cluster does not support ${what}`);
 }

@@ -6,13 +6,12 @@ import { authorize } from '../access/authorize.ts';
 import type { User } from '../access/user.ts';
 import { authenticate } from './authenticate.ts';
 import { serveLog } from './pod-log.ts';
-import { serveBinding, serveEviction, serveFinalize } from './subresource-verbs.ts';
+import { serveBinding, serveEviction, serveFinalize, serveTokenRequest } from './subresource-verbs.ts';
 import { booleanParameter, checkTimeout } from './query.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
 import { serveResource } from './resource-verbs.ts';
 import { publicPaths, serveDiscovery } from './server-info.ts';
-import { serveTokenRequest } from './account-token.ts';
 
 export interface ServerContext {
   readonly registry: Registry;

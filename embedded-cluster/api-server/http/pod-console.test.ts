@@ -62,7 +62,7 @@ test('options of a log request reach the node', limit, async (t) => {
   );
 });
 
-test('log options that cannot be are refused', limit, async (t) => {
+test('invalid log options are refused', limit, async (t) => {
   const server = await serverWithPod(t);
   assert.equal((await server.call(`${log}?tailLines=-1`)).code, 422);
   assert.equal((await server.call(`${log}?tailLines=x`)).code, 400);
@@ -72,15 +72,19 @@ test('log options that cannot be are refused', limit, async (t) => {
   assert.equal((await server.call('/api/v1/namespaces/bosh/pods/none/log')).code, 404);
 });
 
-test('a follow of a silent container answers at once and ends when the client goes', limit, async (t) => {
-  const server = await serverWithPod(t);
-  const response = await server.open(`${log}?follow=true`);
-  assert.equal(response.statusCode, 200);
-  const [request] = server.console.logRequests;
-  const aborted = new Promise((resolve) => request?.signal.addEventListener('abort', resolve));
-  response.destroy();
-  await aborted;
-});
+test(
+  'following a silent container responds at once and ends when the client disconnects',
+  limit,
+  async (t) => {
+    const server = await serverWithPod(t);
+    const response = await server.open(`${log}?follow=true`);
+    assert.equal(response.statusCode, 200);
+    const [request] = server.console.logRequests;
+    const aborted = new Promise((resolve) => request?.signal.addEventListener('abort', resolve));
+    response.destroy();
+    await aborted;
+  },
+);
 
 test('v5 and v4 carry output, and the exit code on the error channel', limit, async (t) => {
   const server = await serverWithPod(t);
@@ -95,7 +99,7 @@ test('v5 and v4 carry output, and the exit code on the error channel', limit, as
   }
 });
 
-test('outputs that were not asked for are not sent', limit, async (t) => {
+test('outputs that were not requested are not sent', limit, async (t) => {
   const server = await serverWithPod(t);
   const channels = await collect(
     connect(server, 'command=fail&command=0&stdout=true', ['v5.channel.k8s.io']),
@@ -118,7 +122,7 @@ test('stdin sent with the handshake arrives, its end too, and sizes reach the te
   assert.equal(server.console.killed, 0);
 });
 
-test('a client that goes takes its command with it', limit, async (t) => {
+test("closing the client's connection kills the command", limit, async (t) => {
   const server = await serverWithPod(t);
   const socket = connect(server, 'command=wait&stdout=true', ['v5.channel.k8s.io']);
   await new Promise((resolve) => socket.on('open', resolve));
@@ -149,7 +153,7 @@ test(
   },
 );
 
-test('exec without an upgrade, and over SPDY, says what to use', limit, async (t) => {
+test('exec without an upgrade or over SPDY is refused with the supported protocol', limit, async (t) => {
   const server = await serverWithPod(t);
   const path = '/api/v1/namespaces/bosh/pods/vm/exec?command=echo&stdout=true';
   assert.equal((await server.call(path, { method: 'POST' })).code, 400);

@@ -6,7 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import { podTarget } from './pod-target.ts';
 import { booleanParameter, integerParameter } from './query.ts';
 import type { ResourceRoute } from './resource-route.ts';
-import { writeChunkedWithBackpressure } from './send-chunk.ts';
+import { writeChunkedWithBackpressure } from './response.ts';
 
 export interface PodSubresourceRequest {
   readonly registry: Registry;
@@ -24,9 +24,9 @@ const headerDelay = 50;
  */
 export async function serveLog(call: PodSubresourceRequest, response: ServerResponse): Promise<void> {
   if (call.request.method !== 'GET') throw methodNotAllowed();
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
-  const chunks = call.console.logs(logRequest(call, gone.signal))[Symbol.asyncIterator]();
+  const disconnected = new AbortController();
+  response.on('close', () => disconnected.abort());
+  const chunks = call.console.logs(logRequest(call, disconnected.signal))[Symbol.asyncIterator]();
   const first = chunks.next();
   // An error comes at once and must still be sent as a Status, but a follow of a silent container must not
   // wait for its first line.

@@ -3,7 +3,7 @@ import { badRequest } from '../errors/status-errors.ts';
 import { getObject, type Registry } from '../registry/registry.ts';
 import type { ResourceRoute } from './resource-route.ts';
 
-export interface PodTarget {
+interface PodTarget {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;

@@ -17,7 +17,7 @@ const envelope = (kind: string, ...fields: Buffer[]): Buffer =>
     bytes(2, Buffer.concat(fields)),
   ]);
 
-test('a Secret: maps, bytes, flags, and what Go sends for nothing', () => {
+test("a Secret is decoded: maps, bytes, booleans and Go's empty values", () => {
   const metadata = bytes(
     1,
     Buffer.concat([
@@ -41,13 +41,13 @@ test('a Secret: maps, bytes, flags, and what Go sends for nothing', () => {
   );
 });
 
-test('DeleteOptions: integers, negative ones too', () => {
+test('DeleteOptions are decoded, with negative integers', () => {
   const minusOne = Buffer.of(8, ...Array.from({ length: 9 }, () => 0xff), 1);
   assert.equal(decodeProtobuf(envelope('DeleteOptions', minusOne))['gracePeriodSeconds'], -1);
   assert.equal(decodeProtobuf(envelope('DeleteOptions', Buffer.of(8, 0xac, 2)))['gracePeriodSeconds'], 300);
 });
 
-test('a ResourceQuota with scopes is read, so that what is said of it is about its fields', () => {
+test('scopes of a ResourceQuota are decoded, so that the error names the field', () => {
   const hard = bytes(1, Buffer.concat([text(1, 'pods'), bytes(2, text(1, '1'))]));
   const spec = bytes(2, Buffer.concat([hard, text(2, 'BestEffort'), text(2, 'NotTerminating')]));
   assert.deepEqual(decodeProtobuf(envelope('ResourceQuota', spec))['spec'], {

@@ -1,9 +1,7 @@
 import { badRequest, unsupportedMediaType } from '../errors/status-errors.ts';
-import { measure } from '../schema/json.ts';
-import type { JsonRecord } from '../schema/json.ts';
+import { measure, type JsonRecord } from '../schema/json.ts';
 import { maximumValues, tooManyValues } from '../schema/parse-json.ts';
-import { messages } from './protobuf-messages.ts';
-import type { WireMessage, WireType } from './wire-message.ts';
+import { messages, type WireMessage, type WireType } from './protobuf-messages.ts';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
@@ -21,7 +19,10 @@ export function decodeProtobuf(body: Buffer): JsonRecord {
   const fields = [...readFields(body.subarray(magic.length))];
   const bytesOf = (number: number): Buffer =>
     fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);
-  const type = decodeMessage({ 1: ['apiVersion', 'text'], 2: ['kind', 'text'] }, bytesOf(envelope.typeMeta));
+  const type = decodeMessage(
+    { 1: ['apiVersion', 'string'], 2: ['kind', 'string'] },
+    bytesOf(envelope.typeMeta),
+  );
   const kind = String(type['kind']);
   const message = Object.hasOwn(messages, kind) ? messages[kind] : undefined;
   if (message === undefined) throw unsupportedMediaType(['application/json']);
@@ -44,7 +45,7 @@ function decodeMessage(message: WireMessage, bytes: Buffer): JsonRecord {
 function addField(decoded: JsonRecord, name: string, type: WireType, field: WireField): void {
   if (type === 'skipped') return;
   if (type === 'integer') decoded[name] = Number(field.integer);
-  else if (type === 'flag') decoded[name] = field.integer !== 0n;
+  else if (type === 'bool') decoded[name] = field.integer !== 0n;
   else if (type === 'integerOrText') decoded[name] = integerOrText(field.bytes);
   else if (typeof type === 'string') addText(decoded, name, scalar(type, field.bytes));
   else if ('message' in type) decoded[name] = decodeMessage(type.message, field.bytes);
@@ -70,7 +71,7 @@ function integerOrText(bytes: Buffer): string | number {
     type = 0,
     number = 0,
     string = '',
-  } = decodeMessage({ 1: ['type', 'integer'], 2: ['number', 'integer'], 3: ['string', 'text'] }, bytes);
+  } = decodeMessage({ 1: ['type', 'integer'], 2: ['number', 'integer'], 3: ['string', 'string'] }, bytes);
   return type === 0 ? Number(number) : String(string);
 }
 
@@ -81,9 +82,9 @@ function addText(decoded: JsonRecord, name: string, value: string): void {
 
 const text = (bytes: Buffer): string => bytes.toString('utf8');
 
-function scalar(type: 'text' | 'base64' | 'quantity', bytes: Buffer): string {
+function scalar(type: 'string' | 'base64' | 'quantity', bytes: Buffer): string {
   switch (type) {
-    case 'text':
+    case 'string':
       return text(bytes);
     case 'base64':
       return bytes.toString('base64');
@@ -92,7 +93,7 @@ function scalar(type: 'text' | 'base64' | 'quantity', bytes: Buffer): string {
   }
 }
 
-function mapEntry(type: 'text' | 'base64' | 'quantity', bytes: Buffer): JsonRecord {
+function mapEntry(type: 'string' | 'base64' | 'quantity', bytes: Buffer): JsonRecord {
   const fields = [...readFields(bytes)];
   const bytesOf = (number: number): Buffer =>
     fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);

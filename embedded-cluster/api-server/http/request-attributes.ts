@@ -1,5 +1,5 @@
-import type { Attributes } from '../access/attributes.ts';
-import { parseFieldSelector } from '../selectors/field-selector.ts';
+import type { Attributes } from '../access/policy-rule.ts';
+import { parseFieldSelector } from '../registry/selectors.ts';
 import { tryDecodeUriComponent } from './decoded-or-same.ts';
 
 interface RequestLine {

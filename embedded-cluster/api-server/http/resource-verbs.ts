@@ -2,25 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { forbiddenField } from '../errors/field-causes.ts';
 import { badRequest, invalid, methodNotAllowed, notAcceptable } from '../errors/status-errors.ts';
 import { createObject } from '../registry/create.ts';
-import { deleteObject } from '../registry/delete.ts';
-import type { Deletion } from '../registry/delete.ts';
+import { deleteObject, type Deletion } from '../registry/delete.ts';
 import { listObjects } from '../registry/list.ts';
 import type { User } from '../access/user.ts';
-import { answerReview } from '../registry/review.ts';
+import { evaluateReview } from '../registry/review.ts';
 import { assertPatchType, patchObject } from '../registry/patch.ts';
-import { getObject } from '../registry/registry.ts';
-import type { Location, Registry, WriteOptions } from '../registry/registry.ts';
+import { getObject, type Location, type Registry, type WriteOptions } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
 import type { ParsedJson } from '../schema/parse-json.ts';
-import { addWarning, writeJson } from './answer.ts';
-import { readBody, readObject, readPatch } from './body.ts';
+import { addWarning, writeJson } from './response.ts';
+import { readBody, readObject, readPatch } from './request-body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import { mediaTypes, negotiate } from './media-type.ts';
+import {
+  mediaTypes,
+  negotiate,
+  formatList,
+  formatObject,
+  type ResponseFormat,
+  type IncludeObject,
+} from './response-format.ts';
 import { booleanParameter, integerParameter, isDryRun } from './query.ts';
-import { representList, formatObject } from './represent.ts';
-import type { ResponseFormat } from './represent.ts';
 import type { ResourceRoute } from './resource-route.ts';
-import type { IncludeObject } from './table.ts';
 import { streamWatch } from './watch-stream.ts';
 
 /** One request for objects of a kind. */
@@ -47,7 +49,7 @@ async function serveReview(call: ResourceRequest): Promise<void> {
   if (negotiate(request.headers.accept) !== 'object') throw notAcceptable(['application/json']);
   const body = await readBody(request);
   const options = { namespace: route.namespace, ...writeOptions(call, body) };
-  writeJson(response, 201, answerReview(registry, route.kind, body?.value, options));
+  writeJson(response, 201, evaluateReview(registry, route.kind, body?.value, options));
 }
 
 async function serveCollection(call: ResourceRequest): Promise<void> {
@@ -76,7 +78,7 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
 
 async function serveList(call: ResourceRequest): Promise<void> {
   const { registry, route, query, response } = call;
-  const view = negotiateFormat(call);
+  const format = negotiateFormat(call);
   assertNoInitialEvents(query);
   const selection = { ...parseSelection(call), resourceVersion: query.get('resourceVersion') ?? undefined };
   if (booleanParameter(query, 'watch') === true) {
@@ -85,14 +87,14 @@ async function serveList(call: ResourceRequest): Promise<void> {
       allowBookmarks: booleanParameter(query, 'allowWatchBookmarks') === true,
       timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
     };
-    return streamWatch(registry, view, watch, response);
+    return streamWatch(registry, format, watch, response);
   }
   const options = {
     ...selection,
     continue: query.get('continue') ?? undefined,
     resourceVersionMatch: query.get('resourceVersionMatch') ?? undefined,
   };
-  return writeJson(response, 200, representList(view, listObjects(registry, route.kind, options)));
+  return writeJson(response, 200, formatList(format, listObjects(registry, route.kind, options)));
 }
 
 /** Throws the ApiError 422 of a server without watch lists (KEP-3157). Clients then list and watch. */
@@ -105,9 +107,9 @@ function assertNoInitialEvents(query: URLSearchParams): void {
 async function serveObject(call: ResourceRequest, location: Location): Promise<void> {
   const { registry, route, query, request, response } = call;
   const subresource = route.subresource === 'status' ? ('status' as const) : undefined;
-  const view = negotiateFormat(call);
+  const format = negotiateFormat(call);
   const send = (object: Parameters<typeof formatObject>[1]): void =>
-    writeJson(response, 200, formatObject(view, object));
+    writeJson(response, 200, formatObject(format, object));
   switch (request.method) {
     case 'GET':
       return send(getObject(registry, route.kind, location));
@@ -137,9 +139,9 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
  * Returns the object for pods and for objects that still exist; otherwise a Status "Success"
  * (DeleteReturnsDeletedObject).
  */
-function writeDeleteResult(call: ResourceRequest, { object, gone }: Deletion): void {
+function writeDeleteResult(call: ResourceRequest, { object, removed }: Deletion): void {
   const { kind } = call.route;
-  if (!gone || kind.gracePeriod !== undefined) {
+  if (!removed || kind.gracePeriod !== undefined) {
     return writeJson(call.response, 200, formatObject(negotiateFormat(call), object));
   }
   const { group, plural } = kind.resource;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { methodNotAllowed, pathNotFound } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { writeJson, answerText } from './answer.ts';
+import { writeJson, writeText } from './response.ts';
 import { apiGroupList, apiGroup, resourceList } from './discovery.ts';
 import { openApiDocument, openApiPaths } from './open-api.ts';
 
@@ -33,15 +33,15 @@ export function serveDiscovery(
   const isGroups = root === 'apis' && more.length === 0;
   if (!publicPaths.has(path) && root !== 'openapi' && !isCore && !isGroups) return false;
   if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
-  if (publicPaths.has(path)) answerPublic(path, response);
-  else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), response);
-  else if (isCore) answerCore(registry, group, response);
-  else answerGroups(registry, { group, version }, response);
+  if (publicPaths.has(path)) writePublic(path, response);
+  else if (root === 'openapi') writeOpenApi(registry, parts.slice(1), response);
+  else if (isCore) writeCoreGroup(registry, group, response);
+  else writeGroups(registry, { group, version }, response);
   return true;
 }
 
-function answerPublic(path: string, response: ServerResponse): void {
-  if (!path.startsWith('/version')) return answerText(response, 200, 'ok');
+function writePublic(path: string, response: ServerResponse): void {
+  if (!path.startsWith('/version')) return writeText(response, 200, 'ok');
   const [major, minor] = kubernetesVersion.split('.');
   return writeJson(response, 200, {
     major,
@@ -56,27 +56,27 @@ function answerPublic(path: string, response: ServerResponse): void {
   });
 }
 
-function answerOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
-  if (version === 'v2' && rest.length === 0) return answerEmptyOpenApi(response);
+function writeOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
+  if (version === 'v2' && rest.length === 0) return writeEmptyOpenApi(response);
   if (version !== 'v3') throw pathNotFound();
   const path = rest.join('/');
   const document =
     path === '' ? openApiPaths(registry.kinds.values()) : openApiDocument(registry.kinds.values(), path);
-  answerDocument(response, document);
+  writeDocument(response, document);
 }
 
 /**
  * Responds with an OpenAPI v2 document without definitions. kubectl requests it for a kind that v3 does not
  * describe, and prints `no matches for kind` only after it has received one.
  */
-function answerEmptyOpenApi(response: ServerResponse): void {
+function writeEmptyOpenApi(response: ServerResponse): void {
   const type = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
   response.writeHead(200, { 'content-type': type, 'content-length': 0 });
   response.end();
 }
 
-function answerCore({ kinds }: Registry, version: string | undefined, response: ServerResponse): void {
-  if (version !== undefined) return answerDocument(response, resourceList(kinds.values(), '', version));
+function writeCoreGroup({ kinds }: Registry, version: string | undefined, response: ServerResponse): void {
+  if (version !== undefined) return writeDocument(response, resourceList(kinds.values(), '', version));
   return writeJson(response, 200, {
     kind: 'APIVersions',
     apiVersion: 'v1',
@@ -85,19 +85,19 @@ function answerCore({ kinds }: Registry, version: string | undefined, response: 
   });
 }
 
-function answerGroups(
+function writeGroups(
   { kinds }: Registry,
   { group, version }: { group: string | undefined; version: string | undefined },
   response: ServerResponse,
 ): void {
   const all = [...kinds.values()];
   if (group !== undefined && version !== undefined)
-    return answerDocument(response, resourceList(all, group, version));
-  if (group !== undefined) return answerDocument(response, apiGroup(all, group));
+    return writeDocument(response, resourceList(all, group, version));
+  if (group !== undefined) return writeDocument(response, apiGroup(all, group));
   return writeJson(response, 200, apiGroupList(all));
 }
 
-function answerDocument(response: ServerResponse, document: unknown): void {
+function writeDocument(response: ServerResponse, document: unknown): void {
   if (document === undefined) throw pathNotFound();
   writeJson(response, 200, document);
 }

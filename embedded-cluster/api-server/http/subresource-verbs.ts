@@ -6,11 +6,12 @@ import { fields, integer, kindSchema, array, string } from '../schema/schema.ts'
 import { objectReference } from '../kinds/events.ts';
 import { decodeDraft } from '../registry/decode-draft.ts';
 import { valueAt } from '../kinds/columns.ts';
-import { writeJson } from './answer.ts';
-import { readObject } from './body.ts';
+import { writeJson } from './response.ts';
+import { readObject } from './request-body.ts';
 import { assertBackgroundPropagation } from './delete-options.ts';
 import { isDryRun } from './query.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
+import { requestToken } from '../tokens/request-token.ts';
 
 const binding = kindSchema({ target: objectReference });
 const eviction = kindSchema({
@@ -79,4 +80,16 @@ export async function serveFinalize(call: ResourceRequest): Promise<void> {
     throw badRequest('the name of the object does not match the name on the URL');
   const dryRun = isDryRun(query.getAll('dryRun'));
   writeJson(call.response, 200, finalizeNamespace(registry, draft.metadata.name, finalizers, dryRun));
+}
+
+/** Serves POST serviceaccounts/token. Throws ApiError. */
+export async function serveTokenRequest({
+  registry,
+  route,
+  request,
+  response,
+}: ResourceRequest): Promise<void> {
+  if (request.method !== 'POST') throw methodNotAllowed();
+  const location = { namespace: route.namespace, name: route.name ?? '' };
+  writeJson(response, 201, requestToken(registry, location, await readObject(request)));
 }

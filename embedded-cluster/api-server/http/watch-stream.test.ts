@@ -42,7 +42,7 @@ const create = (server: TestServer, name: string): Promise<unknown> =>
 
 const limit = { timeout: 20_000 };
 
-test('timeoutSeconds ends the watch, after a last bookmark for those who want it', limit, async (t) => {
+test('timeoutSeconds ends the watch, after a last bookmark if bookmarks are allowed', limit, async (t) => {
   const server = await startTestServer(t);
   await create(server, 'a');
   const seen: Line[] = [];
@@ -55,7 +55,7 @@ test('timeoutSeconds ends the watch, after a last bookmark for those who want it
   assert.equal(seen[1]?.object.metadata.resourceVersion, String(server.api.registry.store.revision));
 });
 
-test('a version that is too old is one ERROR line and the end', limit, async (t) => {
+test('a version that is too old gives one ERROR line and ends the watch', limit, async (t) => {
   const server = await startTestServer(t, 2);
   for (let n = 0; n < 10; n += 1) await create(server, `c${n}`);
   const seen: unknown[] = [];
@@ -65,7 +65,7 @@ test('a version that is too old is one ERROR line and the end', limit, async (t)
   assert.deepEqual([type, object.code, object.reason], ['ERROR', 410, 'Expired']);
 });
 
-test('kubectl gets rows', limit, async (t) => {
+test('a watch as Table sends rows', limit, async (t) => {
   const server = await startTestServer(t);
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
   const events = await watch(t, server, '', { accept });

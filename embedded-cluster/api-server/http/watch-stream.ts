@@ -2,14 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { WatchEvent } from '../../../src/kubernetes/api.ts';
 import { EventQueue } from '../registry/event-queue.ts';
 import type { Registry } from '../registry/registry.ts';
-import { bookmark, watchObjects } from '../registry/watch.ts';
-import type { WatchObjectsQuery } from '../registry/watch.ts';
+import { bookmark, watchObjects, type WatchObjectsQuery } from '../registry/watch.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { representEvent } from './represent.ts';
-import type { ResponseFormat } from './represent.ts';
-import { writeChunkedWithBackpressure } from './send-chunk.ts';
+import { formatEvent, type ResponseFormat } from './response-format.ts';
+import { writeChunkedWithBackpressure } from './response.ts';
 
-export interface WatchStreamQuery extends WatchObjectsQuery {
+interface WatchStreamQuery extends WatchObjectsQuery {
   readonly allowBookmarks: boolean;
   readonly timeoutSeconds: number | undefined;
 }
@@ -31,7 +29,7 @@ const maxBufferedBytes = 64 * 1024 * 1024;
  */
 export async function streamWatch(
   registry: Registry,
-  view: ResponseFormat,
+  format: ResponseFormat,
   query: WatchStreamQuery,
   response: ServerResponse,
 ): Promise<void> {
@@ -40,13 +38,13 @@ export async function streamWatch(
   const push = (event: WatchEvent<StoredObject>): void =>
     queue.push({ event, bytesWritten: store.bytesWritten });
   // Writers must neither wait for this client nor fail with it, so they only add to its queue.
-  const stopWatch = watchObjects(registry, view.kind, query, push);
+  const stopWatch = watchObjects(registry, format.kind, query, push);
   const stopBound = store.subscribe(() => {
     const bytesBehind = store.bytesWritten - (queue.oldest?.bytesWritten ?? store.bytesWritten);
     if (queue.length > maxBufferedEvents || bytesBehind > maxBufferedBytes) response.destroy();
   });
   const mark = (): void => {
-    if (query.allowBookmarks) push(bookmark(registry, view.kind));
+    if (query.allowBookmarks) push(bookmark(registry, format.kind));
   };
   const seconds = query.timeoutSeconds ?? minDefaultTimeout + registry.random.below(minDefaultTimeout);
   const bookmarks = setInterval(mark, bookmarkInterval);
@@ -62,7 +60,7 @@ export async function streamWatch(
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
     for await (const { event } of queue) {
-      await writeChunkedWithBackpressure(response, `${JSON.stringify(representEvent(view, event))}\n`);
+      await writeChunkedWithBackpressure(response, `${JSON.stringify(formatEvent(format, event))}\n`);
       if (event.type === 'ERROR') break;
     }
     response.end();

@@ -10,16 +10,20 @@ import { nodeKind } from './nodes.ts';
 import { persistentVolumeClaimKind } from './persistent-volume-claims.ts';
 import { persistentVolumeKind } from './persistent-volumes.ts';
 import { podKind } from './pod/pods.ts';
-import { policyKinds } from './policy-kinds.ts';
 import { serviceKind } from './service/services.ts';
-import { volumeSnapshotClassKind } from './snapshots/volume-snapshot-classes.ts';
-import { volumeSnapshotContentKind } from './snapshots/volume-snapshot-contents.ts';
-import { volumeSnapshotKind } from './snapshots/volume-snapshots.ts';
-import { storageClassKind } from './storage-classes.ts';
-import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
+import { volumeSnapshotClassKind, volumeSnapshotKind, volumeSnapshotContentKind } from './snapshots.ts';
+import { storageClassKind, volumeAttributesClassKind } from './storage-classes.ts';
+import { podDisruptionBudgetKind } from './pod-disruption-budgets.ts';
+import { priorityClassKind } from './priority-classes.ts';
+import { clusterRoleBindingKind, roleBindingKind, clusterRoleKind, roleKind } from './rbac.ts';
+import { selfSubjectAccessReviewKind, selfSubjectRulesReviewKind, selfSubjectReviewKind } from './reviews.ts';
+import { resourceQuotaKind } from './resource-quotas.ts';
+import { runtimeClassKind } from './runtime-classes.ts';
+import { serviceAccountKind } from './service-accounts.ts';
 
 const kinds: readonly Kind[] = [
-  ...policyKinds,
+  clusterRoleBindingKind,
+  clusterRoleKind,
   configMapKind,
   endpointSliceKind,
   eventKind,
@@ -29,8 +33,18 @@ const kinds: readonly Kind[] = [
   nodeKind,
   persistentVolumeClaimKind,
   persistentVolumeKind,
+  podDisruptionBudgetKind,
   podKind,
+  priorityClassKind,
+  resourceQuotaKind,
+  roleBindingKind,
+  roleKind,
+  runtimeClassKind,
   secretKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectReviewKind,
+  selfSubjectRulesReviewKind,
+  serviceAccountKind,
   serviceKind,
   storageClassKind,
   volumeAttributesClassKind,
@@ -39,7 +53,7 @@ const kinds: readonly Kind[] = [
   volumeSnapshotKind,
 ];
 
-/** Every kind that this server serves: those that a controller, the node or the CPI uses. */
+/** Every kind that this server serves: those that a controller, the node, the CPI or an operator uses. */
 export const allKinds: ReadonlyMap<string, Kind> = new Map(
   kinds.map((kind) => [groupResource(kind.resource), kind]),
 );

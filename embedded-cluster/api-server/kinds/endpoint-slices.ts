@@ -7,7 +7,7 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
-import { duplicateIndexes } from './repeated-places.ts';
+import { duplicateIndexes } from './checks.ts';
 
 const maxEndpoints = { endpoints: 1000, ports: 20_000, shown: 3 } as const;
 const addressTypes = ['FQDN', 'IPv4', 'IPv6'];

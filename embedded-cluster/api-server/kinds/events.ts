@@ -2,8 +2,7 @@ import { events } from '../../../src/kubernetes/resources.ts';
 import { invalidValue, required } from '../errors/field-causes.ts';
 import { fields, integer, kindSchema, string, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { valueAt, column, nameColumn, stringAt } from './columns.ts';
-import { ageOf } from './duration.ts';
+import { valueAt, column, nameColumn, stringAt, ageOf } from './columns.ts';
 import type { Kind } from './kind.ts';
 
 /** v1.ObjectReference */

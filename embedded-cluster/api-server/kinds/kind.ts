@@ -6,8 +6,8 @@ import type { ObjectSchema } from '../schema/schema.ts';
 import type { User } from '../access/user.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import type { TokenKey } from '../tokens/token-key.ts';
-import type { NameRule } from './names.ts';
+import type { TokenKey } from '../tokens/json-web-token.ts';
+import type { NameRule } from './checks.ts';
 
 /** A decoded, private copy of an object that admission may change. */
 export type MutableObject = JsonRecord & { metadata: StoredObject['metadata'] };

@@ -1,9 +1,8 @@
 import type { ObjectMeta } from '../../../src/kubernetes/object.ts';
-import { forbiddenField, invalidValue, unsupported, required } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { forbiddenField, invalidValue, unsupported, required, type Cause } from '../errors/field-causes.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { MutableObject, Kind } from './kind.ts';
-import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './names.ts';
+import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './checks.ts';
 
 /** Returns the causes for the metadata of any kind (apimachinery pkg/api/validation/objectmeta.go). */
 export function checkMetadata(kind: Kind, { metadata }: MutableObject): Cause[] {
@@ -37,9 +36,9 @@ export function checkMetadataUpdate({ metadata }: MutableObject, current: Object
  * Returns a cause for an update that changes deletionTimestamp. An update without it keeps the stored one.
  */
 export function checkDeletionTime({ metadata }: MutableObject, current: ObjectMeta): Cause[] {
-  const { deletionTimestamp: asked } = metadata;
-  if (asked === undefined || asked === current.deletionTimestamp) return [];
-  return [invalidValue('metadata.deletionTimestamp', asked, 'field is immutable')];
+  const { deletionTimestamp: requested } = metadata;
+  if (requested === undefined || requested === current.deletionTimestamp) return [];
+  return [invalidValue('metadata.deletionTimestamp', requested, 'field is immutable')];
 }
 
 function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {

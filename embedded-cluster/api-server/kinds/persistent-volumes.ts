@@ -1,16 +1,36 @@
 import { persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { unsupported, required, unsupportedValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import {
+  unsupported,
+  required,
+  unsupportedValue,
+  type Cause,
+  forbiddenField,
+} from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
-import { fields, boolean, kindSchema, array, mapOf, quantity, string, time } from '../schema/schema.ts';
+import {
+  fields,
+  boolean,
+  kindSchema,
+  array,
+  mapOf,
+  quantity,
+  string,
+  time,
+  nodeSelector,
+} from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { checkAccessModes, shortAccessModes } from './access-modes.ts';
 import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
 import { objectReference } from './events.ts';
 import type { MutableObject, Kind } from './kind.ts';
-import { nodeSelector } from './node-selector-schema.ts';
 import { checkImmutable } from './object-meta.ts';
-import { checkQuantity } from './resources.ts';
+import { checkQuantity } from './quantities.ts';
+
+const abbreviations: Readonly<Record<string, string>> = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+};
 
 function validate(draft: MutableObject): Cause[] {
   const policy = stringAt(draft, ['spec', 'persistentVolumeReclaimPolicy']);
@@ -128,3 +148,22 @@ export const persistentVolumeKind: Kind = {
     ),
   ],
 };
+
+/** Returns the causes for the access modes of a claim or volume. */
+export function checkAccessModes(field: string, modes: unknown): Cause[] {
+  if (!Array.isArray(modes) || modes.length === 0)
+    return [required(field, 'at least 1 access mode is required')];
+  if (modes.includes('ReadWriteOncePod') && modes.length > 1) {
+    return [forbiddenField(field, 'may not use ReadWriteOncePod with other access modes')];
+  }
+  return modes
+    .filter((mode) => abbreviations[String(mode)] === undefined)
+    .map((mode) => unsupportedValue(field, mode, Object.keys(abbreviations).toSorted()));
+}
+
+/** Returns the access modes as kubectl prints them: `RWO,RWX`. */
+export function shortAccessModes(modes: unknown): string {
+  return Array.isArray(modes)
+    ? modes.map((mode) => abbreviations[String(mode)] ?? String(mode)).join(',')
+    : '';
+}

@@ -1,10 +1,19 @@
 import type { PodDisruptionBudget } from '../../../src/kubernetes/types/service.ts';
 import { podDisruptionBudgets } from '../../../src/kubernetes/resources.ts';
 import { invalidValue, unsupportedValue, type Cause } from '../errors/field-causes.ts';
-import { fields, integer, integerOrText, kindSchema, array, mapOf, string, time } from '../schema/schema.ts';
+import {
+  fields,
+  integer,
+  integerOrText,
+  kindSchema,
+  array,
+  mapOf,
+  string,
+  time,
+  labelSelector,
+} from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { MutableObject, Kind } from './kind.ts';
-import { labelSelector } from './node-selector-schema.ts';
 
 const condition = fields({
   ...{ type: string, status: string, reason: string, message: string },

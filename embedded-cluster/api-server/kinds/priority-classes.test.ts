@@ -5,7 +5,7 @@ import { startTestServer } from '../testing/test-server.ts';
 const collection = '/apis/scheduling.k8s.io/v1/priorityclasses';
 const said = /^299 - "preemptionPolicy: the embedded cluster preempts nothing;/;
 
-test('who creates a class that preempts elsewhere is told that nothing is preempted here', async (t) => {
+test('creating a PriorityClass that preempts elsewhere returns a warning', async (t) => {
   const server = await startTestServer(t);
   const create = async (name: string, preemptionPolicy?: string): Promise<string | undefined> => {
     const body = {

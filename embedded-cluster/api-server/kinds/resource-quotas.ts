@@ -1,13 +1,12 @@
 import { resourceQuotas } from '../../../src/kubernetes/resources.ts';
-import { resourceOfName } from '../admission/quota/quota-usage.ts';
-import { invalidValue, unsupported } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { resourceOfName } from '../admission/quota.ts';
+import { invalidValue, unsupported, type Cause } from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
 import { fields, kindSchema, mapOf, quantity } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { valueAt } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
-import { parseQuantity } from './quantity.ts';
+import { parseQuantity } from './quantities.ts';
 
 function hardOf(object: MutableObject | StoredObject): [string, string][] {
   const hard = valueAt(object, 'spec', 'hard');

@@ -3,7 +3,7 @@ import { required } from '../errors/field-causes.ts';
 import { kindSchema, string } from '../schema/schema.ts';
 import { stringAt } from './columns.ts';
 import type { Kind } from './kind.ts';
-import { checkName } from './names.ts';
+import { checkName } from './checks.ts';
 import { checkImmutable } from './object-meta.ts';
 
 /**

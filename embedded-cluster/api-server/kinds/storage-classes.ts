@@ -1,9 +1,15 @@
-import { storageClasses } from '../../../src/kubernetes/resources.ts';
-import { invalidValue, required, unsupportedValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
-import { boolean, kindSchema, string } from '../schema/schema.ts';
+import { storageClasses, volumeAttributesClasses } from '../../../src/kubernetes/resources.ts';
+import {
+  invalidValue,
+  required,
+  unsupportedValue,
+  type Cause,
+  forbiddenField,
+} from '../errors/field-causes.ts';
+import { boolean, kindSchema, string, mapOf } from '../schema/schema.ts';
 import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
+import { isRecord, jsonEqual } from '../schema/json.ts';
 
 export const defaultClassAnnotation = 'storageclass.kubernetes.io/is-default-class';
 
@@ -61,4 +67,31 @@ export const storageClassKind: Kind = {
     immutable
       .filter((field) => draft[field] !== current[field])
       .map((field) => invalidValue(field, draft[field] ?? null, 'field is immutable')),
+};
+
+/** kubernetes: pkg/apis/storage/validation, ValidateVolumeAttributesClass. */
+function validateAttributesClass(draft: MutableObject): Cause[] {
+  const parameters = draft['parameters'];
+  const isEmpty = !isRecord(parameters) || Object.keys(parameters).length === 0;
+  return [
+    ...(stringAt(draft, ['driverName']) === '' ? [required('driverName')] : []),
+    ...(isEmpty ? [required('parameters', 'must contain at least one key/value pair')] : []),
+  ];
+}
+
+export const volumeAttributesClassKind: Kind = {
+  resource: volumeAttributesClasses,
+  name: 'VolumeAttributesClass',
+  singular: 'volumeattributesclass',
+  shortNames: ['vac'],
+  categories: [],
+  schema: kindSchema({ driverName: string, parameters: mapOf(string) }),
+  hasStatus: false,
+  countsGenerations: false,
+  nameRule: 'subdomain',
+  validate: validateAttributesClass,
+  validateUpdate: (draft, current) =>
+    ['driverName', 'parameters']
+      .filter((field) => !jsonEqual(draft[field], current[field]))
+      .map((field) => forbiddenField(field, `updates to ${field} are forbidden.`)),
 };

@@ -86,7 +86,7 @@ describe('JSON patch', () => {
     assert.throws(() => apply({}, { op: 'jump', path: '/a' }), refused(422));
   });
 
-  test('what is no patch is 400, what is too long 413', () => {
+  test('an invalid patch is 400, one that is too long 413', () => {
     assert.throws(() => applyJsonPatch({}, { op: 'add' }), refused(400));
     assert.throws(() => apply({}, { path: '/a' }), refused(400));
     const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 }));
@@ -101,7 +101,7 @@ describe('JSON patch', () => {
   });
 });
 
-describe('JSON patches that would grow without end', () => {
+describe('JSON patches that grow an object exponentially', () => {
   test('copies that double an object, in breadth or in depth, are 422', () => {
     const broad = Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '', path: `/c${n}` }));
     const deep = Array.from({ length: 40 }, (_, n) => ({

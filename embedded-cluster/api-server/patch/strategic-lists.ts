@@ -1,7 +1,6 @@
 import { badRequest } from '../errors/status-errors.ts';
-import { isRecord } from '../schema/json.ts';
-import type { ListSchema } from '../schema/schema.ts';
-import { withoutDirectives } from './strategic-directives.ts';
+import { isRecord, type JsonRecord } from '../schema/json.ts';
+import type { ListSchema, Schema } from '../schema/schema.ts';
 
 /** Returns the merge key of a list of objects; undefined for a list of scalars. */
 export const keyOfList = ({ merge }: ListSchema): string | undefined =>
@@ -15,7 +14,7 @@ const identity = (key: string | undefined, item: unknown): string =>
  * Returns a function from an item to its index in the list; of equal items it returns the first, and -1 for
  * an item that is not in the list.
  */
-function places(list: readonly unknown[], key: string | undefined): (item: unknown) => number {
+function indexByKey(list: readonly unknown[], key: string | undefined): (item: unknown) => number {
   const known = new Map<string, number>();
   list.forEach((item, index) => {
     const id = identity(key, item);
@@ -33,13 +32,13 @@ export function mergeScalars(current: readonly unknown[], patch: readonly unknow
     throw badRequest('a list of values in the patch must not hold objects or lists');
   }
   const both = [...current, ...patch];
-  const first = places(both, undefined);
+  const first = indexByKey(both, undefined);
   const once = both.filter((item, index) => first(item) === index);
   return sortItems(undefined, once, patch, current);
 }
 
 export function deleteScalars(current: readonly unknown[], gone: readonly unknown[]): unknown[] {
-  const deleted = places(gone, undefined);
+  const deleted = indexByKey(gone, undefined);
   return current.filter((item) => deleted(item) === -1);
 }
 
@@ -56,7 +55,7 @@ export function mergeItems(
   for (const item of patch) assertItem(key, item);
   const plain = patch.filter((item) => directiveOf(item) === undefined);
   if (patch.some((item) => directiveOf(item) === 'replace')) return plain.map(withoutDirectives);
-  const deleted = places(
+  const deleted = indexByKey(
     patch.filter((item) => directiveOf(item) === 'delete'),
     key,
   );
@@ -94,8 +93,8 @@ export function sortItems(
   order: readonly unknown[],
   before: readonly unknown[],
 ): unknown[] {
-  const rank = places(order, key);
-  const place = places(before, key);
+  const rank = indexByKey(order, key);
+  const place = indexByKey(before, key);
   const known = items.filter((item) => rank(item) !== -1).toSorted((left, right) => rank(left) - rank(right));
   const others = items
     .filter((item) => rank(item) === -1)
@@ -123,7 +122,37 @@ export function assertOrdered(
   order: readonly unknown[],
 ): void {
   if (patch.some((item) => directiveOf(item) === 'replace')) return;
-  const ranks = patch.filter((item) => directiveOf(item) !== 'delete').map(places(order, key));
+  const ranks = patch.filter((item) => directiveOf(item) !== 'delete').map(indexByKey(order, key));
   const ordered = ranks.every((rank, index) => rank !== -1 && rank >= (ranks[index - 1] ?? 0));
   if (!ordered) throw badRequest(`the order in patch list ${field} does not match $setElementOrder/${field}`);
+}
+
+/**
+ * Returns the schema of a member. If the schema does not describe the member, returns one that replaces the
+ * value.
+ */
+export function memberOf(schema: Schema, key: string): Schema {
+  if (schema.type === 'map') return schema.values;
+  const known =
+    schema.type === 'object' && Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
+  return known ?? { type: 'anything' };
+}
+
+/** Sets a member. Unlike an assignment, it treats `__proto__` as a plain key, as JSON does. */
+export function setMember(record: JsonRecord, key: string, value: unknown): void {
+  Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** Returns a copy of a new value of a patch, without directives, nulls, and items that the patch deletes. */
+export function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value
+      .filter((item) => !(isRecord(item) && Object.hasOwn(item, '$patch') && item['$patch'] === 'delete'))
+      .map(withoutDirectives);
+  }
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value)
+    .filter(([key, item]) => !key.startsWith('$') && item !== null)
+    .map(([key, item]) => [key, withoutDirectives(item)] as const);
+  return Object.fromEntries(entries);
 }

@@ -5,7 +5,7 @@ import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { isRecord, type JsonRecord } from '../schema/json.ts';
 import { fields, array, mapOf, string } from '../schema/schema.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
-import { strategicDifference } from './testing/strategic-difference.ts';
+import { strategicDifference } from '../testing/strategic-difference.ts';
 
 const item = fields({ name: string, image: string, labels: mapOf(string), tags: array(string, 'set') });
 const schema = fields({
@@ -70,7 +70,7 @@ const named = (target: unknown): unknown[] =>
   ((target as { items?: { name: unknown }[] }).items ?? []).map(({ name }) => name);
 
 describe('strategic merge patch, as properties', () => {
-  test('the difference of two objects takes one to the other, in content and order', () => {
+  test('a patch computed from two objects turns one into the other, in content and order', () => {
     fc.assert(
       fc.property(document, document, (from, to) => {
         assert.deepEqual(settled(apply(from, strategicDifference(schema, from, to))), settled(to));
@@ -90,7 +90,7 @@ describe('strategic merge patch, as properties', () => {
     );
   });
 
-  test('items that the author did not know stay, whole and in their order', () => {
+  test("items that the patch's author did not know are kept, in their order", () => {
     const foreign = fc
       .uniqueArray(fc.constantFrom('u', 'v', 'w'))
       .chain((names) => fc.tuple(...names.map(anItem)));
@@ -202,7 +202,7 @@ describe('strategic merge patch, directive by directive', () => {
     assert.deepEqual(apply({ atomic: [{ name: 'a' }] }, { atomic: [] }), { atomic: [] });
   });
 
-  test('what makes no sense is 400', () => {
+  test('contradictory directives are 400', () => {
     refused({ items: [{ image: 'x' }] });
     refused({ items: ['a'] });
     refused({ items: [{ name: 'a', $patch: 'merge' }] });

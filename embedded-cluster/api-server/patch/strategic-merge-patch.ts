@@ -1,9 +1,10 @@
 import { badRequest } from '../errors/status-errors.ts';
-import { copyJson, isRecord } from '../schema/json.ts';
-import type { JsonRecord } from '../schema/json.ts';
+import { copyJson, isRecord, type JsonRecord } from '../schema/json.ts';
 import type { ListSchema, Schema } from '../schema/schema.ts';
-import { memberOf, setMember, withoutDirectives } from './strategic-directives.ts';
 import {
+  memberOf,
+  setMember,
+  withoutDirectives,
   assertOrdered,
   deleteScalars,
   keyOfList,

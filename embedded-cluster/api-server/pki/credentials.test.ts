@@ -9,7 +9,7 @@ import { loadCredentials } from './credentials.ts';
 const now = Date.parse('2030-01-01T00:00:00Z');
 const day = 86_400_000;
 
-test('credentials are made once, for their owner only, and renewed before their end', async (t) => {
+test('credentials are created once, readable by their owner only, and renewed before they expire', async (t) => {
   const directory = temporaryDirectory(t);
   const first = await loadCredentials(directory, now);
   assert.equal(statSync(join(directory, 'pki', 'credentials.json')).mode & 0o777, 0o600);
@@ -19,7 +19,7 @@ test('credentials are made once, for their owner only, and renewed before their 
   assert.notEqual(renewed.token, first.token);
 });
 
-test('the certificates are what they say', async (t) => {
+test('the certificates have the right authority, addresses and group', async (t) => {
   const credentials = await loadCredentials(temporaryDirectory(t), now);
   const authority = new X509Certificate(credentials.authority);
   const server = new X509Certificate(credentials.serverCertificate);
@@ -31,7 +31,7 @@ test('the certificates are what they say', async (t) => {
   assert.match(admin.subject, /O=system:masters/);
 });
 
-test('a file that a crash or a hand damaged is made anew', async (t) => {
+test('a damaged credentials file is replaced', async (t) => {
   const directory = temporaryDirectory(t);
   await loadCredentials(directory, now);
   writeFileSync(join(directory, 'pki', 'credentials.json'), '{"authority":');

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../schema/json.ts';
 import { replaceFile } from '../../../src/platform/durable-file.ts';
-import { issueCertificates, type Credentials } from './issue-certificates.ts';
+import { issueCertificates, type Credentials } from './certificates.ts';
 
 const renewBefore = 30 * 86_400_000;
 

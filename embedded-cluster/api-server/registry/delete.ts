@@ -11,7 +11,7 @@ export interface Deletion {
   /** The last state of a removed object, or the state with deletionTimestamp. */
   readonly object: StoredObject;
   /** False if a grace period or a finalizer keeps the object. */
-  readonly gone: boolean;
+  readonly removed: boolean;
 }
 
 export interface DeleteObjectOptions extends DeleteOptions {
@@ -35,12 +35,15 @@ export function deleteObject(
   const seconds = resolveGracePeriod(kind, draft, options.gracePeriodSeconds);
   const resource = groupResource(kind.resource);
   if (seconds === 0 && pendingFinalizers(kind, draft).length === 0) {
-    return { object: options.dryRun === true ? draft : registry.store.remove(resource, draft), gone: true };
+    return {
+      object: options.dryRun === true ? draft : registry.store.remove(resource, draft),
+      removed: true,
+    };
   }
   markDeleted(registry, kind, draft, seconds);
-  if (isDeletionUnchanged(draft, current)) return { object: current, gone: false };
+  if (isDeletionUnchanged(draft, current)) return { object: current, removed: false };
   if (kind.countsGenerations) draft.metadata.generation = (current.metadata.generation ?? 0) + 1;
-  return { object: options.dryRun === true ? draft : registry.store.put(resource, draft), gone: false };
+  return { object: options.dryRun === true ? draft : registry.store.put(resource, draft), removed: false };
 }
 
 /** Throws ApiError 409 if the object has another uid or resourceVersion than the preconditions. */

@@ -38,11 +38,11 @@ export class EventQueue<T> implements AsyncIterable<T> {
         yield event;
         this.#events.shift();
       } else if (this.#finishing) return;
-      else await this.#somethingHappens();
+      else await this.#nextChange();
     }
   }
 
-  async #somethingHappens(): Promise<void> {
+  async #nextChange(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });

@@ -1,13 +1,13 @@
 import type { ObjectList } from '../../../src/kubernetes/object.ts';
-import { badRequest, expired, groupResource } from '../errors/status-errors.ts';
+import { badRequest, expired, groupResource, newStatusError } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { apiVersionOf } from './decode-draft.ts';
 import type { Registry } from './registry.ts';
 import { selection, type SelectionQuery } from './selection.ts';
-import { assertReached, parseResourceVersion } from './resource-version.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 
-export interface ListObjectsQuery extends SelectionQuery {
+interface ListObjectsQuery extends SelectionQuery {
   readonly continue?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly resourceVersionMatch?: string | undefined;
@@ -68,4 +68,29 @@ function singleNameSelector(
 function withoutType(object: StoredObject): StoredObject {
   const { kind: _kind, apiVersion: _apiVersion, ...item } = object;
   return item;
+}
+
+/**
+ * Parses the resourceVersion of a query; returns undefined if it is empty. Throws ApiError 400 if it is not a
+ * number.
+ */
+export function parseResourceVersion(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d{1,15}$/.test(text))
+    throw badRequest(`Invalid value: ${JSON.stringify(text)}: resourceVersion must be a number`);
+  return Number(text);
+}
+
+/** Throws the ApiError 504 of a server that has not reached that version (this server never will). */
+export function assertReached(store: ObjectStore, revision: number): void {
+  if (revision <= store.revision) return;
+  throw newStatusError(
+    504,
+    'Timeout',
+    `Timeout: Too large resource version: ${revision}, current: ${store.revision}`,
+    {
+      retryAfterSeconds: 1,
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    },
+  );
 }

@@ -16,7 +16,7 @@ const patchTypes = [
   'application/strategic-merge-patch+json',
 ] as const;
 
-export interface PatchOptions extends UpdateOptions {
+interface PatchOptions extends UpdateOptions {
   readonly type: string;
 }
 

@@ -7,8 +7,8 @@ import type { User } from '../access/user.ts';
 import type { DecodeOptions } from '../schema/decode.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import type { TokenKey } from '../tokens/token-key.ts';
-import { randomSuffix, type Random } from './random.ts';
+import type { TokenKey } from '../tokens/json-web-token.ts';
+import { randomInt, randomUUID } from 'node:crypto';
 
 /**
  * The dependencies of every verb. The verbs, in the files beside this one, are functions on it, all
@@ -28,6 +28,13 @@ export interface Registry {
 export interface Location {
   readonly namespace: string | undefined;
   readonly name: string;
+}
+
+/** The source of random values: uids and suffixes of generated names. */
+export interface Random {
+  uuid(): string;
+  /** Returns an integer of [0, bound). */
+  below(bound: number): number;
 }
 
 /** The options of every write. */
@@ -83,4 +90,14 @@ export function compactMetadata(metadata: {
 }): StoredObject['metadata'] {
   const entries = Object.entries(metadata).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as unknown as StoredObject['metadata'];
+}
+
+/** The secure random source of the system. */
+export const systemRandom: Random = { uuid: () => randomUUID(), below: (bound) => randomInt(bound) };
+
+const tailAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Returns five characters for the end of a generated name (apiserver pkg/storage/names/generate.go). */
+export function randomSuffix(random: Random): string {
+  return Array.from({ length: 5 }, () => tailAlphabet[random.below(tailAlphabet.length)]).join('');
 }

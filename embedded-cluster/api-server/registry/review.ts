@@ -6,7 +6,7 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import type { Registry } from './registry.ts';
 
-export interface ReviewOptions {
+interface ReviewOptions {
   readonly user: User;
   readonly namespace: string | undefined;
   readonly decoding?: DecodeOptions | undefined;
@@ -16,7 +16,7 @@ export interface ReviewOptions {
  * Serves POST of a review: returns it with its status and stores nothing. Only for kinds with `review`.
  * Throws ApiError 400 (body), 422 (invalid).
  */
-export function answerReview(
+export function evaluateReview(
   registry: Registry,
   kind: Kind,
   body: unknown,

@@ -1,6 +1,11 @@
 import type { Kind } from '../kinds/kind.ts';
-import { assertSelectable, matchesFields, parseFieldSelector } from '../selectors/field-selector.ts';
-import { matchesLabels, parseLabelSelector } from '../selectors/label-selector.ts';
+import {
+  assertSelectable,
+  matchesFields,
+  parseFieldSelector,
+  matchesLabels,
+  parseLabelSelector,
+} from './selectors.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 
 export interface SelectionQuery {

@@ -1,14 +1,21 @@
 import { conflict, badRequest, groupResource, invalid, staleVersion } from '../errors/status-errors.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import { admitWrite } from '../admission/admit-write.ts';
-import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
+import { updateQuotaUsage } from '../admission/quota.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkDeletionTime, checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
 import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
-import { admissionContext, compactMetadata, canRemove, getObject } from './registry.ts';
-import type { Location, Registry, WriteOptions } from './registry.ts';
+import {
+  admissionContext,
+  compactMetadata,
+  canRemove,
+  getObject,
+  type Location,
+  type Registry,
+  type WriteOptions,
+} from './registry.ts';
 
 export interface UpdateOptions extends WriteOptions {
   readonly subresource?: 'status' | undefined;

@@ -5,14 +5,14 @@ import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject, StoreEvent } from '../store/stored-object.ts';
 import { apiVersionOf } from './decode-draft.ts';
 import type { Registry } from './registry.ts';
-import { assertReached, parseResourceVersion } from './resource-version.ts';
+import { assertReached, parseResourceVersion } from './list.ts';
 import { selection, type SelectionQuery } from './selection.ts';
 
 export interface WatchObjectsQuery extends SelectionQuery {
   readonly resourceVersion?: string | undefined;
 }
 
-export type WatchListener = (event: WatchEvent<StoredObject>) => void;
+type WatchListener = (event: WatchEvent<StoredObject>) => void;
 
 /**
  * Calls `listener` with every change: past ones at once, later ones within the writes themselves. Sends an

@@ -7,7 +7,7 @@ import { decodeObject } from './decode.ts';
 
 const decode = (value: unknown): unknown => decodeObject(podSchema, value, 'Pod', 'v1');
 
-test('nulls, empty lists and empty maps go; empty objects and zeros stay', () => {
+test('decoding drops nulls, empty lists and empty maps, and keeps empty objects and zeros', () => {
   const pod = {
     metadata: { name: 'a', creationTimestamp: null, labels: {}, finalizers: [] },
     spec: {
@@ -25,7 +25,7 @@ test('nulls, empty lists and empty maps go; empty objects and zeros stay', () =>
   });
 });
 
-test('every unknown field is named', () => {
+test('the error names every unknown field', () => {
   const pod = { spec: { hostIPC: true, containers: [{ name: 'c', livenessProbe: {} }] }, extra: 1 };
   assert.throws(
     () => decode(pod),
@@ -38,7 +38,7 @@ test('every unknown field is named', () => {
   );
 });
 
-test('a field of the wrong type is named with both types', () => {
+test('the error names a field of the wrong type with both types', () => {
   assert.throws(
     () => decode({ spec: { hostPID: 'yes' } }),
     /cannot unmarshal string into Go struct field spec\.hostPID of type bool/,
@@ -47,12 +47,12 @@ test('a field of the wrong type is named with both types', () => {
   assert.throws(() => decode({ spec: { terminationGracePeriodSeconds: 1.5 } }), /of type int64/);
 });
 
-test('prototype members are no fields', () => {
+test('members of Object.prototype are unknown fields', () => {
   assert.throws(() => decode(JSON.parse('{"constructor":{}}')), /unknown field "constructor"/);
   assert.throws(() => decode(JSON.parse('{"__proto__":{}}')), /unknown field "__proto__"/);
 });
 
-test('anything at all is decoded or refused with 400, and decoding twice changes nothing', () => {
+test('every JSON value is decoded or refused with 400, and decoding is idempotent', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       try {

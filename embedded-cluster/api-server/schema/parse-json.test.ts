@@ -6,7 +6,7 @@ import { parseJson } from './parse-json.ts';
 
 const duplicatesIn = (text: string): readonly string[] => parseJson(text).duplicates;
 
-test('members given twice are named by path, and the last one counts', () => {
+test('duplicate members are reported by path, and the last one counts', () => {
   assert.deepEqual(parseJson('{"a":1,"b":{"c":[{"d":1,"d":2},{"d":3}]},"a":2}'), {
     value: { a: 2, b: { c: [{ d: 2 }, { d: 3 }] } },
     duplicates: ['b.c[0].d', 'a'],
@@ -21,7 +21,7 @@ test('the same key in another spelling, and keys that look like syntax', () => {
   assert.deepEqual(duplicatesIn('{"__proto__":1,"__proto__":2}'), ['__proto__']);
 });
 
-test('nesting and numbers have bounds', () => {
+test('nesting and numbers are limited', () => {
   const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
   assert.deepEqual(duplicatesIn(nested(200)), []);
   assert.throws(
@@ -35,7 +35,7 @@ test('nesting and numbers have bounds', () => {
   assert.deepEqual(parseJson('[-0.5e-3, 12]').value, [-0.0005, 12]);
 });
 
-test('half characters are replaced, whole ones and what only looks like them stay', () => {
+test('lone surrogates are replaced, and pairs and escaped text are kept', () => {
   assert.deepEqual(parseJson('["\\ud800x","\\ud83d\\ude00","\\\\ud800","\\udc00"]').value, [
     '\ufffdx',
     '😀',
@@ -45,7 +45,7 @@ test('half characters are replaced, whole ones and what only looks like them sta
   assert.deepEqual(parseJson('{"\\udfff":1}').value, { '\ufffd': 1 });
 });
 
-test('text that is no JSON is a SyntaxError, and every JSON value comes back without duplicates', () => {
+test('invalid JSON is a SyntaxError, and every JSON value is parsed without duplicates', () => {
   assert.throws(() => parseJson('{'), SyntaxError);
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {

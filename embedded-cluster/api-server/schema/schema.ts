@@ -82,3 +82,17 @@ const objectMeta = fields({
 /** Returns the schema of a kind: apiVersion, kind, metadata and the given fields. */
 export const kindSchema = (described: Record<string, Schema>): ObjectSchema =>
   fields({ apiVersion: string, kind: string, metadata: objectMeta, ...described });
+
+const requirement = fields({ key: string, operator: string, values: array(string) });
+
+/** v1.NodeSelectorTerm */
+export const nodeSelectorTerm = fields({
+  matchExpressions: array(requirement),
+  matchFields: array(requirement),
+});
+
+/** v1.NodeSelector */
+export const nodeSelector = fields({ nodeSelectorTerms: array(nodeSelectorTerm) });
+
+/** metav1.LabelSelector */
+export const labelSelector = fields({ matchLabels: mapOf(string), matchExpressions: array(requirement) });

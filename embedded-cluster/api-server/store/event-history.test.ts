@@ -14,7 +14,7 @@ const event = (revision: number): StoreEvent => ({
 const revisions = (events: readonly StoreEvent[] | undefined): readonly number[] | undefined =>
   events?.map(({ revision }) => revision);
 
-test('what is older than five minutes is forgotten, the last version is known for ever', () => {
+test('events older than five minutes expire, and the last version is always known', () => {
   let now = 0;
   const history = new EventHistory(0, 100, () => now);
   history.add(event(1), 10);
@@ -29,14 +29,14 @@ test('what is older than five minutes is forgotten, the last version is known fo
   assert.deepEqual(revisions(history.since(2)), []);
 });
 
-test('more changes than its size are forgotten before', () => {
+test('events beyond the capacity expire', () => {
   const history = new EventHistory(0, 2, () => 0);
   for (const revision of [1, 2, 3, 4]) history.add(event(revision), 10);
   assert.equal(history.since(1), undefined);
   assert.deepEqual(revisions(history.since(2)), [3, 4]);
 });
 
-test('of large changes the last 32 MiB at least are known, and 64 MiB at most', () => {
+test('of large events at least 32 MiB and at most 64 MiB are kept', () => {
   const mebibyte = 1024 * 1024;
   const history = new EventHistory(0, 1000, () => 0);
   for (let revision = 1; revision <= 64; revision += 1) history.add(event(revision), mebibyte);

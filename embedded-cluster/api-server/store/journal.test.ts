@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { temporaryDirectory } from '../testing/temporary-directory.ts';
-import { encodeLine, readLines } from './journal-lines.ts';
-import { Journal } from './journal.ts';
+import { encodeLine, readLines, Journal } from './journal.ts';
 
-test('what was appended is there after a reopen, in a file that only its owner reads', async (t) => {
+test('appended records are read after a reopen, from a file that only its owner can read', async (t) => {
   const file = join(temporaryDirectory(t), 'journal', 'objects');
   const first = Journal.open(file);
   assert.deepEqual(first.records, []);
@@ -24,7 +23,7 @@ test('what was appended is there after a reopen, in a file that only its owner r
   assert.throws(() => second.journal.append({}), /closed/);
 });
 
-test('a write that was cut short anywhere costs that write alone', () => {
+test('a write that was cut anywhere loses only that write', () => {
   const lines = [encodeLine({ n: 1 }), encodeLine({ n: 2, text: 'ä' })];
   const whole = Buffer.concat(lines);
   for (let length = 0; length < whole.length; length += 1) {
@@ -35,7 +34,7 @@ test('a write that was cut short anywhere costs that write alone', () => {
   }
 });
 
-test('any records come back', () => {
+test('all records are read back', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue()), (records) => {
       const { records: read } = readLines(Buffer.concat(records.map(encodeLine)), 'j');
@@ -57,7 +56,7 @@ test('a torn line is cut off, so that the next append starts a line of its own',
   assert.deepEqual(readLines(readFileSync(file), file).records, [{ n: 1 }, { n: 2 }]);
 });
 
-test('damage before a good line is an error that names file and line, and changes nothing', async (t) => {
+test('damage before a valid line is an error that names file and line, and the file stays', async (t) => {
   const file = join(temporaryDirectory(t), 'objects');
   const content = Buffer.concat([{ n: 1 }, { n: 2 }, { n: 3 }].map(encodeLine));
   content[encodeLine({ n: 1 }).length + 12] = 0x58;
@@ -112,7 +111,7 @@ test('appends during compactions lose nothing and keep their order', async (t) =
   assert.deepEqual(readLines(readFileSync(file), file).records, written);
 });
 
-test('a compaction that the file system refuses changes nothing', async (t) => {
+test('a failed compaction changes nothing', async (t) => {
   const file = join(temporaryDirectory(t), 'objects');
   const { journal } = Journal.open(file);
   journal.append({ n: 1 });

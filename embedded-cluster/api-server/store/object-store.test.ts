@@ -75,7 +75,7 @@ test('a journal that grew is compacted to the live objects, and the counter is k
   await reopened.close();
 });
 
-test('after any changes and restarts the store holds what a map would hold', async (t) => {
+test('after any changes and restarts the store equals a map', async (t) => {
   const name = fc.constantFrom('a', 'b', 'c');
   const step = fc.oneof(
     fc.record({ put: name, value: fc.jsonValue() }),
@@ -120,7 +120,7 @@ test('after any changes and restarts the store holds what a map would hold', asy
   );
 });
 
-test('listeners hear changes in order, with the state before', async (t) => {
+test('listeners receive changes in order, with the previous state', async (t) => {
   const store = ObjectStore.open({ file: join(temporaryDirectory(t), 'journal') });
   const heard: StoreEvent[] = [];
   const stop = store.subscribe((event) => heard.push(event));

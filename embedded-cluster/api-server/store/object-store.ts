@@ -9,7 +9,7 @@ type JournalRecord =
   | { readonly resource: string; readonly put: StoredObject }
   | { readonly resource: string; readonly removed: StoredObject };
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly file: string;
   /** The minimum number of events that a watch can start from, if they are no more than 32 MiB. */
   readonly historySize?: number;

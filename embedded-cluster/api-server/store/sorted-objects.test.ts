@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { SortedObjects } from './sorted-objects.ts';
 
-test('a list is what starts so, in the order of the keys, whatever came and went before', () => {
+test('a list returns the keys with its prefix, sorted, after any changes', () => {
   const key = fc
     .tuple(fc.constantFrom('', 'a', 'a-b', 'b'), fc.constantFrom('x', 'x-1', 'y'))
     .map((parts) => parts.join('/'));

@@ -1,8 +1,7 @@
-import type { KubernetesObject, ObjectMeta } from '../../../src/kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../../src/kubernetes/object.ts';
 
-/** An object in the store. It has a name, a uid and a version, and is never changed in place. */
-export interface StoredObject extends KubernetesObject {
-  readonly metadata: ObjectMeta & { name: string; uid: string; resourceVersion: string };
+/** An object in the store, which is never changed in place. */
+export interface StoredObject extends Stored<KubernetesObject> {
   readonly [field: string]: unknown;
 }
 

@@ -1,10 +1,8 @@
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
-import { serviceAccountGroups, serviceAccountUsername } from '../access/user.ts';
-import type { User } from '../access/user.ts';
+import { serviceAccountGroups, serviceAccountUsername, type User } from '../access/user.ts';
 import { groupResource } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { isRecord } from '../schema/json.ts';
-import type { JsonRecord } from '../schema/json.ts';
+import { isRecord, type JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { signToken, verifyToken } from './json-web-token.ts';
 
@@ -16,7 +14,7 @@ export const tokenIssuer = 'https://kubernetes.default.svc.cluster.local';
 /** Tokens stay valid this long after their pod's grace period (kubernetes: pkg/serviceaccount/claims.go). */
 const leewayMs = 60_000;
 
-export interface TokenOrder {
+interface TokenClaimsInput {
   readonly account: StoredObject;
   /** The token becomes invalid when this object is deleted. */
   readonly bound: { readonly kind: 'pod' | 'secret'; readonly object: StoredObject } | undefined;
@@ -25,7 +23,7 @@ export interface TokenOrder {
 }
 
 /** Returns a signed token for a service account. */
-export function issueToken(registry: Registry, order: TokenOrder): string {
+export function issueToken(registry: Registry, order: TokenClaimsInput): string {
   const { namespace = '', name, uid } = order.account.metadata;
   const now = Math.floor(registry.clock.now() / 1000);
   return signToken(registry.tokenKey, {
@@ -47,36 +45,36 @@ export function issueToken(registry: Registry, order: TokenOrder): string {
 const referenceTo = ({ metadata: { name, uid } }: StoredObject): JsonRecord => ({ name, uid });
 
 /** The error of an invalid token, with the message of Kubernetes' TokenReview. */
-export class TokenProblem extends Error {}
+export class InvalidTokenError extends Error {}
 
 /** The dependencies of the verification. */
-type Verifying = Pick<Registry, 'store' | 'clock' | 'tokenKey'>;
+type TokenVerifier = Pick<Registry, 'store' | 'clock' | 'tokenKey'>;
 
 /**
  * Verifies a token. Returns its service account, and the audiences of `accepted` that it has. Throws
- * TokenProblem if the token has another key, is not valid at this time, is for other audiences, or if its
+ * InvalidTokenError if the token has another key, is not valid at this time, is for other audiences, or if its
  * account or bound object was deleted or recreated.
  */
 export function verifyAccountToken(
-  registry: Verifying,
+  registry: TokenVerifier,
   token: string,
   accepted: readonly string[],
 ): { user: User; audiences: string[] } {
   const claims = verifyToken(registry.tokenKey, token);
-  if (claims?.['iss'] !== tokenIssuer) throw new TokenProblem('invalid bearer token');
+  if (claims?.['iss'] !== tokenIssuer) throw new InvalidTokenError('invalid bearer token');
   const now = registry.clock.now();
   if (Number(claims['exp']) * 1000 <= now)
-    throw new TokenProblem('invalid bearer token, service account token has expired');
+    throw new InvalidTokenError('invalid bearer token, service account token has expired');
   if (Number(claims['nbf']) * 1000 > now)
-    throw new TokenProblem('invalid bearer token, service account token is not valid yet');
+    throw new InvalidTokenError('invalid bearer token, service account token is not valid yet');
   const audiences = ((claims['aud'] ?? []) as string[]).filter((audience) => accepted.includes(audience));
-  if (audiences.length === 0) throw new TokenProblem('invalid bearer token, Token audience is invalid');
+  if (audiences.length === 0) throw new InvalidTokenError('invalid bearer token, Token audience is invalid');
   const own = recordIn(claims, 'kubernetes.io');
   const account = recordIn(own, 'serviceaccount');
   const namespace = String(own['namespace']);
   const stored = registry.store.get(groupResource(serviceAccounts), namespace, String(account['name']));
   if (stored === undefined || stored.metadata.uid !== account['uid'])
-    throw new TokenProblem('invalid bearer token, service account token has been invalidated');
+    throw new InvalidTokenError('invalid bearer token, service account token has been invalidated');
   assertBound(registry, namespace, own);
   const pod = own['pod'];
   return {
@@ -98,7 +96,7 @@ export function verifyAccountToken(
   };
 }
 
-function assertBound(registry: Verifying, namespace: string, own: JsonRecord): void {
+function assertBound(registry: TokenVerifier, namespace: string, own: JsonRecord): void {
   for (const [kind, resource] of [
     ['pod', pods],
     ['secret', secrets],
@@ -109,7 +107,7 @@ function assertBound(registry: Verifying, namespace: string, own: JsonRecord): v
     const ended = stored?.metadata.deletionTimestamp;
     const over = ended !== undefined && Date.parse(ended) + leewayMs < registry.clock.now();
     if (stored === undefined || over || stored.metadata.uid !== reference['uid'])
-      throw new TokenProblem(`invalid bearer token, service account token's ${kind} is gone`);
+      throw new InvalidTokenError(`invalid bearer token, service account token's ${kind} is gone`);
   }
 }
 

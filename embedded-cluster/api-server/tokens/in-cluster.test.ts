@@ -8,7 +8,7 @@ import { openTransport } from '../../../src/kubernetes/client/open-transport.ts'
 import { clusterRoleBindings, configMaps, serviceAccounts } from '../../../src/kubernetes/resources.ts';
 import { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
-import { openLocalApi } from '../open-local-api.ts';
+import { openLocalApi } from '../local-api.ts';
 import { loadCredentials } from '../pki/credentials.ts';
 import { startApiServer } from '../start-api-server.ts';
 import { FakeConsole } from '../testing/fake-console.ts';
@@ -82,7 +82,7 @@ test('in a pod: a token that ended is 401; the next one in the file is used with
   await api.list(configMaps, { namespace: 'bosh' });
 });
 
-test('rotated in time nobody notices', async (t) => {
+test('rotation before the expiry causes no failed request', async (t) => {
   const { clock, api, rotate } = await startWorld(t);
   for (let life = 0; life < 3; life += 1) {
     clock.advance(seconds * 800);

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { signToken, verifyToken } from './json-web-token.ts';
-import type { TokenKey } from './token-key.ts';
+import { signToken, verifyToken, type TokenKey } from './json-web-token.ts';
 
 const newKey = (): TokenKey => ({
   ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  genuine: new Map(),
+  verifiedTokens: new Map(),
 });
 
 const tampered = (token: string): string => {
@@ -15,7 +14,7 @@ const tampered = (token: string): string => {
   return [header, claims, signature].join('.');
 };
 
-test('a genuine token has its claims, as often as it is shown', () => {
+test('a valid token gives its claims each time', () => {
   const key = newKey();
   const token = signToken(key, { sub: 'one' });
   const first = verifyToken(key, token);
@@ -23,7 +22,7 @@ test('a genuine token has its claims, as often as it is shown', () => {
   assert.equal(verifyToken(key, token), first, 'its signature is computed once');
 });
 
-test('what is not genuine stays so after the genuine one was shown', () => {
+test('invalid tokens stay invalid after a valid one was verified', () => {
   const key = newKey();
   const token = signToken(key, { sub: 'one' });
   verifyToken(key, token);
@@ -39,14 +38,14 @@ test('what is not genuine stays so after the genuine one was shown', () => {
   }
 });
 
-test('a token that one key knows is nothing to another key', () => {
+test('a token of one key is invalid for another key', () => {
   const key = newKey();
   const token = signToken(key, { sub: 'one' });
   verifyToken(key, token);
   assert.equal(verifyToken(newKey(), token), undefined);
 });
 
-test('more tokens than are remembered are all genuine', () => {
+test('more tokens than the cache holds are all valid', () => {
   const key = newKey();
   const tokens = Array.from({ length: 300 }, (_, number) => signToken(key, { number }));
   for (const round of [1, 2])

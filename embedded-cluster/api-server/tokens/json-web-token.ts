@@ -1,7 +1,54 @@
-import { createHash, sign, verify } from 'node:crypto';
-import { isRecord } from '../schema/json.ts';
-import type { JsonRecord } from '../schema/json.ts';
-import type { TokenKey } from './token-key.ts';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  createHash,
+  sign,
+  verify,
+} from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JsonRecord, isRecord } from '../schema/json.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
+
+/** The key that signs and verifies the tokens of service accounts. */
+export interface TokenKey {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  /** Verified tokens of this key with their claims, oldest first (json-web-token.ts). */
+  readonly verifiedTokens: Map<string, JsonRecord>;
+}
+
+/**
+ * Returns the key from `<directory>/pki/service-account.key` (PKCS #8, 0600). Creates it if it is missing,
+ * and keeps it for the life of the cluster, so that tokens survive a restart. Throws if the file is not a
+ * key.
+ */
+export function loadTokenKey(directory: string): TokenKey {
+  const folder = join(directory, 'pki');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, 'service-account.key');
+  const pem = read(file) ?? make(file);
+  const privateKey = createPrivateKey(pem);
+  return { privateKey, publicKey: createPublicKey(privateKey), verifiedTokens: new Map() };
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function make(file: string): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  replaceFile(file, Buffer.from(pem));
+  return pem;
+}
 
 const algorithm = 'ES256';
 const encoding = { dsaEncoding: 'ieee-p1363' } as const;
@@ -16,7 +63,7 @@ export function signToken({ privateKey, publicKey }: TokenKey, claims: JsonRecor
 }
 
 /** The number of verified tokens that are cached per key. */
-const remembered = 256;
+const maxVerifiedTokens = 256;
 
 /**
  * Returns the claims of a token that this key signed; undefined for other tokens. The caller must check the
@@ -24,13 +71,13 @@ const remembered = 256;
  * the same token with every request.
  */
 export function verifyToken(key: TokenKey, token: string): JsonRecord | undefined {
-  const known = key.genuine;
+  const known = key.verifiedTokens;
   const before = known.get(token);
   if (before !== undefined) return before;
   const claims = isGenuine(key, token) ? decode(token.split('.')[1] ?? '') : undefined;
   if (claims === undefined) return undefined;
   const [oldest] = known.keys();
-  if (known.size >= remembered && oldest !== undefined) known.delete(oldest);
+  if (known.size >= maxVerifiedTokens && oldest !== undefined) known.delete(oldest);
   known.set(token, claims);
   return claims;
 }

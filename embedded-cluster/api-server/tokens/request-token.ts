@@ -27,8 +27,8 @@ interface TokenSpec {
   boundObjectRef?: { kind?: string; apiVersion?: string; name?: string; uid?: string };
 }
 
-const leastSeconds = 600;
-const mostSeconds = 2 ** 32;
+const minSeconds = 600;
+const maxSeconds = 2 ** 32;
 
 /**
  * Serves POST serviceaccounts/token (kubernetes: pkg/registry/core/serviceaccount/storage/token.go): returns
@@ -68,7 +68,7 @@ function assertSame(request: JsonRecord, account: StoredObject): void {
   );
   if (causes.length > 0) throw invalid('TokenRequest', group, account.metadata.name, causes);
   if (metadata.uid !== undefined && metadata.uid !== account.metadata.uid) {
-    throw otherUid(
+    throw uidMismatch(
       account.metadata.name,
       `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${account.metadata.uid})`,
     );
@@ -77,9 +77,9 @@ function assertSame(request: JsonRecord, account: StoredObject): void {
 
 function checkSeconds(seconds: number): Cause[] {
   const field = 'spec.expirationSeconds';
-  if (seconds < leastSeconds)
+  if (seconds < minSeconds)
     return [invalidValue(field, seconds, 'may not specify a duration less than 10 minutes')];
-  return seconds > mostSeconds
+  return seconds > maxSeconds
     ? [invalidValue(field, seconds, 'may not specify a duration larger than 2^32 seconds')]
     : [];
 }
@@ -101,7 +101,7 @@ function boundObject(
     );
   }
   if (uid !== undefined && uid !== object.metadata.uid) {
-    throw otherUid(
+    throw uidMismatch(
       name,
       `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );
@@ -109,6 +109,25 @@ function boundObject(
   return { kind: kind === 'Pod' ? 'pod' : 'secret', object };
 }
 
-function otherUid(name: string, why: string): ApiError {
+function uidMismatch(name: string, why: string): ApiError {
   return conflict({ group, version: 'v1', plural: 'tokenrequests', namespaced: true }, name, why);
+}
+
+/** A request for a token of a service account: authentication.k8s.io/v1 TokenRequest. */
+export interface TokenRequest {
+  readonly spec: {
+    readonly audiences?: readonly string[];
+    readonly expirationSeconds?: number;
+    readonly boundObjectRef?: {
+      readonly kind: string;
+      readonly apiVersion: string;
+      readonly name: string;
+      readonly uid?: string;
+    };
+  };
+}
+
+/** The response. It contains a secret: never log it. */
+export interface IssuedToken {
+  readonly status: { readonly token: string; readonly expirationTimestamp: string };
 }

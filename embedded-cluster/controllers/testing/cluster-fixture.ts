@@ -14,7 +14,7 @@ import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api-server/control-plane-api.ts';
 import { hostRootImage } from '../../node/node-object.ts';
 import type { VolumeProvisioner, VolumeSource } from '../../node/volume-provisioner.ts';
-import { openLocalApi } from '../../api-server/open-local-api.ts';
+import { openLocalApi } from '../../api-server/local-api.ts';
 import { startControllers } from '../start-controllers.ts';
 
 /** Records which volumes exist; `busy` ones cannot be removed, like those of the node that are in use. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
+import { openLocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Volume } from '../../kubernetes/types/pod.ts';
 import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';

@@ -87,7 +87,7 @@ async function startRunner(instead: NonNullable<RunOptions['instead']>): Promise
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-random-'));
   const tokenKey = {
     ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-    genuine: new Map<string, never>(),
+    verifiedTokens: new Map<string, never>(),
   };
   const state: { runs: number; calls: number; failed: Outcome | undefined } = {
     ...{ runs: 0, calls: 0, failed: undefined },

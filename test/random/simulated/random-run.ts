@@ -1,7 +1,7 @@
 import type fc from 'fast-check';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
+import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/json-web-token.ts';
 import type { CallContext, Verb } from '../../../src/cpi/call.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';

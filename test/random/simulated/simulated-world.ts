@@ -5,7 +5,7 @@ import { groupResource } from '../../../embedded-cluster/api-server/errors/statu
 import { allKinds } from '../../../embedded-cluster/api-server/kinds/all-kinds.ts';
 import { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { ObjectStore } from '../../../embedded-cluster/api-server/store/object-store.ts';
-import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
+import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/json-web-token.ts';
 import { GarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
 import { PodGarbageCollector } from '../../../embedded-cluster/testing/lost-nodes/pod-gc.ts';
 import { TaintEviction } from '../../../embedded-cluster/testing/lost-nodes/taint-eviction.ts';

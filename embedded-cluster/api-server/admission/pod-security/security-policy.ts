@@ -8,7 +8,7 @@ const prefix = 'pod-security.kubernetes.io/';
 const levels = ['privileged', 'baseline', 'restricted'] as const;
 const modes = ['enforce', 'audit', 'warn'] as const;
 
-export type SecurityMode = (typeof modes)[number];
+type SecurityMode = (typeof modes)[number];
 
 /** The setting of one mode of a namespace: the level, and the version of Kubernetes that defines it. */
 export interface LevelVersion {

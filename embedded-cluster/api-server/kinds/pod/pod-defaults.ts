@@ -7,7 +7,7 @@ import type {
   Volume,
 } from '../../../../src/kubernetes/types/pod.ts';
 import type { MutableObject } from '../kind.ts';
-import { parseQuantity } from '../quantity.ts';
+import { parseQuantity } from '../quantities.ts';
 
 /**
  * Returns the draft of a pod with its type; the decoder has checked the types of its fields.

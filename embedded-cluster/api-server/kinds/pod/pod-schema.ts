@@ -8,8 +8,10 @@ import {
   quantity,
   string,
   time,
+  labelSelector,
+  nodeSelector,
+  nodeSelectorTerm,
 } from '../../schema/schema.ts';
-import { labelSelector, nodeSelector, nodeSelectorTerm } from '../node-selector-schema.ts';
 import { claimSpec } from '../persistent-volume-claims.ts';
 
 const keyToPath = array(fields({ key: string, path: string, mode: integer }));

@@ -13,10 +13,9 @@ import {
   unsupportedValue,
   type Cause,
 } from '../../errors/field-causes.ts';
-import { checkName } from '../names.ts';
+import { checkName, duplicateIndexes } from '../checks.ts';
 import { checkClaimSpec } from '../persistent-volume-claims.ts';
-import { duplicateIndexes } from '../repeated-places.ts';
-import { checkQuantity } from '../resources.ts';
+import { checkQuantity } from '../quantities.ts';
 
 /** Returns the causes for one volume of a pod. */
 export function checkVolume(at: string, volume: Volume): Cause[] {

@@ -7,17 +7,17 @@ import { test } from 'node:test';
 import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import { services } from '../../../../src/kubernetes/resources.ts';
 import type { Service, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
-import { openLocalApi } from '../../open-local-api.ts';
+import { openLocalApi } from '../../local-api.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { isServiceAddress, nodePortRange, pickFree, serviceRange } from './service-ranges.ts';
+import { isServiceAddress, nodePortRange, pickFree, serviceRange } from './service-allocation.ts';
 import { serviceKind } from './services.ts';
 
 const ports = [{ port: 80 }];
 
 const refused: readonly [string, Partial<ServiceSpec> & Record<string, unknown>, number, RegExp][] = [
-  ['UDP', { ports: [{ port: 53, protocol: 'UDP' }] }, 422, /does not do UDP/u],
-  ['session affinity', { sessionAffinity: 'ClientIP' }, 422, /does not do session affinity/u],
-  ['external addresses', { externalIPs: ['192.0.2.1'] }, 422, /does not do external addresses/u],
+  ['UDP', { ports: [{ port: 53, protocol: 'UDP' }] }, 422, /does not support UDP/u],
+  ['session affinity', { sessionAffinity: 'ClientIP' }, 422, /does not support session affinity/u],
+  ['external addresses', { externalIPs: ['192.0.2.1'] }, 422, /does not support external addresses/u],
   ['ExternalName', { type: 'ExternalName', externalName: 'a.example' }, 422, /it has no DNS/u],
   ['local traffic', { type: 'NodePort', externalTrafficPolicy: 'Local' }, 422, /it proxies/u],
   ['IPv6', { ipFamilies: ['IPv6'] }, 422, /not configured on this cluster/u],
@@ -28,7 +28,7 @@ const refused: readonly [string, Partial<ServiceSpec> & Record<string, unknown>,
 ];
 
 for (const [name, spec, code, message] of refused) {
-  test(`refused, not ignored: ${name}`, async (t) => {
+  test(`a Service with an unsupported field is refused: ${name}`, async (t) => {
     const api = await localApi(t);
     await assert.rejects(
       api.create(services, service('a', spec)),
@@ -74,7 +74,7 @@ test('kubectl shows ports with their node ports, and selectors', async (t) => {
   assert.equal(cell(made, 'External-IP'), '<none>');
 });
 
-test('a free number is found wherever one is left, in the upper band first', () => {
+test('allocation finds every free number, in the upper band first', () => {
   const band = { first: 100, size: 40, staticBandSize: 10 };
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 100, max: 139 })), fc.nat(), (taken, start) => {
@@ -90,7 +90,7 @@ test('a free number is found wherever one is left, in the upper band first', () 
   );
 });
 
-test('the ranges: no address of a Service is one that a pod can have', () => {
+test('the address range of Services is disjoint from that of pods', () => {
   assert.equal(isServiceAddress('127.127.0.0'), false);
   assert.equal(isServiceAddress('127.127.0.1'), true);
   assert.equal(isServiceAddress('127.127.255.255'), false);

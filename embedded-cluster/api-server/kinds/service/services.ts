@@ -4,8 +4,7 @@ import type { StoredObject } from '../../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { allocateForCreate, allocateForUpdate } from './service-allocation.ts';
-import { fillServiceDefaults } from './service-defaults.ts';
-import { serviceSchema } from './service-schema.ts';
+import { fillServiceDefaults, serviceSchema } from './service-schema.ts';
 import { validateService, validateServiceUpdate } from './service-validation.ts';
 
 const serviceOf = (object: StoredObject): Service => object as unknown as Service;
