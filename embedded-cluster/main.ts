@@ -9,9 +9,8 @@ import { startApiServer } from './api-server/start-api-server.ts';
 import { startControllers } from './controllers/start-controllers.ts';
 import { parseNodeArgument } from './node/parse-node.ts';
 import { nodeAddress } from './node/pods/pod-addresses.ts';
-import { SimulatedNodes } from './node/simulated/simulated-nodes.ts';
 import { startNode } from './node/start-node.ts';
-import { startServiceProxy } from './service-proxy/start-service-proxy.ts';
+import { ServiceProxy } from './service-proxy/service-proxy.ts';
 
 /** Milliseconds that pods have to stop when the cluster stops. */
 const stopGrace = 10_000;
@@ -20,8 +19,7 @@ const { values } = parseArgs({
   options: {
     directory: { type: 'string' },
     'runtime-directory': { type: 'string' },
-    /** NAME=ZONE, repeatable: nodes beside the real one that report status and run nothing. */
-    'simulated-node': { type: 'string', multiple: true, default: [] },
+    /** NAME=ZONE, repeatable: more Node objects that are this machine. */
     node: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -41,7 +39,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
-  const nodes = values.node.map((text) => parseNodeArgument(text, 'node'));
+  const nodes = values.node.map((text) => parseNodeArgument(text));
   const node = await startNode({
     api,
     directory,
@@ -52,22 +50,13 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     apiServer,
     onError,
   });
-  const simulated = new SimulatedNodes({
-    ...{
-      api,
-      nodes: values['simulated-node'].map((text) => parseNodeArgument(text, 'simulated node')),
-      clock,
-      fallbackConsole: node,
-      onError,
-    },
-  });
-  if (values['simulated-node'].length > 0) await simulated.start();
   const { authority: rootCertificate } = await loadCredentials(directory, clock.now());
   const controllers = await startControllers({
     ...{ api, provisioner: node, clock, random: Math.random, rootCertificate, onError },
   });
-  const proxy = await startServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
-  const server = await startApiServer({ api, console: simulated, directory, onError });
+  const proxy = new ServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
+  await proxy.start();
+  const server = await startApiServer({ api, console: node, directory, onError });
   await publishApiServer(api, new URL(server.url));
   serving(new URL(server.url));
   console.log(new Date(clock.now()).toISOString(), `serving on ${server.url}`);
@@ -78,7 +67,6 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   async function stop(): Promise<void> {
     await controllers.stop();
     await proxy.stop();
-    await simulated.stop();
     await node.stop(stopGrace);
     await server.close();
     await api.close();

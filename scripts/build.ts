@@ -9,12 +9,11 @@ import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { mainModulePath } from '../src/cli/built-command-line.ts';
-import { besideCluster, builtCluster } from '../embedded-cluster/daemon/built-cluster.ts';
-import { hostRootImage } from '../embedded-cluster/node/image/host-root-image.ts';
+import { besideCluster, builtCluster } from '../embedded-cluster/daemon/cluster-state.ts';
+import { hostRootImage } from '../embedded-cluster/node/node-object.ts';
 import { allEnded } from './all-ended.ts';
 import { besideSources } from './beside-sources.ts';
-import type { CpiArtefacts } from './build-cpi.ts';
-import { buildCpi } from './build-cpi.ts';
+import { type CpiArtefacts, buildCpi } from './build-cpi.ts';
 import { bundleForNode } from './bundle-for-node.ts';
 import { requireHttp } from './require-http.ts';
 import { runtimes, writeNotices } from './write-notices.ts';
@@ -148,7 +147,7 @@ async function buildCluster(main: string): Promise<void> {
     await rename(join(directory, `${name}.partial`), join(directory, name));
   }
   const options = { ...asModules, plugins: [requireHttp] };
-  const prepare = join(root, 'embedded-cluster', 'prepare', 'main.ts');
+  const prepare = join(root, 'embedded-cluster', 'node', 'prepare-host-main.ts');
   await bundleForNode(prepare, besideCluster(main), options);
   await bundleForNode(join(root, 'embedded-cluster', 'main.ts'), main, options);
 }

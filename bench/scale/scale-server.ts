@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import type { ExecRequest, ExecSession } from '../../embedded-cluster/node/pod-console.ts';
 import { startSimulatedCluster } from '../../embedded-cluster/testing/simulated-cluster.ts';
-import { defaultNodeTimings } from '../../embedded-cluster/controllers/nodes/node-timings.ts';
+import { defaultNodeTimings } from '../../embedded-cluster/testing/lost-nodes/node-lifecycle.ts';
 import { endedSession, HolderConsole } from '../../src/cpi/testing/holder-console.ts';
 import { successExit } from '../../src/kubernetes/pod-script.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';

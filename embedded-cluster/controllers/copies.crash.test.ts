@@ -10,10 +10,8 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
-import type { ClusterFixture } from './testing/cluster-fixture.ts';
-import { at, makePod } from './testing/cluster-fixture.ts';
-import type { Until } from './testing/killed-lives.ts';
-import { testEachCrash } from './testing/killed-lives.ts';
+import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
+import { type Until, testEachCrash } from './testing/test-each-crash.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],

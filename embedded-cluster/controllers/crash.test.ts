@@ -3,10 +3,8 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, secrets } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
-import type { ClusterFixture } from './testing/cluster-fixture.ts';
-import { at, makePod } from './testing/cluster-fixture.ts';
-import type { Until } from './testing/killed-lives.ts';
-import { testEachCrash } from './testing/killed-lives.ts';
+import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
+import { type Until, testEachCrash } from './testing/test-each-crash.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],

@@ -1,33 +1,28 @@
+import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
+import type { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import type { Clock } from '../../src/kubernetes/clock.ts';
 import type { ControlPlaneApi } from '../api-server/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
-import { createDefaultAccounts } from './accounts/default-accounts.ts';
-import { createRootCertificates } from './accounts/root-certificates.ts';
-import { createDisruptionBudgets } from './disruption/disruption-budgets.ts';
-import { createResourceQuotaController } from './quotas/quota-usage.ts';
-import { createEventExpiry } from './collection/event-expiry.ts';
-import { createGarbageCollector } from './collection/garbage-collector.ts';
-import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
-import { createNodeLifecycle } from './nodes/node-lifecycle.ts';
-import type { NodeTimings } from './nodes/node-timings.ts';
-import { defaultNodeTimings } from './nodes/node-timings.ts';
-import { createPodCollector } from './nodes/pod-collector.ts';
-import { createTaintEviction } from './nodes/taint-eviction.ts';
-import type { ControllerContext, CreateController } from './runtime/controller.ts';
-import { EventRecorder } from './runtime/event-recorder.ts';
-import { allInformers, createInformers } from './runtime/informers.ts';
-import { createScheduler } from './scheduling/scheduler.ts';
-import { createSnapshotController } from './snapshots/snapshot-controller.ts';
-import { createSnapshotTaker } from './snapshots/snapshot-taker.ts';
-import { createEndpointSlices } from './services/endpoint-slices.ts';
-import { createClaimBinder } from './volumes/claim-binder.ts';
-import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
-import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
-import { createSourceProtection } from './volumes/source-protection.ts';
-import { createSourceProvisioner } from './volumes/source-provisioner.ts';
-import { createVolumeModifier } from './volumes/volume-modifier.ts';
-import { createVolumeReclaimer } from './volumes/volume-reclaimer.ts';
-import { createVolumeResizer } from './volumes/volume-resizer.ts';
+import type { ControllerContext } from './controller-context.ts';
+import { DisruptionBudgets } from './disruption-budgets.ts';
+import { EventExpiry } from './event-expiry.ts';
+import { GarbageCollector } from './garbage-collector.ts';
+import { allInformers, createInformers } from './informers.ts';
+import { NamespaceLifecycle } from './namespace-lifecycle.ts';
+import { ResourceQuotas } from './resource-quotas.ts';
+import { RootCaPublisher } from './root-ca-publisher.ts';
+import { Scheduler } from './scheduling/scheduler.ts';
+import { ServiceAccounts } from './service-accounts.ts';
+import { EndpointSlices } from './services/endpoint-slices.ts';
+import { SnapshotController } from './snapshots/snapshot-controller.ts';
+import { SnapshotSidecar } from './snapshots/snapshot-sidecar.ts';
+import { ClaimBinder } from './volumes/claim-binder.ts';
+import { ClaimProtection, SourceProtection, VolumeProtection } from './volumes/claim-protection.ts';
+import { EphemeralClaims } from './volumes/ephemeral-claims.ts';
+import { SourceProvisioner } from './volumes/provisioning.ts';
+import { VolumeModifier } from './volumes/volume-modifier.ts';
+import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
+import { VolumeResizer } from './volumes/volume-resizer.ts';
 
 export interface StartControllersOptions {
   readonly api: ControlPlaneApi;
@@ -35,51 +30,48 @@ export interface StartControllersOptions {
   readonly clock: Clock;
   /** The certificate authority of the API server (PEM), for pods; absent if there is no server. */
   readonly rootCertificate?: string;
-  /** Absent: the defaults of Kubernetes. */
-  readonly nodeTimings?: NodeTimings;
   /** Returns a number in [0, 1), which spreads retries. */
   readonly random: () => number;
   /** Called with every error. The failed operation is retried, so nothing needs to be done. */
   readonly onError: (error: unknown) => void;
-  /** The controllers to start. Absent: all of them. */
-  readonly only?: readonly CreateController[];
+  /** Creates the controllers to start. Absent: `allControllers`. */
+  readonly controllers?: (context: ControllerContext) => readonly Controller[];
 }
 
-const allControllers: readonly CreateController[] = [
-  createGarbageCollector,
-  createNamespaceLifecycle,
-  createDefaultAccounts,
-  createDisruptionBudgets,
-  createResourceQuotaController,
-  createRootCertificates,
-  createEventExpiry,
-  createClaimProtection,
-  createVolumeProtection,
-  createEphemeralClaims,
-  createClaimBinder,
-  createSourceProvisioner,
-  createSourceProtection,
-  createVolumeResizer,
-  createVolumeModifier,
-  createSnapshotController,
-  createSnapshotTaker,
-  createVolumeReclaimer,
-  createEndpointSlices,
-  createScheduler,
-  createNodeLifecycle,
-  createTaintEviction,
-  createPodCollector,
-];
+/** Creates the controllers of the embedded cluster. */
+export function allControllers(context: ControllerContext): Controller[] {
+  return [
+    new GarbageCollector(context),
+    new NamespaceLifecycle(context),
+    new ServiceAccounts(context),
+    new DisruptionBudgets(context),
+    new ResourceQuotas(context),
+    new RootCaPublisher(context),
+    new EventExpiry(context),
+    new ClaimProtection(context),
+    new VolumeProtection(context),
+    new EphemeralClaims(context),
+    new ClaimBinder(context),
+    new SourceProvisioner(context),
+    new SourceProtection(context),
+    new VolumeResizer(context),
+    new VolumeModifier(context),
+    new SnapshotController(context),
+    new SnapshotSidecar(context),
+    new VolumeReclaimer(context),
+    new EndpointSlices(context),
+    new Scheduler(context),
+  ];
+}
 
 /**
- * Starts all controllers. Resolves when each of them has read the state of the cluster, rejects if the API
+ * Starts the controllers. Resolves when each of them has read the state of the cluster, rejects if the API
  * does not serve the resources that they need. `stop` finishes reconciliations in progress and writes the
  * recorded events. The next start continues the rest, since all state is in the API.
  */
 export async function startControllers(options: StartControllersOptions): Promise<{ stop(): Promise<void> }> {
   const recorders: EventRecorder[] = [];
   const context: ControllerContext = {
-    nodeTimings: defaultNodeTimings,
     ...options,
     informers: createInformers(options.api, options),
     rootCertificate: options.rootCertificate,
@@ -89,14 +81,14 @@ export async function startControllers(options: StartControllersOptions): Promis
       return recorder;
     },
   };
-  const queues = (options.only ?? allControllers).map((create) => create(context));
+  const controllers = (options.controllers ?? allControllers)(context);
   const informers = allInformers(context.informers);
   const watching = informers.map((informer) => informer.run());
   // Controllers start after all informers are synced: a claim must not look lost because its volume is read
   // later.
   const working: Promise<void>[] = [];
   const stop = async (): Promise<void> => {
-    for (const part of [...queues, ...informers]) {
+    for (const part of [...controllers, ...informers]) {
       part.stop();
     }
     await Promise.all([...watching, ...working]);
@@ -108,6 +100,6 @@ export async function startControllers(options: StartControllersOptions): Promis
     await stop();
     throw error;
   }
-  working.push(...queues.map((queue) => queue.run()));
+  working.push(...controllers.map((controller) => controller.run()));
   return { stop };
 }

@@ -9,17 +9,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import { builtCluster } from './built-cluster.ts';
+import { builtCluster, daemonStatus } from './cluster-state.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
-import { execInPod } from '../../src/kubernetes/pod-exec.ts';
-import { nodes, pods } from '../../src/kubernetes/resources.ts';
-import { hostRootImage } from '../node/image/host-root-image.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+import { hostRootImage } from '../node/node-object.ts';
 import { parseMountInfo } from '../../src/platform/mountinfo.ts';
 import { checkRequirements } from './check-requirements.ts';
-import { daemonStatus } from './daemon-status.ts';
 import { isAlive, type ProcessRecord } from './process-record.ts';
 import { removeClusterDirectory } from './remove-cluster-directory.ts';
 import { startDaemon, type DaemonInfo, type DaemonOptions } from './start-daemon.ts';
@@ -245,34 +243,6 @@ describeAsUsers(import.meta.filename, () => {
     await started(cluster, 1);
     await stopDaemon(cluster.directory, { grace: 5_000 });
     assert.deepEqual(await processesWith(cluster.word), []);
-  });
-
-  test('simulated nodes beside the real one: a pod of theirs runs, and a command in it is refused', async (t) => {
-    const cluster = await makeCluster(t);
-    await startDaemon({ ...cluster.options, simulatedNodes: ['sim-1=z1', 'sim-2'] });
-    const kubeconfig = await readFile(join(cluster.directory, 'kubeconfig'), 'utf8');
-    const access = await loadAccess(kubeconfig);
-    const api = await openApi(access);
-    const names = (await api.list(nodes)).items.map(({ metadata }) => metadata.name);
-    assert.deepEqual(names, ['embedded', 'sim-1', 'sim-2']);
-    const nodeSelector = { 'topology.kubernetes.io/zone': 'z1' };
-    await api.create(pods, podOf('there', 'true', { nodeSelector }));
-    await until('it to run there', async () => {
-      const pod = await api.get<Pod>({ resource: pods, namespace: 'bosh', name: 'there' });
-      return pod.status?.phase === 'Running' && pod.spec.nodeName === 'sim-1';
-    });
-    const command = {
-      namespace: 'bosh',
-      pod: 'there',
-      container: 'main',
-      command: ['true'],
-      deadlineMs: 5000,
-    };
-    await assert.rejects(
-      execInPod(access, command),
-      /simulated node, which reports status and runs nothing/u,
-    );
-    api.close();
   });
 
   test('a cluster that dies says what it said', async (t) => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { besideCluster, builtCluster } from './built-cluster.ts';
+import { besideCluster, builtCluster } from './cluster-state.ts';
 
 const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child'];
 const probe = spawnSync('unshare', [...namespaces, 'true'], { encoding: 'utf8' });

@@ -10,7 +10,7 @@ import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
-import { hostRootImage } from '../node/image/host-root-image.ts';
+import { hostRootImage } from '../node/node-object.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');

@@ -4,7 +4,7 @@ import { isProductError, ProductError } from '../../src/errors/product-error.ts'
 import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts';
 import { runCommand } from '../node/command.ts';
 import { safeRemove } from '../../src/platform/safe-remove.ts';
-import { checkOwner } from './check-owner.ts';
+import { checkOwner } from './cluster-state.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { findProcess } from './process-record.ts';
 

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, realpath } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'node:test';
-import { builtCluster } from './built-cluster.ts';
+import { builtCluster } from './cluster-state.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';

@@ -4,13 +4,11 @@ import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../src/errors/product-error.ts';
 import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
-import { withoutInheritedState } from '../node/isolated-command.ts';
-import { besideCluster } from './built-cluster.ts';
-import { checkOwner } from './check-owner.ts';
+import { withoutInheritedState } from '../node/command.ts';
+import { besideCluster, checkOwner, isReady } from './cluster-state.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { unshareArguments, type NamespaceMode } from './namespace-mode.ts';
 import { findProcess, isEnding, type ProcessRecord } from './process-record.ts';
-import { isReady } from './readiness.ts';
 
 export interface DaemonOptions {
   /** The cluster's directory. It is created if it is missing. */
@@ -22,12 +20,8 @@ export interface DaemonOptions {
   /** The cluster's main module, built (built-cluster.ts). */
   readonly main: string;
   /**
-   * `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps its nodes.
-   */
-  readonly simulatedNodes?: readonly string[];
-  /**
    * `NAME=ZONE` each: more Node objects that are this machine and run pods, beside `embedded`. They are
-   * permanent.
+   * permanent. A cluster that runs already keeps its nodes.
    */
   readonly nodes?: readonly string[];
   /** Milliseconds until the API must be ready; 30 s if absent. */
@@ -89,7 +83,6 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
   const command = [
     ...[options.nodeBinary, '--disable-warning=ExperimentalWarning', options.main],
     ...['--directory', directory, '--runtime-directory', options.runtimeDirectory],
-    ...(options.simulatedNodes ?? []).flatMap((node) => ['--simulated-node', node]),
     ...(options.nodes ?? []).flatMap((node) => ['--node', node]),
   ];
   const prepare = besideCluster(options.main);

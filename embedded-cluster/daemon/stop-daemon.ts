@@ -1,9 +1,8 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { ProductError } from '../../src/errors/product-error.ts';
 import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
-import { mountsAtOrBelow } from '../../src/platform/mountinfo.ts';
-import { parseMountInfo } from '../../src/platform/mountinfo.ts';
-import { checkOwner } from './check-owner.ts';
+import { mountsAtOrBelow, parseMountInfo } from '../../src/platform/mountinfo.ts';
+import { checkOwner } from './cluster-state.ts';
 import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';
 
 export interface StopOptions {

@@ -1,9 +1,9 @@
 import type { EventEmitter } from 'node:events';
-import type { ObjectList } from '../../src/kubernetes/object.ts';
+import { type Change, Informer } from '../../src/kubernetes/controllers/informer.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
-import { ContainerConsole } from './console/container-console.ts';
-import { toApiPath } from './paths-in-objects.ts';
+import { ContainerConsole } from './container-console.ts';
+import { toApiPath } from './node-paths.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from './pod-console.ts';
 import { isPodAddress } from './pods/pod-addresses.ts';
 import type { PodServices } from './pods/pod-services.ts';
@@ -26,11 +26,16 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   readonly #console: ContainerConsole;
   readonly #workers = new Map<string, PodWorker>();
   readonly #stopping = new AbortController();
+  readonly #pods: Informer<Pod>;
+  #isStarted = false;
   #watching: Promise<void> = Promise.resolve();
 
   constructor(parts: EmbeddedNodeParts) {
     this.#services = { ...parts.services, stopping: this.#stopping.signal };
     this.#persistentVolumes = parts.persistentVolumes;
+    const { api, clock, onError } = this.#services;
+    this.#pods = new Informer<Pod>(api, pods, { clock, onError }, this.#query());
+    this.#pods.onChange((change) => this.#applyChange(change));
     this.#console = new ContainerConsole((namespace, name) => this.#find(namespace, name), parts.logChanges);
   }
 
@@ -64,15 +69,17 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
 
   /** Removes the remains of pods that no longer exist, then runs the pods of this node until `stop`. */
   async start(): Promise<void> {
-    const { items, metadata } = await this.#list();
-    for (const pod of items) {
+    this.#watching = this.#pods.run();
+    await this.#pods.synced;
+    const present = this.#podsHere();
+    for (const pod of present) {
       this.#rememberAddress(pod);
     }
-    await this.#removeOrphans(new Set(items.map((pod) => pod.metadata.uid)));
-    for (const pod of items) {
+    await this.#removeOrphans(new Set(present.map((pod) => pod.metadata.uid)));
+    this.#isStarted = true;
+    for (const pod of this.#podsHere()) {
       this.#addPod(pod);
     }
-    this.#watching = this.#follow(metadata.resourceVersion);
   }
 
   /**
@@ -81,13 +88,14 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
    */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
+    this.#pods.stop();
     for (const worker of this.#workers.values()) {
       const { terminationGracePeriodSeconds = 30 } = worker.pod.spec;
       worker.terminate('node-stopped', Math.min(grace, terminationGracePeriodSeconds * 1000));
     }
     await Promise.all([...this.#workers.values()].map((worker) => worker.done));
     await this.#watching;
-    await this.#services.events.settled();
+    await this.#services.events.flush();
   }
 
   #find(namespace: string, name: string): PodWorker | undefined {
@@ -97,9 +105,8 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return named.find((worker) => !worker.isRemoved);
   }
 
-  async #list(): Promise<ObjectList<Pod>> {
-    const list = await this.#services.api.list<Pod>(pods, this.#query());
-    return { ...list, items: list.items.filter((pod) => this.#isScheduledHere(pod)) };
+  #podsHere(): Pod[] {
+    return this.#pods.list().filter((pod) => this.#isScheduledHere(pod));
   }
 
   /**
@@ -132,51 +139,11 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     }
   }
 
-  async #follow(resourceVersion: string): Promise<void> {
-    let from = resourceVersion;
-    while (!this.#stopping.signal.aborted) {
-      try {
-        await this.#watch(from);
-        from = await this.#resynchronize();
-      } catch (error) {
-        this.#services.onError(error);
-        await this.#services.clock.sleep(500, this.#stopping.signal);
-      }
-    }
-  }
-
-  /** Handles events until the server ends the watch, which it may do at any time. */
-  async #watch(resourceVersion: string): Promise<void> {
-    const query = { ...this.#query(), resourceVersion, signal: this.#stopping.signal };
-    for await (const event of this.#services.api.watch<Pod>(pods, query)) {
-      switch (event.type) {
-        case 'ADDED':
-        case 'MODIFIED':
-          if (this.#isScheduledHere(event.object)) this.#addPod(event.object);
-          break;
-        case 'DELETED':
-          this.#removePod(event.object.metadata.uid);
-          break;
-        case 'BOOKMARK':
-          break;
-        case 'ERROR':
-          return;
-      }
-    }
-  }
-
-  async #resynchronize(): Promise<string> {
-    const { items, metadata } = await this.#list();
-    const present = new Set(items.map((pod) => pod.metadata.uid));
-    for (const uid of this.#workers.keys()) {
-      if (!present.has(uid)) {
-        this.#removePod(uid);
-      }
-    }
-    for (const pod of items) {
-      this.#addPod(pod);
-    }
-    return metadata.resourceVersion;
+  /** Before `start` has removed the remains of deleted pods, changes only update the cache. */
+  #applyChange({ before, after }: Change<Pod>): void {
+    if (!this.#isStarted) return;
+    if (after === undefined) this.#removePod(before?.metadata.uid);
+    else if (this.#isScheduledHere(after)) this.#addPod(after);
   }
 
   #addPod(pod: Pod): void {

@@ -4,7 +4,6 @@ import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { machineLabel } from '../../src/kubernetes/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
-import { hostRootImage } from './image/host-root-image.ts';
 import { nodeAddress } from './pods/pod-addresses.ts';
 
 export interface KubernetesNode extends KubernetesObject {
@@ -134,3 +133,6 @@ export async function createOrUpdateNode(
   }
   return await api.patch<KubernetesNode>(reference, { status }, { subresource: 'status' });
 }
+
+/** The image reference for the host's root directory, the only one that the embedded node runs. */
+export const hostRootImage = 'embedded.bosh-kubernetes/host-root:1';

@@ -7,17 +7,14 @@ export interface NodeArgument {
   readonly zone?: string;
 }
 
-/**
- * Parses `NAME` or `NAME=ZONE`, a command-line argument. Throws INVALID_ARGUMENT; `kind` names the kind of
- * node in the message.
- */
-export function parseNodeArgument(text: string, kind: string): NodeArgument {
+/** Parses `NAME` or `NAME=ZONE`, a command-line argument. Throws INVALID_ARGUMENT. */
+export function parseNodeArgument(text: string): NodeArgument {
   const [name = '', zone, ...rest] = text.split('=');
   const isZone = zone === undefined || (zone !== '' && isLabelValue(zone));
   if (!isDnsSubdomain(name) || !isZone || rest.length > 0) {
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${text}' is no ${kind}: give NAME or NAME=ZONE, a lowercase host name and the value of a label`,
+      `'${text}' is not a valid node: give NAME or NAME=ZONE, a lowercase host name and the value of a label`,
     );
   }
   return { name, ...(zone !== undefined && { zone }) };

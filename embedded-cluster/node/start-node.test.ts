@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { nodes, secrets } from '../../src/kubernetes/resources.ts';
-import { hostRootImage } from './image/host-root-image.ts';
+import { hostRootImage } from './node-object.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 import { container, idle, nodeWorld, until } from './testing/node-world.ts';
 

@@ -1,17 +1,18 @@
+import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../src/kubernetes/timestamp.ts';
 import { EventEmitter } from 'node:events';
 import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
 import type { Clock } from '../../src/kubernetes/clock.ts';
 import { machineLabel } from '../../src/kubernetes/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { EmbeddedNode } from './embedded-node.ts';
-import { findPreparedHost, prepareHost } from './image/prepare-host.ts';
-import { nodeLayout, type NodeLayout } from './layout.ts';
-import { mount } from './mounts/mount-command.ts';
+import { findPreparedHost, prepareHost } from './host-root/prepare-host.ts';
+import { nodeLayout, type NodeLayout } from './node-paths.ts';
+import { mount } from './mounts.ts';
 import { readMountTable } from '../../src/platform/mountinfo.ts';
 import type { NodeApi } from './node-api.ts';
 import { registerNode } from './node-object.ts';
 import type { NodeArgument } from './parse-node.ts';
-import { EventRecorder, timestamp } from './pods/events.ts';
 import { PodAddresses } from './pods/pod-addresses.ts';
 import { ProcessRuntime } from './runtime/process-runtime.ts';
 import { isMapped, parseIdMap } from './runtime/user-namespace.ts';
@@ -74,7 +75,7 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
       ...(options.apiServer === undefined ? {} : { apiServer: options.apiServer }),
       volumes: new PodVolumes(api, layout),
       addresses: new PodAddresses(),
-      events: new EventRecorder(api, clock, machine, onError),
+      events: new EventRecorder({ api, clock, component: 'kubelet', host: machine, onError }),
     },
     persistentVolumes,
     logChanges,

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../src/kubernetes/clock.ts';
@@ -15,7 +13,7 @@ import { endpointSlices, events, services } from '../../src/kubernetes/resources
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/service.ts';
 import type { LocalApi } from '../api-server/local-api.ts';
 import { openLocalApi } from '../api-server/open-local-api.ts';
-import { startServiceProxy } from './start-service-proxy.ts';
+import { ServiceProxy } from './service-proxy.ts';
 
 interface World {
   readonly api: LocalApi;
@@ -26,14 +24,17 @@ async function world(t: TestContext): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'proxy-'));
   const api = await openLocalApi({ directory });
   const errors: unknown[] = [];
-  const start = (): ReturnType<typeof startServiceProxy> =>
-    startServiceProxy({
+  const start = async (): Promise<ServiceProxy> => {
+    const started = new ServiceProxy({
       api,
       nodeAddress: '127.0.0.1',
       clock: systemClock,
       random: () => 0,
       onError: (error) => errors.push(error),
     });
+    await started.start();
+    return started;
+  };
   let proxy = await start();
   t.after(async () => {
     await proxy.stop();

@@ -1,6 +1,9 @@
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
-import type { Backend } from './listeners.ts';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+export interface Backend {
+  readonly address: string;
+  readonly port: number;
+}
 
 /** One proxied connection. */
 interface Passing {

@@ -5,12 +5,13 @@ import { systemClock } from '../../src/kubernetes/clock.ts';
 import type { LocalApi } from '../api-server/local-api.ts';
 import { openLocalApi } from '../api-server/open-local-api.ts';
 import { startApiServer } from '../api-server/start-api-server.ts';
-import type { NodeTimings } from '../controllers/nodes/node-timings.ts';
-import { startControllers } from '../controllers/start-controllers.ts';
+import type { NodeTimings } from './lost-nodes/node-lifecycle.ts';
+import { lostNodeControllers } from './lost-nodes/lost-node-controllers.ts';
+import { allControllers, startControllers } from '../controllers/start-controllers.ts';
 import { FakeProvisioner } from '../controllers/testing/cluster-fixture.ts';
 import type { NodeArgument } from '../node/parse-node.ts';
 import type { PodConsole } from '../node/pod-console.ts';
-import { SimulatedNodes } from '../node/simulated/simulated-nodes.ts';
+import { SimulatedNodes } from './simulated-nodes/simulated-nodes.ts';
 
 export interface SimulatedClusterOptions {
   readonly nodes: readonly NodeArgument[];
@@ -49,7 +50,7 @@ export async function startSimulatedCluster(options: SimulatedClusterOptions): P
   await nodes.start();
   const controllers = await startControllers({
     ...{ api, provisioner: new FakeProvisioner(), clock: systemClock, random: Math.random, onError },
-    nodeTimings: timings,
+    controllers: (context) => [...allControllers(context), ...lostNodeControllers(context, timings)],
   });
   const server = await startApiServer({ api, console: nodes, directory, onError });
   return {

@@ -1,5 +1,4 @@
-import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
-import { daemonStatus } from '../../embedded-cluster/daemon/daemon-status.ts';
+import { builtCluster, daemonStatus } from '../../embedded-cluster/daemon/cluster-state.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon } from '../../embedded-cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
@@ -9,7 +8,6 @@ import type { Installation } from './installation.ts';
 
 export interface StartOptions {
   /** Each is `NAME` or `NAME=ZONE`. */
-  readonly simulatedNodes: readonly string[];
   readonly nodes: readonly string[];
 }
 
@@ -34,12 +32,12 @@ export function embeddedCluster({
 }: Installation): EmbeddedCluster {
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
-    async start(say, { simulatedNodes, nodes } = { simulatedNodes: [], nodes: [] }) {
+    async start(say, { nodes } = { nodes: [] }) {
       const main = builtCluster(root);
       const info = await startDaemon({
-        ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, simulatedNodes, nodes },
+        ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, nodes },
       });
-      if (!info.started && simulatedNodes.length + nodes.length > 0) {
+      if (!info.started && nodes.length > 0) {
         throw new ProductError(
           'CLUSTER_START',
           'the cluster runs already; stop it first, since nodes come with its start',

@@ -1,4 +1,4 @@
-import { checkOwner } from '../../embedded-cluster/daemon/check-owner.ts';
+import { checkOwner } from '../../embedded-cluster/daemon/cluster-state.ts';
 import { withInstallationLock } from './hold-lock.ts';
 import type { Installation } from './installation.ts';
 

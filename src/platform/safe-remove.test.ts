@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { isProductError } from '../errors/product-error.ts';
-import { mount, unmount } from '../../embedded-cluster/node/mounts/mount-command.ts';
+import { mount, unmount } from '../../embedded-cluster/node/mounts.ts';
 import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { safeRemove } from './safe-remove.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
@@ -10,11 +9,10 @@ import { addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import { openLayout } from '../oci/layout/open-layout.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
-import type { DebianStemcellRequest } from './build-debian-stemcell.ts';
-import { buildDebianStemcell } from './build-debian-stemcell.ts';
+import { type DebianStemcellRequest, buildDebianStemcell } from './build-debian-stemcell.ts';
 import { convertStemcell } from './convert-stemcell.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
-import type { PublishedStemcell } from './publish.ts';
+import type { PublishedStemcell } from './write-stemcell.ts';
 import { filesOverRoot } from './testing/files-over-root.ts';
 
 async function smallRoot(directory: string): Promise<DebianRoot> {

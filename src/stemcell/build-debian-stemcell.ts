@@ -4,14 +4,11 @@ import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
-import type { Architecture } from './architecture.ts';
-import type { IdentityRequest } from './identify.ts';
-import { resolveIdentity } from './identify.ts';
+import type { Architecture, Profile } from './build-settings.ts';
+import { type IdentityRequest, resolveIdentity } from './resolve-identity.ts';
 import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
-import type { Profile } from './profile.ts';
-import type { PublishedStemcell } from './publish.ts';
-import { publishStemcell } from './publish.ts';
-import { freeAsItPasses } from './source/free-as-it-passes.ts';
+import { type PublishedStemcell, publishStemcell } from './write-stemcell.ts';
+import { freeAsItPasses } from './source/stream-with-gc.ts';
 import { vmFiles } from './vm-files.ts';
 
 export interface DebianStemcellRequest extends IdentityRequest {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { openForReading } from '../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../errors/product-error.ts';
-import type { Architecture } from './architecture.ts';
+import type { Architecture } from './build-settings.ts';
 
 /** Architectures by the number of the processor in an ELF header (e_machine). */
 const processors: Readonly<Record<number, string>> = { 0x03: 'i386', 0x3e: 'amd64', 0xb7: 'arm64' };

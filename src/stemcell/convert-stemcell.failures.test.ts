@@ -9,7 +9,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { addImage } from '../oci/layout/add-image.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
-import { mediaTypes } from '../oci/media-types.ts';
+import { mediaTypes } from '../oci/image-source.ts';
 import { convertStemcell } from './convert-stemcell.ts';
 import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';

@@ -7,7 +7,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../oci/layout/open-layout.ts';
-import type { PublishedStemcell } from './publish.ts';
+import type { PublishedStemcell } from './write-stemcell.ts';
 import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';
 

@@ -1,21 +1,17 @@
 import { basename } from 'node:path';
 import { readStream } from '../bosh/archive/open-for-reading.ts';
-import type { Layer } from '../oci/layer/add-layer.ts';
+import { type Layer, addPackedLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { addPackedLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
-import type { Architecture } from './architecture.ts';
-import type { IdentityRequest, SourceMetadata } from './identify.ts';
-import { resolveIdentity } from './identify.ts';
+import type { Architecture } from './build-settings.ts';
+import { type IdentityRequest, type SourceMetadata, resolveIdentity } from './resolve-identity.ts';
 import { imageConfig, labelsOf } from './image-config.ts';
-import type { PublishedStemcell, StemcellParts } from './publish.ts';
-import { publishStemcell } from './publish.ts';
-import { createRootInspector } from './source/bosh-root.ts';
+import { type PublishedStemcell, type StemcellParts, publishStemcell } from './write-stemcell.ts';
+import { createRootInspector } from './source/root-inspector.ts';
 import { copyLayout } from './source/copy-layout.ts';
-import type { Source } from './source/find-kind.ts';
-import { findKind } from './source/find-kind.ts';
-import { freeAsItPasses } from './source/free-as-it-passes.ts';
+import { type Source, findKind } from './source/detect-source-kind.ts';
+import { freeAsItPasses } from './source/stream-with-gc.ts';
 import { streamStemcell } from './source/stream-stemcell.ts';
 
 export interface ConversionRequest extends IdentityRequest {

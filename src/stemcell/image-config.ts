@@ -1,6 +1,6 @@
 import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
-import type { StemcellIdentity } from './publish.ts';
+import type { StemcellIdentity } from './write-stemcell.ts';
 
 /** Labels of a stemcell's image. With them, a stemcell can be made from the image again. */
 export const stemcellLabels = {

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
-import { mediaTypes } from '../oci/media-types.ts';
+import { mediaTypes } from '../oci/image-source.ts';
 import { convertStemcell } from './convert-stemcell.ts';
-import { publishStemcell } from './publish.ts';
+import { publishStemcell } from './write-stemcell.ts';
 import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 
 const run = promisify(execFile);

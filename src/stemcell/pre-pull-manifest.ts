@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Architecture } from './architecture.ts';
+import type { Architecture } from './build-settings.ts';
 
 /** The settings of the DaemonSet that kubectl applies. */
 export interface PrePullRequest {

@@ -6,7 +6,7 @@ import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell, type LightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import { renameLayout } from '../oci/layout/layout-reference.ts';
 import { removeTree } from '../platform/remove-tree.ts';
-import { archiveFile, layoutFolder } from './publish.ts';
+import { archiveFile, layoutFolder } from './write-stemcell.ts';
 
 /**
  * Returns the metadata of the light archive in a folder of publishStemcell, without its image; undefined if

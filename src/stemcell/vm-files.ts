@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArchiveEntry } from '../bosh/archive/pack-archive.ts';
-import { compareBytes } from '../bosh/archive/pack-archive.ts';
-import type { Profile } from './profile.ts';
-import { profileSettings } from './profile.ts';
+import { type ArchiveEntry, compareBytes } from '../bosh/archive/pack-archive.ts';
+import { type Profile, profileSettings } from './build-settings.ts';
 
 export interface VmFilesRequest {
   readonly profile: Profile;

@@ -9,7 +9,7 @@ import { parseStemcellCid } from '../../src/cpi/stemcell/stemcell-cid.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import { secrets } from '../../src/kubernetes/resources.ts';
-import { deleteManifest } from '../../src/oci/registry/manifests/manifests.ts';
+import { deleteManifest } from '../../src/oci/registry/manifests.ts';
 import { openRegistry } from '../../src/oci/registry/open-registry.ts';
 import type { RegistryClient } from '../../src/oci/registry/registry-client.ts';
 import {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
-import { simulatedNodeObject } from '../../embedded-cluster/node/simulated/simulated-node-object.ts';
+import { simulatedNodeObject } from '../../embedded-cluster/testing/simulated-nodes/simulated-node-object.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { removeDeadNodes } from './dead-nodes.ts';
 

@@ -1,4 +1,4 @@
-import { simulatedLabel } from '../../embedded-cluster/node/simulated/simulated-node-object.ts';
+import { simulatedLabel } from '../../embedded-cluster/testing/simulated-nodes/simulated-node-object.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import type { Node } from '../../src/kubernetes/node.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SimulatedNodes } from '../../embedded-cluster/node/simulated/simulated-nodes.ts';
+import { SimulatedNodes } from '../../embedded-cluster/testing/simulated-nodes/simulated-nodes.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import { nodes as nodeObjects } from '../../src/kubernetes/resources.ts';
 import type { Fate } from '../support/api-proxy.ts';

@@ -2,16 +2,19 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
-import { matchesNodeTerms } from '../../embedded-cluster/controllers/scheduling/selector.ts';
-import { SimulatedNodes } from '../../embedded-cluster/node/simulated/simulated-nodes.ts';
+import { matchesNodeTerms } from '../../embedded-cluster/controllers/scheduling/node-affinity.ts';
+import { SimulatedNodes } from '../../embedded-cluster/testing/simulated-nodes/simulated-nodes.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import type { Node } from '../../src/kubernetes/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../src/kubernetes/volume.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { attachWaiting, withWaitingClass } from './waiting-class.ts';

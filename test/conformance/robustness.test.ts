@@ -4,7 +4,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { namespaces, nodes as nodeObjects } from '../../src/kubernetes/resources.ts';
-import { SimulatedNodes } from '../../embedded-cluster/node/simulated/simulated-nodes.ts';
+import { SimulatedNodes } from '../../embedded-cluster/testing/simulated-nodes/simulated-nodes.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import { requestRows } from '../cpi/request-rows.ts';
 import { isExec, type Fate, type ProxiedRequest } from '../support/api-proxy.ts';

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
-import { hostRootImage } from '../../embedded-cluster/node/image/host-root-image.ts';
+import { hostRootImage } from '../../embedded-cluster/node/node-object.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import { pods, secrets } from '../../src/kubernetes/resources.ts';

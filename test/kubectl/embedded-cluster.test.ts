@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
+import { builtCluster } from '../../embedded-cluster/daemon/cluster-state.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import { checkRequirements } from '../../embedded-cluster/daemon/check-requirements.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';

@@ -10,7 +10,7 @@ import { mainModulePath } from '../../src/cli/built-command-line.ts';
 import { entryScript } from '../../src/cpi/vm/entry-script.ts';
 import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
 import { openLayout } from '../../src/oci/layout/open-layout.ts';
-import { sourceDateEpoch } from '../../src/stemcell/source-date-epoch.ts';
+import { sourceDateEpoch } from '../../src/stemcell/build-settings.ts';
 import { PrivateContainerd } from './private-containerd.ts';
 
 const run = promisify(execFile);

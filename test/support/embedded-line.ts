@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
+import { builtCluster } from '../../embedded-cluster/daemon/cluster-state.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon, type DaemonInfo } from '../../embedded-cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';

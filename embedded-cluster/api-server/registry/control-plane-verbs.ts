@@ -1,3 +1,4 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { copyJson } from '../schema/json.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { namespaces, pods } from '../../../src/kubernetes/resources.ts';
@@ -5,7 +6,7 @@ import { conflict, groupResource, invalid } from '../errors/status-errors.ts';
 import { required } from '../errors/field-causes.ts';
 import type { MutableObject } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { canRemove, getObject, kindOf, timestamp } from './registry.ts';
+import { canRemove, getObject, kindOf } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { namespaces } from '../../../src/kubernetes/resources.ts';
 import {
   alreadyExists,
@@ -14,8 +15,7 @@ import { checkMetadata } from '../kinds/object-meta.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import { randomSuffix } from './random.ts';
-import { admissionContext, compactMetadata, timestamp } from './registry.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import { admissionContext, compactMetadata, type Registry, type WriteOptions } from './registry.ts';
 
 export interface CreateOptions extends WriteOptions {
   /** The namespace of the URL; undefined for cluster-scoped kinds. */

@@ -1,9 +1,10 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { copyJson } from '../schema/json.ts';
 import type { DeleteOptions } from '../../../src/kubernetes/api.ts';
 import { conflict, groupResource } from '../errors/status-errors.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { compactMetadata, getObject, pendingFinalizers, timestamp } from './registry.ts';
+import { compactMetadata, getObject, pendingFinalizers } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 export interface Deletion {

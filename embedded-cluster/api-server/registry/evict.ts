@@ -1,3 +1,4 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import type {
   DisruptionBudgetStatus,
   PodDisruptionBudget,
@@ -11,7 +12,7 @@ import type { ApiError } from '../../../src/kubernetes/api-error.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { assertPreconditions, deleteObject } from './delete.ts';
 import type { DeleteObjectOptions } from './delete.ts';
-import { getObject, kindOf, timestamp } from './registry.ts';
+import { getObject, kindOf } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 /**

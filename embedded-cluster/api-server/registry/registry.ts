@@ -1,3 +1,4 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/kubernetes/clock.ts';
 import { groupResource, notFound, pathNotFound } from '../errors/status-errors.ts';
@@ -61,13 +62,6 @@ export function admissionContext(registry: Registry): AdmissionContext {
     list: (resource) => registry.store.list(groupResource(resource)),
     randomSuffix: () => randomSuffix(registry.random),
   };
-}
-
-/**
- * Formats a time as all times in objects: RFC 3339 in UTC with seconds. `milliseconds` is since the epoch.
- */
-export function timestamp(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
 /** Returns true if the object is being deleted and neither a grace period nor a finalizer keeps it. */

@@ -1,10 +1,11 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import type { ApiError } from '../../../src/kubernetes/api-error.ts';
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { badRequest, conflict, invalid } from '../errors/status-errors.ts';
 import { valueAt } from '../kinds/columns.ts';
-import { getObject, kindOf, timestamp } from '../registry/registry.ts';
+import { getObject, kindOf } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { fields, integer, kindSchema, array, string, time } from '../schema/schema.ts';

@@ -1,6 +1,37 @@
+import { matchesRequirement } from '../../../src/kubernetes/label-selector.ts';
+import type { NodeSelectorTerm, Pod } from '../../../src/kubernetes/pod.ts';
 import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import { matchesNodeTerm, matchesNodeTerms } from './selector.ts';
+
+export { matchesLabelSelector } from '../../../src/kubernetes/label-selector.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * Returns true if a term matches the node: terms are ORed, the requirements of a term are ANDed, and an empty
+ * term matches nothing.
+ */
+export function matchesNodeTerms(
+  terms: readonly NodeSelectorTerm[],
+  node: { readonly name: string; readonly labels: Labels },
+): boolean {
+  return terms.some((term) => matchesNodeTerm(term, node));
+}
+
+/**
+ * Evaluates one term (component-helpers scheduling/corev1/nodeaffinity). The only supported field is
+ * metadata.name.
+ */
+export function matchesNodeTerm(
+  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
+  node: { readonly name: string; readonly labels: Labels },
+): boolean {
+  const fields = { 'metadata.name': node.name };
+  return (
+    matchExpressions.length + matchFields.length > 0 &&
+    matchExpressions.every((requirement) => matchesRequirement(requirement, node.labels)) &&
+    matchFields.every((requirement) => matchesRequirement(requirement, fields))
+  );
+}
 
 /**
  * Returns true if the pod's node selector and required affinity allow the node (scheduler plugin

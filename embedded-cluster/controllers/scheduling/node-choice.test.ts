@@ -4,7 +4,7 @@ import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod, PodSpec, TopologySpreadConstraint } from '../../../src/kubernetes/pod.ts';
 import type { PersistentVolume } from '../../../src/kubernetes/volume.ts';
 import { selectHost } from './node-choice.ts';
-import type { NodeInfo } from './fit-question.ts';
+import type { NodeInfo } from './node-info.ts';
 
 const node = (name: string, more: Partial<Node> = {}): Node => ({
   metadata: { name, labels: { 'kubernetes.io/hostname': name, zone: `zone-${name}` } },

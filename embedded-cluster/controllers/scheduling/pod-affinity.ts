@@ -1,7 +1,7 @@
 import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod, PodAffinityTerm } from '../../../src/kubernetes/pod.ts';
-import type { NodeInfo } from './fit-question.ts';
-import { matchesLabelSelector } from './selector.ts';
+import type { NodeInfo } from './node-info.ts';
+import { matchesLabelSelector } from './node-affinity.ts';
 
 /**
  * Returns why required affinity or anti-affinity between pods excludes a node; undefined if it does not

@@ -1,22 +1,22 @@
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Pod, PodCondition } from '../../../src/kubernetes/pod.ts';
 import { persistentVolumeClaims, pods as podResource } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { timestamp } from '../runtime/event-recorder.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import type { ControllerContext } from '../controller-context.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
-import type { VolumeLister } from './claims-question.ts';
-import { checkClaims } from './claims-question.ts';
+import { type VolumeLister, checkClaims } from './volume-binding.ts';
 import { selectHost, filterFailureMessage } from './node-choice.ts';
-import type { NodeInfo } from './fit-question.ts';
-import type { Amounts } from '../../../src/kubernetes/pod-requests.ts';
-import { podRequests } from '../../../src/kubernetes/pod-requests.ts';
+import type { NodeInfo } from './node-info.ts';
+import { type Amounts, podRequests } from '../../../src/kubernetes/pod-requests.ts';
 
 const schedulerName = 'default-scheduler';
+
+type Context = ControllerContext<'claims' | 'classes' | 'nodes' | 'pods' | 'volumes'>;
 
 /**
  * Assigns each pod to a node (kube-scheduler, reduced): filters as its default plugins do. If claims wait for
@@ -24,123 +24,147 @@ const schedulerName = 'default-scheduler';
  * not fit gets the condition Unschedulable and an event, and is retried when nodes, claims, volumes or other
  * pods change.
  */
-export function createScheduler(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
-  const recorder = context.recorder(schedulerName);
-  const queue = new WorkQueue('scheduler', reconcile, context);
+export class Scheduler extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #api: Context['api'];
+  readonly #clock: Context['clock'];
+  readonly #recorder: EventRecorder;
   /** Nodes by the uids of pods that were just bound; the cache does not show these pods as bound yet. */
-  const assumed = new Map<string, string>();
+  readonly #assumed = new Map<string, string>();
   /**
    * Pods without a node, by key. They are few compared with all pods, and are searched at each change of a
    * volume or claim.
    */
-  const waiting = new Map<string, Pod>();
-  const requestsOf = cachedRequests();
-  const sources: VolumeLister = {
-    claim: (key) => informers.claims.get(key),
-    volume: (name) => informers.volumes.get(name),
-    storageClass: (name) => informers.classes.get(name),
-  };
+  readonly #waiting = new Map<string, Pod>();
+  readonly #requestsOf = cachedRequests();
+  readonly #volumes: VolumeLister;
 
-  informers.pods.onChange(({ key, before, after }) => {
-    const uid = (after ?? before)?.metadata.uid ?? '';
-    if (after === undefined || isAssigned(after)) {
-      assumed.delete(uid);
-    }
-    if (after !== undefined && isWaiting(after)) {
-      waiting.set(key, after);
-      if (before?.metadata.uid !== uid || !isWaiting(before)) {
-        queue.add(key);
-      }
-      return;
-    }
-    waiting.delete(key);
-    if (after === undefined || isTerminal(after)) {
-      enqueuePending();
-    }
-  });
-  informers.nodes.onChange(enqueuePending);
-  informers.volumes.onChange(enqueuePending);
-  informers.classes.onChange(enqueuePending);
-  informers.claims.onChange(({ key }) => {
-    for (const pod of waiting.values()) {
-      const { namespace = '' } = pod.metadata;
-      if (podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
-        queue.add(keyOf(pod));
-      }
-    }
-  });
+  constructor(context: Context) {
+    super('scheduler', context);
+    this.#informers = context.informers;
+    this.#api = context.api;
+    this.#clock = context.clock;
+    const { informers } = context;
+    this.#recorder = context.recorder(schedulerName);
+    this.#volumes = {
+      claim: (key) => informers.claims.get(key),
+      volume: (name) => informers.volumes.get(name),
+      storageClass: (name) => informers.classes.get(name),
+    };
 
-  /** Pods with a higher priority are queued first; no running pod is ended for them (no preemption). */
-  function enqueuePending(): void {
-    const inOrder = [...waiting.values()].toSorted((one, other) => priorityOf(other) - priorityOf(one));
-    for (const pod of inOrder) queue.add(keyOf(pod));
+    informers.pods.onChange(({ key, before, after }) => {
+      const uid = (after ?? before)?.metadata.uid ?? '';
+      if (after === undefined || isAssigned(after)) {
+        this.#assumed.delete(uid);
+      }
+      if (after !== undefined && isWaiting(after)) {
+        this.#waiting.set(key, after);
+        if (before?.metadata.uid !== uid || !isWaiting(before)) {
+          this.queue.add(key);
+        }
+        return;
+      }
+      this.#waiting.delete(key);
+      if (after === undefined || isTerminal(after)) {
+        this.#enqueuePending();
+      }
+    });
+
+    informers.nodes.onChange(() => this.#enqueuePending());
+
+    informers.volumes.onChange(() => this.#enqueuePending());
+
+    informers.classes.onChange(() => this.#enqueuePending());
+
+    informers.claims.onChange(({ key }) => {
+      for (const pod of this.#waiting.values()) {
+        const { namespace = '' } = pod.metadata;
+        if (podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
+          this.queue.add(keyOf(pod));
+        }
+      }
+    });
   }
 
-  async function reconcile(key: string): Promise<void> {
-    const pod = informers.pods.get(key);
-    if (pod === undefined || !isWaiting(pod) || assumed.has(pod.metadata.uid ?? '')) {
+  /** Pods with a higher priority are queued first; no running pod is ended for them (no preemption). */
+  #enqueuePending(): void {
+    const inOrder = [...this.#waiting.values()].toSorted((one, other) => priorityOf(other) - priorityOf(one));
+    for (const pod of inOrder) this.queue.add(keyOf(pod));
+  }
+
+  protected override async reconcile(key: string): Promise<void> {
+    const pod = this.#informers.pods.get(key);
+    if (pod === undefined || !isWaiting(pod) || this.#assumed.has(pod.metadata.uid ?? '')) {
       return;
     }
-    const claims = checkClaims(pod, sources);
-    const nodes = nodeInfos();
+    const claims = checkClaims(pod, this.#volumes);
+    const nodes = this.#nodeInfos();
     if (claims.refusal !== undefined) {
-      await markUnschedulable(pod, filterFailureMessage(nodes.length, claims.refusal));
+      await this.#markUnschedulable(pod, filterFailureMessage(nodes.length, claims.refusal));
       return;
     }
     const { volumes, unbound, selectedNodes, exclusive } = claims;
-    const choice = selectHost({ pod, volumes, selectedNodes, exclusive, nodes, requestsOf });
+    const choice = selectHost({
+      pod,
+      volumes,
+      selectedNodes,
+      exclusive,
+      nodes,
+      requestsOf: this.#requestsOf,
+    });
     if (choice.node === undefined) {
-      await markUnschedulable(pod, choice.message);
+      await this.#markUnschedulable(pod, choice.message);
       return;
     }
     const nodeName = choice.node.metadata.name ?? '';
     if (unbound.length > 0) {
-      await selectNode(unbound, nodeName);
+      await this.#selectNode(unbound, nodeName);
       return;
     }
-    await bind(pod, nodeName);
+    await this.#bind(pod, nodeName);
   }
 
-  function nodeInfos(): NodeInfo[] {
-    const pods = informers.pods.list();
+  #nodeInfos(): NodeInfo[] {
+    const pods = this.#informers.pods.list();
     const byNode = Map.groupBy(
       pods.filter((pod) => !isTerminal(pod)),
-      (pod) => pod.spec.nodeName ?? assumed.get(pod.metadata.uid ?? ''),
+      (pod) => pod.spec.nodeName ?? this.#assumed.get(pod.metadata.uid ?? ''),
     );
-    return informers.nodes.list().map((node) => ({ node, podsOnNode: byNode.get(node.metadata.name) ?? [] }));
+    return this.#informers.nodes
+      .list()
+      .map((node) => ({ node, podsOnNode: byNode.get(node.metadata.name) ?? [] }));
   }
 
   /** Sets the selected node for the provisioner. The pod is queued again when the claims are bound. */
-  async function selectNode(claims: readonly PersistentVolumeClaim[], nodeName: string): Promise<void> {
+  async #selectNode(claims: readonly PersistentVolumeClaim[], nodeName: string): Promise<void> {
     for (const claim of claims) {
       if (claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined) {
         const annotations = { [volumeAnnotations.selectedNode]: nodeName };
-        await patchIfUnchanged(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+        await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
       }
     }
   }
 
-  async function bind(pod: Pod, nodeName: string): Promise<void> {
+  async #bind(pod: Pod, nodeName: string): Promise<void> {
     const { namespace = '', name = '', uid = '' } = pod.metadata;
-    assumed.set(uid, nodeName);
+    this.#assumed.set(uid, nodeName);
     try {
-      await api.bindPod(namespace, name, nodeName);
+      await this.#api.bindPod(namespace, name, nodeName);
     } catch (error) {
-      assumed.delete(uid);
+      this.#assumed.delete(uid);
       if (isApiError(error, 404)) {
         return;
       }
       throw error;
     }
-    recorder.record(subject(pod), {
+    this.#recorder.record(involved('Pod', pod), {
       type: 'Normal',
       reason: 'Scheduled',
       message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
     });
   }
 
-  async function markUnschedulable(pod: Pod, message: string): Promise<void> {
+  async #markUnschedulable(pod: Pod, message: string): Promise<void> {
     const before = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
     if (before?.status === 'False' && before.message === message) {
       return;
@@ -151,20 +175,18 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       reason: 'Unschedulable',
       message,
       lastProbeTime: null,
-      lastTransitionTime: timestamp(context.clock.now()),
+      lastTransitionTime: timestamp(this.#clock.now()),
     };
     const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
     await patchIfUnchanged(
-      api,
+      this.#api,
       podResource,
       pod,
       { status: { conditions: [...others, condition] } },
       'status',
     );
-    recorder.record(subject(pod), { type: 'Warning', reason: 'FailedScheduling', message });
+    this.#recorder.record(involved('Pod', pod), { type: 'Warning', reason: 'FailedScheduling', message });
   }
-
-  return queue;
 }
 
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
@@ -192,8 +214,4 @@ function isWaiting(pod: Pod): boolean {
     pod.metadata.deletionTimestamp === undefined &&
     (pod.spec.schedulerName ?? schedulerName) === schedulerName
   );
-}
-
-function subject(pod: Pod): { kind: string; apiVersion: string; object: Pod } {
-  return { kind: 'Pod', apiVersion: 'v1', object: pod };
 }

@@ -1,8 +1,7 @@
 import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod, TopologySpreadConstraint } from '../../../src/kubernetes/pod.ts';
-import type { NodeInfo } from './fit-question.ts';
-import { matchesNodeOf } from './node-affinity.ts';
-import { matchesLabelSelector } from './selector.ts';
+import type { NodeInfo } from './node-info.ts';
+import { matchesNodeOf, matchesLabelSelector } from './node-affinity.ts';
 
 /** Numbers of pods that the constraint selects, by the value of its node label. */
 type Counts = ReadonlyMap<string, number>;

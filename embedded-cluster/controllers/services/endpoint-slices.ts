@@ -1,66 +1,77 @@
+import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { endpointSlices } from '../../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service } from '../../../src/kubernetes/service.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../../src/kubernetes/service.ts';
+import type { ControllerContext } from '../controller-context.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { desiredSlices, isSelectedBy, managedByLabel, manager } from './desired-slices.ts';
+
+type Context = ControllerContext<'endpointSlices' | 'nodes' | 'pods' | 'services'>;
 
 /**
  * Maintains the EndpointSlices of every Service that has a selector (kubernetes:
  * pkg/controller/endpointslice).
  */
-export function createEndpointSlices(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
-  const queue = new WorkQueue('endpoint-slices', reconcile, context);
+export class EndpointSlices extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #api: Context['api'];
 
-  informers.services.onChange(({ key }) => queue.add(key));
-  informers.endpointSlices.onChange(({ before, after }) => {
-    const owner = (after ?? before)?.metadata;
-    const service = owner?.labels?.[serviceNameLabel];
-    if (service !== undefined) queue.add(`${owner?.namespace ?? ''}/${service}`);
-  });
-  informers.pods.onChange(({ before, after }) => {
-    for (const service of informers.services.list()) {
-      if ([before, after].some((pod?: Pod) => pod !== undefined && isSelectedBy(service, pod))) {
-        queue.add(keyOf(service));
+  constructor(context: Context) {
+    super('endpoint-slices', context);
+    this.#informers = context.informers;
+    this.#api = context.api;
+    const { informers } = context;
+
+    this.watch(informers.services);
+
+    informers.endpointSlices.onChange(({ before, after }) => {
+      const owner = (after ?? before)?.metadata;
+      const service = owner?.labels?.[serviceNameLabel];
+      if (service !== undefined) this.queue.add(`${owner?.namespace ?? ''}/${service}`);
+    });
+
+    informers.pods.onChange(({ before, after }) => {
+      for (const service of informers.services.list()) {
+        if ([before, after].some((pod?: Pod) => pod !== undefined && isSelectedBy(service, pod))) {
+          this.queue.add(keyOf(service));
+        }
       }
-    }
-  });
+    });
 
-  // Upstream also reconciles a Service again if one of its pods had no known node.
-  informers.nodes.onChange(({ before, after }) => {
-    if (before !== undefined && after !== undefined) return;
-    for (const service of informers.services.list()) queue.add(keyOf(service));
-  });
+    // Upstream also reconciles a Service again if one of its pods had no known node.
+    informers.nodes.onChange(({ before, after }) => {
+      if (before !== undefined && after !== undefined) return;
+      for (const service of informers.services.list()) this.queue.add(keyOf(service));
+    });
+  }
 
-  async function reconcile(key: string): Promise<void> {
-    const service = informers.services.get(key);
+  protected override async reconcile(key: string): Promise<void> {
+    const service = this.#informers.services.get(key);
     if (service?.spec.selector === undefined || service.metadata.deletionTimestamp !== undefined) return;
     const wanted = desiredSlices(
       service,
-      informers.pods.list().filter((pod) => mayBeShown(service, pod)),
+      this.#informers.pods.list().filter((pod) => this.#mayBeShown(service, pod)),
     );
     for (const slice of wanted) {
-      const former = informers.endpointSlices.get(keyOf(slice));
-      if (former === undefined) await api.create(endpointSlices, slice);
-      else if (!isSame(former, slice)) await replace(former, slice);
+      const former = this.#informers.endpointSlices.get(keyOf(slice));
+      if (former === undefined) await this.#api.create(endpointSlices, slice);
+      else if (!isSame(former, slice)) await this.#replace(former, slice);
     }
     const names = new Set(wanted.map(keyOf));
-    for (const slice of slicesOf(service)) if (!names.has(keyOf(slice))) await remove(slice);
+    for (const slice of this.#slicesOf(service))
+      if (!names.has(keyOf(slice))) await deleteSame(this.#api, endpointSlices, slice);
   }
 
   /** Returns false for pods without a known node, unless `publishNotReadyAddresses` is set. */
-  function mayBeShown({ spec }: Service, pod: Pod): boolean {
-    const isOnNode = informers.nodes.get(pod.spec.nodeName ?? '') !== undefined;
+  #mayBeShown({ spec }: Service, pod: Pod): boolean {
+    const isOnNode = this.#informers.nodes.get(pod.spec.nodeName ?? '') !== undefined;
     return isOnNode || spec.publishNotReadyAddresses === true;
   }
 
-  function slicesOf({ metadata: { namespace, name = '' } }: Service): EndpointSlice[] {
-    return informers.endpointSlices
+  #slicesOf({ metadata: { namespace, name = '' } }: Service): EndpointSlice[] {
+    return this.#informers.endpointSlices
       .list()
       .filter(
         ({ metadata }) =>
@@ -71,20 +82,13 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
   }
 
   /** Replaces a slice only if it has not changed: otherwise a 409 causes another reconcile. */
-  async function replace(former: EndpointSlice, slice: EndpointSlice): Promise<void> {
+  async #replace(former: EndpointSlice, slice: EndpointSlice): Promise<void> {
     const { uid = '', resourceVersion = '' } = former.metadata;
-    await api.replace(endpointSlices, { ...slice, metadata: { ...slice.metadata, uid, resourceVersion } });
+    await this.#api.replace(endpointSlices, {
+      ...slice,
+      metadata: { ...slice.metadata, uid, resourceVersion },
+    });
   }
-
-  async function remove({ metadata: { namespace, name = '', uid = '' } }: EndpointSlice): Promise<void> {
-    try {
-      await api.delete({ resource: endpointSlices, namespace, name }, { preconditions: { uid } });
-    } catch (error) {
-      if (!isApiError(error, 404)) throw error;
-    }
-  }
-
-  return queue;
 }
 
 function isSame(former: EndpointSlice, wanted: EndpointSlice): boolean {

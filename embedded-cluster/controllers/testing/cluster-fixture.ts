@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import * as resources from '../../../src/kubernetes/resources.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,13 +10,11 @@ import type { ObjectReference, Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
-import * as resources from '../../../src/kubernetes/resources.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api-server/control-plane-api.ts';
-import { hostRootImage } from '../../node/image/host-root-image.ts';
+import { hostRootImage } from '../../node/node-object.ts';
 import type { VolumeProvisioner, VolumeSource } from '../../node/volume-provisioner.ts';
 import { openLocalApi } from '../../api-server/open-local-api.ts';
-import type { CrashInjector } from './mortal.ts';
 import { startControllers } from '../start-controllers.ts';
 
 /** Records which volumes exist; `busy` ones cannot be removed, like those of the node that are in use. */
@@ -69,6 +68,73 @@ export class FakeProvisioner implements VolumeProvisioner {
   async modify(volumeName: string, parameters: Readonly<Record<string, string>>): Promise<void> {
     await turn();
     this.modified.set(volumeName, parameters);
+  }
+}
+
+const writes = [
+  'create',
+  'replace',
+  'patch',
+  'delete',
+  'bindPod',
+  'finalizeNamespace',
+  'provision',
+  'remove',
+  'takeSnapshot',
+  'removeSnapshot',
+  'modify',
+];
+
+/** Kills controllers at a chosen write: before it is done, or before its result arrives. */
+export class CrashInjector {
+  readonly #moment: 'before' | 'after';
+  #left: number;
+  #killed = false;
+
+  constructor(moment: 'before' | 'after', writesToLive: number) {
+    this.#moment = moment;
+    this.#left = writesToLive;
+  }
+
+  get isDead(): boolean {
+    return this.#left < 0;
+  }
+
+  /** True if the chosen write was reached. */
+  get wasKilled(): boolean {
+    return this.#killed;
+  }
+
+  revive(): void {
+    this.#left = Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns a proxy of the port whose writes fail once the controllers are killed. */
+  of<T extends ControlPlaneApi | VolumeProvisioner>(port: T): T {
+    return new Proxy(port, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') {
+          return member;
+        }
+        const call = (...parameters: unknown[]): unknown => Reflect.apply(member, target, parameters);
+        return writes.includes(String(name))
+          ? (...parameters: unknown[]) => this.#spend(() => call(...parameters))
+          : call;
+      },
+    });
+  }
+
+  async #spend(write: () => unknown): Promise<unknown> {
+    this.#left -= 1;
+    if (this.#left >= 0) {
+      return write();
+    }
+    this.#killed = true;
+    if (this.#left === -1 && this.#moment === 'after') {
+      await write();
+    }
+    throw new Error('killed');
   }
 }
 

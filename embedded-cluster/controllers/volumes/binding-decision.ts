@@ -1,13 +1,13 @@
 import { localProvisioner } from '../../api-server/bootstrap.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
 } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
 import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
-import { matchesLabelSelector } from '../scheduling/selector.ts';
-import type { EventDetails } from '../runtime/event-recorder.ts';
+import { matchesLabelSelector } from '../scheduling/node-affinity.ts';
+import type { EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';
 
 export interface BindingInput {
   readonly claim: PersistentVolumeClaim;

@@ -1,93 +1,113 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { ignoreNotFound } from '../../../src/kubernetes/if-there.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import type { EventDetails } from '../runtime/event-recorder.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../src/kubernetes/volume.ts';
+import type { ControllerContext } from '../controller-context.ts';
+import type { EventDetails, EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { decideBinding } from './binding-decision.ts';
-import { createProvisioning } from './provisioning.ts';
+import { VolumeCreator } from './provisioning.ts';
+
+type Context = ControllerContext<'attributesClasses' | 'claims' | 'classes' | 'nodes' | 'volumes'>;
 
 /**
  * Binds claims to volumes and provisions volumes of class `local` (kubernetes:
  * pkg/controller/volume/persistentvolume/pv_controller.go). Each write is conditional on the state that was
  * read, and the next reconcile continues after a crash.
  */
-export function createClaimBinder(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
-  const binderRecorder = context.recorder('persistentvolume-controller');
-  const provision = createProvisioning(context);
-  const queue = new WorkQueue('claim-binder', reconcile, context);
+export class ClaimBinder extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #api: Context['api'];
+  readonly #recorder: EventRecorder;
+  readonly #provisioner: VolumeCreator;
 
-  informers.claims.onChange(({ key }) => {
-    queue.add(key);
-  });
-  informers.volumes.onChange(({ before, after }) => {
-    const reference = (after ?? before)?.spec.claimRef;
-    if (reference === undefined) {
-      addPending();
-    } else {
-      queue.add(`${reference.namespace}/${reference.name}`);
-    }
-  });
-  informers.classes.onChange(addPending);
-  informers.nodes.onChange(({ before, after }) => {
-    if (before === undefined || after === undefined) {
-      addPending();
-    }
-  });
+  constructor(context: Context) {
+    super('claim-binder', context);
+    this.#informers = context.informers;
+    this.#api = context.api;
+    const { informers } = context;
+    this.#recorder = context.recorder('persistentvolume-controller');
+    this.#provisioner = new VolumeCreator(context);
 
-  function addPending(): void {
-    for (const claim of informers.claims.list()) {
+    this.watch(informers.claims);
+
+    informers.volumes.onChange(({ before, after }) => {
+      const reference = (after ?? before)?.spec.claimRef;
+      if (reference === undefined) {
+        this.#addPending();
+      } else {
+        this.queue.add(`${reference.namespace}/${reference.name}`);
+      }
+    });
+
+    informers.classes.onChange(() => this.#addPending());
+
+    informers.nodes.onChange(({ before, after }) => {
+      if (before === undefined || after === undefined) {
+        this.#addPending();
+      }
+    });
+  }
+
+  #addPending(): void {
+    for (const claim of this.#informers.claims.list()) {
       if (claim.status?.phase !== 'Bound') {
-        queue.add(keyOf(claim));
+        this.queue.add(keyOf(claim));
       }
     }
   }
 
-  async function reconcile(key: string): Promise<void> {
-    const claim = informers.claims.get(key);
+  protected override async reconcile(key: string): Promise<void> {
+    const claim = this.#informers.claims.get(key);
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) {
       return;
     }
     if (claim.metadata.annotations?.[volumeAnnotations.bindCompleted] === undefined) {
-      await bindOrProvision(claim);
+      await this.#bindOrProvision(claim);
     } else {
-      await checkBound(claim);
+      await this.#checkBound(claim);
     }
   }
 
-  async function bindOrProvision(claim: PersistentVolumeClaim): Promise<void> {
-    if (claim.spec.storageClassName === undefined && (await adoptDefaultClass(claim))) {
+  async #bindOrProvision(claim: PersistentVolumeClaim): Promise<void> {
+    if (claim.spec.storageClassName === undefined && (await this.#adoptDefaultClass(claim))) {
       return;
     }
     const decision = decideBinding({
       claim,
-      volumes: informers.volumes.list(),
-      storageClass: informers.classes.get(claim.spec.storageClassName ?? ''),
+      volumes: this.#informers.volumes.list(),
+      storageClass: this.#informers.classes.get(claim.spec.storageClassName ?? ''),
     });
     switch (decision.kind) {
       case 'bind':
-        await bind(claim, decision.volume);
+        await this.#bind(claim, decision.volume);
         break;
       case 'provision':
         // The source provisioner handles claims with a source: copying here would delay all other claims.
         if (claim.spec.dataSourceRef === undefined) {
-          await provision({ claim, storageClass: decision.storageClass, nodeName: decision.nodeName });
+          await this.#provisioner.provision({
+            claim,
+            storageClass: decision.storageClass,
+            nodeName: decision.nodeName,
+          });
         } else {
-          await setPhase(claim, 'Pending');
+          await this.#setPhase(claim, 'Pending');
         }
         break;
       case 'wait':
         if (
           decision.provisioner !== undefined &&
-          (await assignExternalProvisioner(claim, decision.provisioner))
+          (await this.#assignExternalProvisioner(claim, decision.provisioner))
         )
           return;
-        await setPhase(claim, 'Pending');
-        recordEvent(claim, decision.news);
+        await this.#setPhase(claim, 'Pending');
+        this.#recordEvent(claim, decision.news);
         break;
       default:
         decision satisfies never;
@@ -95,41 +115,38 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
   }
 
   /** The annotation assigns the claim to that provisioner (pv_controller.go, setClaimProvisioner). */
-  async function assignExternalProvisioner(
-    claim: PersistentVolumeClaim,
-    provisioner: string,
-  ): Promise<boolean> {
+  async #assignExternalProvisioner(claim: PersistentVolumeClaim, provisioner: string): Promise<boolean> {
     if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] === provisioner) {
       return false;
     }
     const annotations = { [volumeAnnotations.storageProvisioner]: provisioner };
-    await patchIfUnchanged(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
     return true;
   }
 
   /**
    * Sets the default class on a claim without a class as soon as there is one (stable since Kubernetes 1.28).
    */
-  async function adoptDefaultClass(claim: PersistentVolumeClaim): Promise<boolean> {
-    const standard = informers.classes
+  async #adoptDefaultClass(claim: PersistentVolumeClaim): Promise<boolean> {
+    const standard = this.#informers.classes
       .list()
       .find(({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true');
     if (standard === undefined) {
       return false;
     }
-    await patchIfUnchanged(api, persistentVolumeClaims, claim, {
+    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, {
       spec: { storageClassName: standard.metadata.name },
     });
     return true;
   }
 
-  async function bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+  async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
     const { namespace = '', name = '', uid = '' } = claim.metadata;
     if (volume.spec.claimRef?.uid !== uid) {
       const annotations =
         volume.spec.claimRef === undefined ? { [volumeAnnotations.boundByController]: 'yes' } : {};
       const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
-      await patchIfUnchanged(api, persistentVolumes, volume, {
+      await patchIfUnchanged(this.#api, persistentVolumes, volume, {
         metadata: { annotations },
         spec: { claimRef },
       });
@@ -140,19 +157,19 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
       claim.spec.volumeName === undefined || claim.spec.volumeName === ''
         ? { [volumeAnnotations.boundByController]: 'yes' }
         : {};
-    const bound = await patchIfUnchanged(api, persistentVolumeClaims, claim, {
+    const bound = await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, {
       metadata: { annotations: { [volumeAnnotations.bindCompleted]: 'yes', ...boundByController } },
       spec: { volumeName: volume.metadata.name },
     });
     if (bound !== undefined) {
-      await setBound(bound, volume);
+      await this.#setBound(bound, volume);
     }
   }
 
-  async function checkBound(claim: PersistentVolumeClaim): Promise<void> {
-    const volume = await findVolume(claim.spec.volumeName ?? '');
+  async #checkBound(claim: PersistentVolumeClaim): Promise<void> {
+    const volume = await this.#findVolume(claim.spec.volumeName ?? '');
     if (volume === undefined) {
-      await markLost(
+      await this.#markLost(
         claim,
         'ClaimLost',
         'Bound claim has lost its PersistentVolume. Data on the volume is lost!',
@@ -160,40 +177,30 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
       return;
     }
     if (volume.spec.claimRef?.uid !== claim.metadata.uid) {
-      await markLost(
+      await this.#markLost(
         claim,
         'ClaimMisbound',
         'Two claims are bound to the same volume, this one is bound incorrectly',
       );
       return;
     }
-    await setBound(claim, volume);
+    await this.#setBound(claim, volume);
   }
 
   /** Reads from the API server if the cache lacks the volume: a stale cache must not mark a claim as lost. */
-  async function findVolume(name: string): Promise<PersistentVolume | undefined> {
-    const known = informers.volumes.get(name);
-    if (known !== undefined) {
-      return known;
-    }
-    try {
-      return await api.get<PersistentVolume>({ resource: persistentVolumes, name });
-    } catch (error) {
-      if (isApiError(error, 404)) {
-        return undefined;
-      }
-      throw error;
-    }
+  async #findVolume(name: string): Promise<PersistentVolume | undefined> {
+    const known = this.#informers.volumes.get(name);
+    return known ?? ignoreNotFound(this.#api.get<PersistentVolume>({ resource: persistentVolumes, name }));
   }
 
-  async function markLost(claim: PersistentVolumeClaim, reason: string, message: string): Promise<void> {
+  async #markLost(claim: PersistentVolumeClaim, reason: string, message: string): Promise<void> {
     if (claim.status?.phase !== 'Lost') {
-      await setPhase(claim, 'Lost');
-      recordEvent(claim, { type: 'Warning', reason, message });
+      await this.#setPhase(claim, 'Lost');
+      this.#recordEvent(claim, { type: 'Warning', reason, message });
     }
   }
 
-  async function setBound(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+  async #setBound(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
     if (claim.status?.phase === 'Bound') {
       return;
     }
@@ -203,20 +210,18 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         ? {}
         : { currentVolumeAttributesClassName: volumeAttributesClassName };
     const status = { phase: 'Bound', accessModes, capacity, ...attributes };
-    await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
-  async function setPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): Promise<void> {
+  async #setPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): Promise<void> {
     if (claim.status?.phase !== phase) {
-      await patchIfUnchanged(api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
+      await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
     }
   }
 
-  function recordEvent(claim: PersistentVolumeClaim, news: EventDetails | undefined): void {
+  #recordEvent(claim: PersistentVolumeClaim, news: EventDetails | undefined): void {
     if (news !== undefined) {
-      binderRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
+      this.#recorder.record(involved('PersistentVolumeClaim', claim), news);
     }
   }
-
-  return queue;
 }

@@ -1,78 +1,87 @@
+import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Pod, Volume } from '../../../src/kubernetes/pod.ts';
 import { persistentVolumeClaims } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import type { ControllerContext } from '../controller-context.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
+
+type Context = ControllerContext<'claims' | 'pods'>;
 
 /**
  * Creates the claims of generic ephemeral volumes, owned by their pod (kubernetes:
  * pkg/controller/volume/ephemeral).
  */
-export function createEphemeralClaims(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
-  const recorder = context.recorder('ephemeral_volume');
-  const queue = new WorkQueue('ephemeral-claims', reconcile, context);
+export class EphemeralClaims extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #api: Context['api'];
+  readonly #recorder: EventRecorder;
 
-  informers.pods.onChange(({ key, after }) => {
-    if (after?.spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true) {
-      queue.add(key);
-    }
-  });
-  informers.claims.onChange(({ before, after }) => {
-    const owner = (after === undefined ? before : undefined)?.metadata.ownerReferences?.find(
-      ({ kind }) => kind === 'Pod',
-    );
-    if (owner !== undefined) {
-      queue.add(`${before?.metadata.namespace ?? ''}/${owner.name}`);
-    }
-  });
+  constructor(context: Context) {
+    super('ephemeral-claims', context);
+    this.#informers = context.informers;
+    this.#api = context.api;
+    const { informers } = context;
+    this.#recorder = context.recorder('ephemeral_volume');
 
-  async function reconcile(key: string): Promise<void> {
-    const pod = informers.pods.get(key);
+    informers.pods.onChange(({ key, after }) => {
+      if (after?.spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true) {
+        this.queue.add(key);
+      }
+    });
+
+    informers.claims.onChange(({ before, after }) => {
+      const owner = (after === undefined ? before : undefined)?.metadata.ownerReferences?.find(
+        ({ kind }) => kind === 'Pod',
+      );
+      if (owner !== undefined) {
+        this.queue.add(`${before?.metadata.namespace ?? ''}/${owner.name}`);
+      }
+    });
+  }
+
+  protected override async reconcile(key: string): Promise<void> {
+    const pod = this.#informers.pods.get(key);
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isTerminal(pod)) {
       return;
     }
     for (const volume of pod.spec.volumes ?? []) {
       if (volume.ephemeral !== undefined) {
-        await ensureClaim(pod, volume);
+        await this.#ensureClaim(pod, volume);
       }
     }
   }
 
-  async function ensureClaim(pod: Pod, volume: Volume): Promise<void> {
+  async #ensureClaim(pod: Pod, volume: Volume): Promise<void> {
     const wanted = ephemeralClaim(pod, volume);
     const { namespace, name = '' } = wanted.metadata;
     const present =
-      informers.claims.get(`${namespace ?? ''}/${name}`) ?? (await create(wanted, { namespace, name }));
+      this.#informers.claims.get(`${namespace ?? ''}/${name}`) ??
+      (await this.#create(wanted, { namespace, name }));
     if (!isOwnedBy(present, pod)) {
-      recorder.record(
-        { kind: 'Pod', apiVersion: 'v1', object: pod },
-        {
-          type: 'Warning',
-          reason: 'FailedBinding',
-          message: `ephemeral volume ${volume.name}: PVC ${namespace ?? ''}/${name} was not created for pod ${namespace ?? ''}/${pod.metadata.name ?? ''} (pod is not owner)`,
-        },
-      );
+      this.#recorder.record(involved('Pod', pod), {
+        type: 'Warning',
+        reason: 'FailedBinding',
+        message: `ephemeral volume ${volume.name}: PVC ${namespace ?? ''}/${name} was not created for pod ${namespace ?? ''}/${pod.metadata.name ?? ''} (pod is not owner)`,
+      });
     }
   }
 
-  async function create(
+  async #create(
     claim: PersistentVolumeClaim,
     at: { namespace: string | undefined; name: string },
   ): Promise<PersistentVolumeClaim> {
     try {
-      return await api.create(persistentVolumeClaims, claim);
+      return await this.#api.create(persistentVolumeClaims, claim);
     } catch (error) {
       if (!isApiError(error, 409, 'AlreadyExists')) {
         throw error;
       }
-      return api.get({ resource: persistentVolumeClaims, ...at });
+      return this.#api.get({ resource: persistentVolumeClaims, ...at });
     }
   }
-
-  return queue;
 }
 
 /** Returns the claim for a generic ephemeral volume of a pod. Pure. */

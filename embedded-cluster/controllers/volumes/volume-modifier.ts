@@ -1,48 +1,64 @@
+import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import type {
   ModifyVolumeStatus,
   PersistentVolume,
   PersistentVolumeClaim,
   VolumeAttributesClass,
+  ClaimCondition,
 } from '../../../src/kubernetes/volume.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { timestamp } from '../runtime/event-recorder.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import type { ControllerContext } from '../controller-context.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
-import { refusedConditions, rolledBackConditions, withoutModification } from './modify-conditions.ts';
+
+type Context = ControllerContext<'attributesClasses' | 'claims' | 'volumes'>;
 
 /**
  * Modifies volumes of class `local` to the VolumeAttributesClass that their claims name
  * (kubernetes-csi/external-resizer pkg/modifycontroller): the directory, the volume object, the claim's
  * status.
  */
-export function createVolumeModifier(context: ControllerContext): WorkQueue {
-  const { api, informers, provisioner } = context;
-  const recorder = context.recorder(`external-resizer ${localProvisioner}`);
-  const queue = new WorkQueue('volume-modifier', reconcile, context);
+export class VolumeModifier extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #api: Context['api'];
+  readonly #provisioner: Context['provisioner'];
+  readonly #clock: Context['clock'];
+  readonly #recorder: EventRecorder;
 
-  informers.claims.onChange(({ key }) => {
-    queue.add(key);
-  });
-  informers.volumes.onChange(({ after }) => {
-    const reference = after?.spec.claimRef;
-    if (reference !== undefined) {
-      queue.add(`${reference.namespace}/${reference.name}`);
-    }
-  });
-  informers.attributesClasses.onChange(() => {
-    for (const claim of informers.claims.list()) {
-      queue.add(keyOf(claim));
-    }
-  });
+  constructor(context: Context) {
+    super('volume-modifier', context);
+    this.#informers = context.informers;
+    this.#api = context.api;
+    this.#provisioner = context.provisioner;
+    this.#clock = context.clock;
+    const { informers } = context;
+    this.#recorder = context.recorder(`external-resizer ${localProvisioner}`);
 
-  async function reconcile(key: string): Promise<void> {
-    const claim = informers.claims.get(key);
-    const volume = informers.volumes.get(claim?.spec.volumeName ?? '');
+    this.watch(informers.claims);
+
+    informers.volumes.onChange(({ after }) => {
+      const reference = after?.spec.claimRef;
+      if (reference !== undefined) {
+        this.queue.add(`${reference.namespace}/${reference.name}`);
+      }
+    });
+
+    informers.attributesClasses.onChange(() => {
+      for (const claim of informers.claims.list()) {
+        this.queue.add(keyOf(claim));
+      }
+    });
+  }
+
+  protected override async reconcile(key: string): Promise<void> {
+    const claim = this.#informers.claims.get(key);
+    const volume = this.#informers.volumes.get(claim?.spec.volumeName ?? '');
     if (claim?.status?.phase !== 'Bound' || volume === undefined || !isLocalVolume(volume)) {
       return;
     }
@@ -50,40 +66,36 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
     const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = claim.status;
     if (wanted === undefined && modifyVolumeStatus !== undefined) {
       const status = { modifyVolumeStatus: null, conditions: rolledBackConditions(claim) };
-      await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
+      await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
     }
     if (wanted !== undefined && (wanted !== current || modifyVolumeStatus !== undefined)) {
-      await applyClass(wanted, claim, volume);
+      await this.#applyClass(wanted, claim, volume);
     }
   }
 
-  async function applyClass(
-    wanted: string,
-    claim: PersistentVolumeClaim,
-    volume: PersistentVolume,
-  ): Promise<void> {
-    const attributesClass = informers.attributesClasses.get(wanted);
+  async #applyClass(wanted: string, claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+    const attributesClass = this.#informers.attributesClasses.get(wanted);
     const problem = unsupportedParameter(wanted, attributesClass);
     if (problem !== undefined) {
-      await setConditions(
+      await this.#setConditions(
         claim,
         { targetVolumeAttributesClassName: wanted, status: problem.status },
         problem.message,
       );
       return;
     }
-    await provisioner.modify(volume.metadata.name ?? '', attributesClass?.parameters ?? {});
+    await this.#provisioner.modify(volume.metadata.name ?? '', attributesClass?.parameters ?? {});
     if (volume.spec.volumeAttributesClassName !== wanted) {
       const spec = { volumeAttributesClassName: wanted };
-      await patchIfUnchanged(api, persistentVolumes, volume, { spec });
+      await patchIfUnchanged(this.#api, persistentVolumes, volume, { spec });
       return;
     }
     const conditions = withoutModification(claim);
     const status = { currentVolumeAttributesClassName: wanted, modifyVolumeStatus: null, conditions };
-    await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
-  async function setConditions(
+  async #setConditions(
     claim: PersistentVolumeClaim,
     modifyVolumeStatus: ModifyVolumeStatus,
     message: string,
@@ -96,17 +108,16 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
       return;
     }
     const { targetVolumeAttributesClassName: target = '', status: state } = modifyVolumeStatus;
-    const at = timestamp(context.clock.now());
+    const at = timestamp(this.#clock.now());
     const conditions = state === 'Infeasible' ? refusedConditions(claim, { target, message, at }) : undefined;
     const status = { modifyVolumeStatus, ...(conditions !== undefined && { conditions }) };
-    await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
-    recorder.record(
-      { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
-      { type: 'Warning', reason: 'VolumeModifyFailed', message },
-    );
+    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
+    this.#recorder.record(involved('PersistentVolumeClaim', claim), {
+      type: 'Warning',
+      reason: 'VolumeModifyFailed',
+      message,
+    });
   }
-
-  return queue;
 }
 
 /** Returns why a local volume cannot be modified to a class, for now or permanently. */
@@ -131,3 +142,46 @@ function unsupportedParameter(
         message: `${localProvisioner} cannot do ${unknown.map((one) => one.join('=')).join(', ')}`,
       };
 }
+
+/** The error of a driver that cannot modify a volume. */
+export interface ModifyError {
+  /** The requested VolumeAttributesClass. */
+  readonly target: string;
+  /** The message of the driver. */
+  readonly message: string;
+  /** The time of the error, RFC 3339. */
+  readonly at: string;
+}
+
+const modifying = 'ModifyingVolume';
+const modifyError = 'ModifyVolumeError';
+
+/**
+ * Returns the conditions of a claim whose volume the driver cannot modify to another VolumeAttributesClass.
+ * Other conditions are unchanged (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go).
+ */
+export function refusedConditions(
+  claim: PersistentVolumeClaim,
+  { target, message, at }: ModifyError,
+): ClaimCondition[] {
+  const common = { status: 'True', lastProbeTime: at };
+  return [
+    ...withoutModification(claim),
+    { ...common, type: modifying, message: `Modifying volume to "${target}" failed. Waiting for retry.` },
+    { ...common, type: modifyError, reason: 'InvalidArgument', message },
+  ];
+}
+
+/** Returns the conditions of a claim whose volume has the class: the other conditions only. */
+export const withoutModification = (claim: PersistentVolumeClaim): ClaimCondition[] =>
+  conditionsExcept(claim, [modifying, modifyError]);
+
+/**
+ * Returns the conditions of a claim whose request was reverted. The condition with the driver's error is
+ * kept.
+ */
+export const rolledBackConditions = (claim: PersistentVolumeClaim): ClaimCondition[] =>
+  conditionsExcept(claim, [modifying]);
+
+const conditionsExcept = ({ status }: PersistentVolumeClaim, types: readonly string[]): ClaimCondition[] =>
+  (status?.conditions ?? []).filter(({ type }) => !types.includes(type));

@@ -1,17 +1,17 @@
+import { involved, type EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
-import { hostRootImage } from '../image/host-root-image.ts';
-import { podDirectory } from '../layout.ts';
+import { hostRootImage } from '../node-object.ts';
+import { podDirectory } from '../node-paths.ts';
 import { ContainerLog, removeOldLogs } from '../logs/container-log.ts';
 import type { ContainerExit, RunningContainer } from '../runtime/container-runtime.ts';
 import { BackOff, imageLimits, restartLimits, retryLimits } from './back-off.ts';
 import { containerPlan, environmentOf, type PodContext } from './container-plan.ts';
-import type { ContainerRecord } from './container-record.ts';
-import { timestamp, type Happening } from './events.ts';
-import { aborted, type PodEnding } from './pod-ending.ts';
+import { type ContainerRecord, makeMessageFile, messageFromLog, readMessageFile } from './container-state.ts';
+import { aborted, type PodEnding } from './pod-termination.ts';
 import type { PodServices } from './pod-services.ts';
-import { makeMessageFile, messageFromLog, readMessageFile } from './termination-message.ts';
 
 /** The parts of a pod that a container runner needs. */
 export interface RunnerPod {
@@ -276,9 +276,9 @@ export class ContainerRunner {
     return this.#services.clock.sleep(milliseconds, this.#pod.ending.signal);
   }
 
-  #recordEvent(type: Happening['type'], reason: string, message: string): void {
+  #recordEvent(type: EventDetails['type'], reason: string, message: string): void {
     const part = this.record.init ? 'initContainers' : 'containers';
     const fieldPath = `spec.${part}{${this.record.name}}`;
-    this.#services.events.record(this.#pod.pod(), { type, reason, message, fieldPath });
+    this.#services.events.record(involved('Pod', this.#pod.pod()), { type, reason, message, fieldPath });
   }
 }

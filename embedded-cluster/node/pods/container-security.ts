@@ -1,8 +1,7 @@
 import type { Container, Pod, SecurityProfile } from '../../../src/kubernetes/pod.ts';
 import { boundingSet } from '../runtime/capabilities.ts';
 import type { ContainerSecurity } from '../runtime/container-runtime.ts';
-import { primaryGroup } from '../image/image-accounts.ts';
-import { hasBidirectionalMount } from './shares-mounts.ts';
+import { primaryGroup } from '../host-root/host-root-files.ts';
 
 /**
  * Returns the user and group of a container: its own, the pod's, or root. If only the user is set, the group
@@ -57,3 +56,12 @@ const unsupportedProfile = (field: string, profile: SecurityProfile | undefined)
   profile === undefined || profile.type === 'Unconfined'
     ? undefined
     : `asks for ${field} ${profile.type}, and the embedded node has none: leave it out or set Unconfined`;
+
+/**
+ * Returns true for pods that share mounts with the node. They run in the node's user namespace, because
+ * mounts cannot propagate to another one.
+ */
+export const hasBidirectionalMount = (pod: Pod): boolean =>
+  [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
+    container.volumeMounts?.some((mount) => mount.mountPropagation === 'Bidirectional'),
+  );

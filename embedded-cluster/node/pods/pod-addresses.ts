@@ -1,4 +1,6 @@
 import { isIPv4 } from 'node:net';
+import { readFile } from 'node:fs/promises';
+import type { Pod } from '../../../src/kubernetes/pod.ts';
 
 /** The annotation by which a pod requests its address, as the static-ip CNI plugin reads it. */
 export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';
@@ -61,4 +63,54 @@ export class PodAddresses {
       }
     }
   }
+}
+
+const tcpListenState = '0A';
+
+/**
+ * `0A00407F:0050` is 127.64.0.10, port 80: the address has the machine's byte order, which is little-endian
+ * here.
+ */
+const toAddress = (field: string): string =>
+  (field.slice(0, 8).match(/../g) ?? [])
+    .toReversed()
+    .map((byte) => Number.parseInt(byte, 16))
+    .join('.');
+
+/** Returns the IPv4 addresses on which a process listens, from the text of /proc/net/tcp (proc(5)). */
+export function listeningAddresses(text: string): Set<string> {
+  const sockets = text.split('\n').map((line) => line.trim().split(/\s+/));
+  return new Set(
+    sockets.filter(([, , , state]) => state === tcpListenState).map(([, local = '']) => toAddress(local)),
+  );
+}
+
+/**
+ * Returns the address of a pod: the one that it requests, its previous one, or a free one. Idempotent.
+ * Rejects while another pod, or another process on the machine, uses the address.
+ */
+export async function waitForFreeAddress(pod: Pod, addresses: PodAddresses): Promise<string> {
+  if (pod.spec.hostNetwork === true) {
+    return nodeAddress;
+  }
+  const { uid = '', annotations } = pod.metadata;
+  const wanted = annotations?.[addressAnnotation] ?? pod.status?.podIP;
+  if (wanted === undefined) {
+    return addresses.allocate(uid);
+  }
+  if (!isPodAddress(wanted)) {
+    throw new Error(
+      `address ${wanted} is not in 127.64.0.0 - 127.126.255.255, where the embedded node's pods live, ` +
+        'one address each',
+    );
+  }
+  if (addresses.reserve(wanted, uid).holder !== uid) {
+    throw new Error(`address ${wanted} is in use by another pod`);
+  }
+  if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(wanted)) {
+    throw new Error(
+      `address ${wanted} is in use by another process of this machine, perhaps of another cluster`,
+    );
+  }
+  return wanted;
 }

@@ -1,11 +1,11 @@
+import { type EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import type { EventEmitter } from 'node:events';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/kubernetes/clock.ts';
-import type { NodeLayout } from '../layout.ts';
+import type { NodeLayout } from '../node-paths.ts';
 import type { ContainerRuntime } from '../runtime/container-runtime.ts';
 import type { IdRange } from '../runtime/user-namespace.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
-import type { EventRecorder } from './events.ts';
 import type { PodAddresses } from './pod-addresses.ts';
 
 /** The services of a node that every pod worker uses. */

@@ -1,5 +1,5 @@
 import type { ContainerState, Pod, PodCondition, PodStatus } from '../../../src/kubernetes/pod.ts';
-import { toContainerStatus, type ContainerRecord } from './container-record.ts';
+import { toContainerStatus, type ContainerRecord } from './container-state.ts';
 import { nodeAddress } from './pod-addresses.ts';
 
 /** The node's data about a pod, apart from its containers. */

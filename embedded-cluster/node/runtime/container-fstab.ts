@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { ProductError } from '../../../src/errors/product-error.ts';
-import type { FstabEntry } from '../mounts/fstab.ts';
+import type { FstabEntry } from '../mounts.ts';
 import type { ContainerMount } from './container-runtime.ts';
 
 /**

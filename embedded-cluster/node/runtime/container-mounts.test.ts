@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mount, unmount } from '../mounts/mount-command.ts';
+import { mount, unmount } from '../mounts.ts';
 import { describeInNamespace } from '../testing/in-namespace.ts';
 import { boundingSet } from './capabilities.ts';
 import type { ContainerMount } from './container-runtime.ts';

@@ -4,7 +4,7 @@ import { boundingSet } from './capabilities.ts';
 import { formatCommandFile } from './command-file.ts';
 import { fstabEntries } from './container-fstab.ts';
 import type { ContainerMount } from './container-runtime.ts';
-import { findMountMismatch } from './mount-check.ts';
+import { findMountMismatch } from './container-setup.ts';
 import { parseMountInfo } from '../../../src/platform/mountinfo.ts';
 import { formatIdentityMap, isMapped, parseIdMap } from './user-namespace.ts';
 

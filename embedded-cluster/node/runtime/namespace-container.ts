@@ -4,8 +4,7 @@ import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { withPath } from '../../../src/platform/write-file.ts';
 import { systemClock } from '../../../src/kubernetes/clock.ts';
-import { toolEnvironment } from '../command.ts';
-import { withoutInheritedState } from '../isolated-command.ts';
+import { toolEnvironment, withoutInheritedState } from '../command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
 import type {
   ContainerExit,
@@ -13,11 +12,15 @@ import type {
   ContainerProcess,
   RunningContainer,
 } from './container-runtime.ts';
-import type { NamespaceHandle } from './kill-namespace.ts';
-import { openMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
-import type { NamedPipes } from './named-pipes.ts';
-import { closeChildEnds } from './named-pipes.ts';
-import { execArguments } from './stage-arguments.ts';
+import {
+  type NamespaceHandle,
+  openMountNamespace,
+  killNamespace,
+  mountNamespaceOf,
+  sendSignal,
+} from './kill-namespace.ts';
+import { type NamedPipes, closeChildEnds } from './named-pipes.ts';
+import { execArguments } from './container-setup.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';
 
 export interface StartedProcess extends StartedCommand {

@@ -2,13 +2,11 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { scriptPath } from './script-path.ts';
-import { toolEnvironment } from '../command.ts';
-import { withoutInheritedState } from '../isolated-command.ts';
-import type { NodeLayout } from '../layout.ts';
-import { readMountTable } from '../../../src/platform/mountinfo.ts';
-import { sourceOf } from '../mounts/mount-table.ts';
-import type { MountEntry } from '../../../src/platform/mountinfo.ts';
+import { scriptPath, findMountMismatch, formatPlan, writePlan, stageArguments } from './container-setup.ts';
+import { toolEnvironment, withoutInheritedState } from '../command.ts';
+import type { NodeLayout } from '../node-paths.ts';
+import { readMountTable, type MountEntry } from '../../../src/platform/mountinfo.ts';
+import { sourceOf } from '../mounts.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import { rootMounts, type RootFolders } from './container-fstab.ts';
 import type {
@@ -18,11 +16,8 @@ import type {
   PodNamespaces,
   RunningContainer,
 } from './container-runtime.ts';
-import { findMountMismatch } from './mount-check.ts';
 import { closeChildEnds, NamedPipes } from './named-pipes.ts';
 import { NamespaceContainer } from './namespace-container.ts';
-import { formatPlan, writePlan } from './plan-directory.ts';
-import { stageArguments } from './stage-arguments.ts';
 import { awaitStart } from './start-protocol.ts';
 import { createPodNamespaces } from './user-namespace.ts';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { scriptPath } from './script-path.ts';
+import { scriptPath } from './container-setup.ts';
 import { toolEnvironment } from '../command.ts';
 import type { PodNamespaces } from './container-runtime.ts';
 

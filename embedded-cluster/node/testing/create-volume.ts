@@ -1,7 +1,6 @@
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { nodeLayout } from '../layout.ts';
-import { toLocalPath } from '../paths-in-objects.ts';
+import { nodeLayout, toLocalPath } from '../node-paths.ts';
 import type { NodeWorld } from './node-world.ts';
 
 /** Creates a volume of the node, with a claim `claim-<name>` bound to it. Returns the volume's directory. */

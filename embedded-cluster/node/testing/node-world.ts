@@ -11,7 +11,7 @@ import type { LocalApi } from '../../api-server/local-api.ts';
 import { openLocalApi } from '../../api-server/open-local-api.ts';
 import { runCommand } from '../command.ts';
 import type { EmbeddedNode } from '../embedded-node.ts';
-import { hostRootImage } from '../image/host-root-image.ts';
+import { hostRootImage } from '../node-object.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import { startNode } from '../start-node.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import { nodeLayout, type NodeLayout } from '../layout.ts';
+import { nodeLayout, type NodeLayout } from '../node-paths.ts';
 import { resolveVolumePath } from './claim-path.ts';
-import { VolumeError } from './volume-error.ts';
+import { VolumeError } from './sub-path.ts';
 
 const name = 'pvc-1';
 const claim = { metadata: { uid: '1' }, spec: { volumeName: name }, status: { phase: 'Bound' } };

@@ -5,9 +5,8 @@ import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import type { NodeLayout } from '../layout.ts';
-import { toLocalPath } from '../paths-in-objects.ts';
-import { VolumeError } from './volume-error.ts';
+import { type NodeLayout, toLocalPath } from '../node-paths.ts';
+import { VolumeError } from './sub-path.ts';
 
 interface Claim extends KubernetesObject {
   spec: { volumeName?: string };

@@ -4,7 +4,7 @@ import { ProductError } from '../../../src/errors/product-error.ts';
 import type { Clock } from '../../../src/kubernetes/clock.ts';
 import { runCommand, type CommandResult } from '../command.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import { scriptPath } from '../runtime/script-path.ts';
+import { scriptPath } from '../runtime/container-setup.ts';
 
 const attempts = 5;
 /** Longer than the granularity of a file's times in any kernel, so a later change has another time. */

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../../src/errors/product-error.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
-import { nodeLayout } from '../layout.ts';
+import { systemClock, type Clock } from '../../../src/kubernetes/clock.ts';
+import { nodeLayout } from '../node-paths.ts';
 import { describeInNamespace } from '../testing/in-namespace.ts';
 import { PersistentVolumes } from './persistent-volumes.ts';
 

@@ -4,11 +4,10 @@ import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../../src/errors/product-error.ts';
 import type { Clock } from '../../../src/kubernetes/clock.ts';
 import { readMountTable } from '../../../src/platform/mountinfo.ts';
-import { mountsOfSource, sourceOf, readAllMountTables } from '../mounts/mount-table.ts';
-import type { NodeLayout } from '../layout.ts';
+import { mountsOfSource, sourceOf, readAllMountTables } from '../mounts.ts';
+import type { NodeLayout } from '../node-paths.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import { isKnownParameter } from '../volume-provisioner.ts';
-import type { VolumeProvisioner, VolumeSource } from '../volume-provisioner.ts';
+import { isKnownParameter, type VolumeProvisioner, type VolumeSource } from '../volume-provisioner.ts';
 import { copyVolume } from './copy-volume.ts';
 
 /** Persistent volumes and their snapshots as directories of the node. */

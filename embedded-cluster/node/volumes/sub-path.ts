@@ -1,6 +1,5 @@
 import { closeSync, constants, lstatSync, mkdirSync, openSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { VolumeError } from './volume-error.ts';
 
 export interface SubPath {
   readonly path: string;
@@ -58,5 +57,13 @@ export function resolveSubPath(volume: string, subPath: string): SubPath {
     return { path: join(volume, ...parts), kind: 'directory' };
   } finally {
     closeSync(directory);
+  }
+}
+
+/** A volume that cannot be made ready now: kubelet's FailedMount, which is retried with back-off. */
+export class VolumeError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'VolumeError';
   }
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { projectFiles, writeProjectedFiles } from './projected-files.ts';
+import { projectFiles, writeProjectedFiles } from './projected-volume.ts';
 import { resolveSubPath } from './sub-path.ts';
 
 async function temporary(t: TestContext): Promise<string> {

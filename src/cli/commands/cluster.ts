@@ -10,7 +10,7 @@ import { withClusterLock } from '../hold-cluster.ts';
 /** The embedded cluster without a deployment, for kubectl, for tests, or for another bosh CLI. */
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
+  usage: 'start [--node NAME=ZONE]...|stop|status|kubeconfig',
   summary: 'Run the embedded cluster alone; kubeconfig prints what kubectl needs',
   async run([verb, ...rest], { installation, terminal }) {
     if (rest.length > 0 && verb !== 'start')
@@ -43,24 +43,21 @@ export const cluster: Command = {
   },
 };
 
-/**
- * Parses `--node NAME=ZONE` and `--simulated-node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT.
- */
+/** Parses `--node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT. */
 function nodesOf(args: string[]): StartOptions {
   const values = parseWords(args);
-  const { node: nodes = [], 'simulated-node': simulatedNodes = [] } = values;
-  for (const node of nodes) parseNodeArgument(node, 'node');
-  for (const node of simulatedNodes) parseNodeArgument(node, 'simulated node');
-  return { nodes, simulatedNodes };
+  const { node: nodes = [] } = values;
+  for (const node of nodes) parseNodeArgument(node);
+  return { nodes };
 }
 
-function parseWords(args: string[]): { readonly node?: string[]; readonly 'simulated-node'?: string[] } {
+function parseWords(args: string[]): { readonly node?: string[] } {
   const option = { type: 'string', multiple: true } as const;
   try {
-    return parseArgs({ args, options: { node: option, 'simulated-node': option } }).values;
+    return parseArgs({ args, options: { node: option } }).values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const message = `'cluster start' takes --node NAME=ZONE and --simulated-node NAME=ZONE alone`;
+    const message = `'cluster start' accepts only --node NAME=ZONE`;
     throw new ProductError('INVALID_ARGUMENT', message, { cause: error });
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, copyFile, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mount, unmount } from '../../../embedded-cluster/node/mounts/mount-command.ts';
+import { mount, unmount } from '../../../embedded-cluster/node/mounts.ts';
 import { describeInNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
 import { smallInstallation } from '../testing/small-installation.ts';
 import { notRoot, startDestroy } from '../testing/start-destroy.ts';

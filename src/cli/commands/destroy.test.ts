@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mount, unmount } from '../../../embedded-cluster/node/mounts/mount-command.ts';
+import { mount, unmount } from '../../../embedded-cluster/node/mounts.ts';
 import { describeInNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { acquireLock } from '../../deploy/lock.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { apiKubeletRoot } from '../../../embedded-cluster/node/paths-in-objects.ts';
+import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';

@@ -1,16 +1,18 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { formatImageName, parseImageName } from '../../oci/image-name.ts';
-import type { Architecture } from '../../stemcell/architecture.ts';
-import { architectures } from '../../stemcell/architecture.ts';
-import type { IdentityRequest } from '../../stemcell/identify.ts';
-import type { Profile } from '../../stemcell/profile.ts';
-import { profiles } from '../../stemcell/profile.ts';
+import { formatImageName, parseImageName } from '../../oci/image-reference.ts';
+import { type Architecture, architectures, type Profile, profiles } from '../../stemcell/build-settings.ts';
+import type { IdentityRequest } from '../../stemcell/resolve-identity.ts';
 import { firstSentence } from '../env-arguments.ts';
 import { expandHome } from '../expand-home.ts';
-import type { PushTarget } from './push-arguments.ts';
-import { parsePushTarget, pushOptions, pushUsage, refusePushOptions } from './push-arguments.ts';
+import {
+  type PushTarget,
+  parsePushTarget,
+  pushOptions,
+  pushUsage,
+  refusePushOptions,
+} from './push-arguments.ts';
 
 export const buildUsage =
   'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { shellWord } from '../../platform/shell-word.ts';
-import { layoutFolder } from '../../stemcell/publish.ts';
-import { findKind } from '../../stemcell/source/find-kind.ts';
+import { layoutFolder } from '../../stemcell/write-stemcell.ts';
+import { findKind } from '../../stemcell/source/detect-source-kind.ts';
 
 /**
  * Returns the OCI layout directory for `folder`, which is one itself or the output of `stemcell build`, which

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { parseImageName } from '../../oci/image-name.ts';
+import { parseImageName } from '../../oci/image-reference.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import { layoutReference } from '../../oci/layout/layout-reference.ts';
 import type { Destination } from '../../stemcell/load/destination.ts';

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseImageReference } from '../../oci/image-reference.ts';
-import { architectures } from '../../stemcell/architecture.ts';
+import { architectures } from '../../stemcell/build-settings.ts';
 import { prePullManifest, type PrePullRequest } from '../../stemcell/pre-pull-manifest.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';

@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { ImageName } from '../../oci/image-name.ts';
-import { parseImageName } from '../../oci/image-name.ts';
-import { isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
+import {
+  type ImageName,
+  parseImageName,
+  isRepository,
+  registryUrlProblem,
+} from '../../oci/image-reference.ts';
 import { expandHome } from '../expand-home.ts';
 
 /** The destination of an image, and how to connect to its registry. */

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { addImage } from '../../oci/layout/add-image.ts';
 import { writeLayout } from '../../oci/layout/write-layout.ts';
-import { mediaTypes } from '../../oci/media-types.ts';
+import { mediaTypes } from '../../oci/image-source.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
 import { writeLargeRoot } from '../../oci/testing/large-root.ts';
 import { PeakMemory } from '../../oci/testing/peak-memory.ts';

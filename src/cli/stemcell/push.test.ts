@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { type TestContext, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { packArchive } from '../../bosh/archive/pack-archive.ts';
@@ -12,9 +11,9 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { addImage } from '../../oci/layout/add-image.ts';
 import { writeLayout } from '../../oci/layout/write-layout.ts';
-import { mediaTypes } from '../../oci/media-types.ts';
+import { mediaTypes } from '../../oci/image-source.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
-import { basicAuthorization } from '../../oci/registry/access/credentials.ts';
+import { basicAuthorization } from '../../oci/registry/access/authenticator.ts';
 import { describeError } from '../describe-error.ts';
 import { said } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
@@ -146,7 +145,7 @@ describe('stemcell push', () => {
       [{}, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
       [{ auths: { [host]: { auth } } }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
       [{ auths: { [host]: { auth: 'AAAA' } } }, [folder, name, plain], 'INVALID_ARGUMENT', /no user/u],
-      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /name that is none/u],
+      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /has an invalid name/u],
       [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
       [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
       [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { formatImageName } from '../../oci/image-name.ts';
+import { formatImageName } from '../../oci/image-reference.ts';
 import { readPublished, renamePublished } from '../../stemcell/rename-stemcell.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';

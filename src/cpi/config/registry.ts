@@ -1,7 +1,8 @@
-import { isHost, isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
+import { isHost, isRepository, registryUrlProblem } from '../../oci/image-reference.ts';
 import { pemProblem } from '../../kubernetes/pem.ts';
-import type { Json, Location } from '../input.ts';
 import {
+  type Json,
+  type Location,
   child,
   booleanAt,
   isUnset,

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import { createGarbageCollector } from '../../../embedded-cluster/controllers/collection/garbage-collector.ts';
+import { GarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
@@ -19,7 +18,12 @@ import { rejection } from '../testing/rejection.ts';
 /** Starts only the cluster's garbage collector, for tests of objects that the CPI leaves to it. */
 async function startCollector(t: TestContext, api: LocalApi): Promise<void> {
   const running = await startControllers({
-    ...{ api, provisioner: new FakeProvisioner(), clock: systemClock, only: [createGarbageCollector] },
+    ...{
+      api,
+      provisioner: new FakeProvisioner(),
+      clock: systemClock,
+      controllers: (context) => [new GarbageCollector(context)],
+    },
     random: () => 0,
     // a failed reconcile is retried, and a test that waits in vain fails with a message
     onError: () => undefined,

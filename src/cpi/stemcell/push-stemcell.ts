@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { verifyingStream } from '../../bosh/digest/verify-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
+import { readFileBlob } from '../../oci/blob.ts';
 import { addPackedLayer } from '../../oci/layer/add-layer.ts';
 import { pushImage } from '../../oci/registry/push-image.ts';
 import type { CallContext } from '../cloud.ts';

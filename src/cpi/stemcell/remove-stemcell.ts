@@ -1,5 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { deleteManifest, getManifest } from '../../oci/registry/manifests/manifests.ts';
+import { deleteManifest, getManifest } from '../../oci/registry/manifests.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
 import type { CallContext } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';

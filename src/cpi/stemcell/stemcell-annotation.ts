@@ -1,4 +1,4 @@
-import { isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { isRecord, parseObject } from '../../oci/blob.ts';
 
 /**
  * An annotation in the manifest and the config of every image that create_stemcell has pushed, and of no

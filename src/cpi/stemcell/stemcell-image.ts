@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
-import { verifyBlob } from '../../oci/blob/verify-blob.ts';
-import type { Descriptor } from '../../oci/image-source.ts';
+import { readFileBlob, verifyBlob } from '../../oci/blob.ts';
+import { type Descriptor, mediaTypes } from '../../oci/image-source.ts';
 import type { Layer } from '../../oci/layer/add-layer.ts';
-import { mediaTypes } from '../../oci/media-types.ts';
 import type { PushedImage } from '../../oci/registry/push-image.ts';
 import { stemcellAnnotation } from './stemcell-annotation.ts';
 import type { StemcellDescription } from './stemcell-description.ts';

@@ -1,23 +1,23 @@
 import type { TestContext } from 'node:test';
 import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import type { CreateController } from '../../../embedded-cluster/controllers/runtime/controller.ts';
-import { createSnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
-import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-taker.ts';
+import type { ControllerContext } from '../../../embedded-cluster/controllers/controller-context.ts';
+import type { Controller } from '../../kubernetes/controllers/controller.ts';
+import { SnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
+import { SnapshotSidecar } from '../../../embedded-cluster/controllers/snapshots/snapshot-sidecar.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
-import { createClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
-import { createSourceProtection } from '../../../embedded-cluster/controllers/volumes/source-protection.ts';
-import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/source-provisioner.ts';
-import { createVolumeModifier } from '../../../embedded-cluster/controllers/volumes/volume-modifier.ts';
-import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
-import { createVolumeResizer } from '../../../embedded-cluster/controllers/volumes/volume-resizer.ts';
+import { ClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
+import { SourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
+import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
+import { VolumeModifier } from '../../../embedded-cluster/controllers/volumes/volume-modifier.ts';
+import { VolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
+import { VolumeResizer } from '../../../embedded-cluster/controllers/volumes/volume-resizer.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { nodes, storageClasses } from '../../kubernetes/resources.ts';
 import type { StorageClass } from '../../kubernetes/volume.ts';
 import { nodeName } from './fake-node.ts';
-import type { TestCloud } from './test-cloud.ts';
-import { testCloud } from './test-cloud.ts';
+import { type TestCloud, testCloud } from './test-cloud.ts';
 
 export interface StorageCloud extends TestCloud {
   /** Records what the driver provisioned; it makes no directories. */
@@ -25,15 +25,15 @@ export interface StorageCloud extends TestCloud {
 }
 
 const driver = 'bosh-kubernetes.io/local';
-const controllers: readonly CreateController[] = [
-  createClaimBinder,
-  createSourceProvisioner,
-  createSourceProtection,
-  createVolumeResizer,
-  createVolumeModifier,
-  createVolumeReclaimer,
-  createSnapshotController,
-  createSnapshotTaker,
+const controllers = (context: ControllerContext): Controller[] => [
+  new ClaimBinder(context),
+  new SourceProvisioner(context),
+  new SourceProtection(context),
+  new VolumeResizer(context),
+  new VolumeModifier(context),
+  new VolumeReclaimer(context),
+  new SnapshotController(context),
+  new SnapshotSidecar(context),
 ];
 
 /**
@@ -70,7 +70,7 @@ export async function startStorage(
   }
   const provisioner = new FakeProvisioner();
   const running = await startControllers({
-    ...{ api, provisioner, clock: systemClock, only: controllers },
+    ...{ api, provisioner, clock: systemClock, controllers },
     random: () => 0,
     // a failed reconcile is retried, and a test that waits in vain fails with a message
     onError: () => undefined,

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { layoutPaths } from '../layout/layout-paths.ts';
-import type { BlobWriter } from '../layout/write-blob.ts';
-import { blobWriter } from '../layout/write-blob.ts';
+import { layoutPaths } from '../layout/open-layout.ts';
+import { type BlobWriter, blobWriter } from '../layout/write-blob.ts';
 import { addPackedLayer, addTarLayer } from './add-layer.ts';
 
 const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

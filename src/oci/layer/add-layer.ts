@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { compressionBytes, compressionOf, unreadCompression } from '../../bosh/archive/compression.ts';
-import type { Descriptor } from '../image-source.ts';
+import { type Descriptor, mediaTypes } from '../image-source.ts';
 import type { BlobWriter } from '../layout/write-blob.ts';
-import { mediaTypes } from '../media-types.ts';
-import type { RootTarOptions } from '../tar/check-root-tar.ts';
-import { checkRootTar } from '../tar/check-root-tar.ts';
+import { type RootTarOptions, checkRootTar } from '../tar/check-root-tar.ts';
 import { checkLayer } from './check-layer.ts';
 
 export interface Layer {

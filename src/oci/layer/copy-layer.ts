@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
-import { imageInvalid } from '../blob/parse-descriptor.ts';
+import { imageInvalid } from '../blob.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
 import type { BlobWriter } from '../layout/write-blob.ts';
-import type { RootTarOptions } from '../tar/check-root-tar.ts';
-import { checkRootTar } from '../tar/check-root-tar.ts';
-import type { CompressedLayer } from './check-layer.ts';
-import { checkLayer } from './check-layer.ts';
+import { type RootTarOptions, checkRootTar } from '../tar/check-root-tar.ts';
+import { type CompressedLayer, checkLayer } from './check-layer.ts';
 
 export interface ExpectedLayer extends RootTarOptions {
   /** The digest of its tar, if the image's config has it. */

@@ -1,5 +1,4 @@
-import type { Descriptor, ImageSource } from '../image-source.ts';
-import { mediaTypes } from '../media-types.ts';
+import { type Descriptor, type ImageSource, mediaTypes } from '../image-source.ts';
 import type { BlobWriter } from './write-blob.ts';
 
 export interface ImageParts {

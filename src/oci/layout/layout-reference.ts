@@ -1,8 +1,6 @@
-import { imageInvalid, isRecord, parseObject } from '../blob/parse-descriptor.ts';
+import { imageInvalid, isRecord, parseObject } from '../blob.ts';
 import { replaceFile } from '../../platform/replace-file.ts';
-import { namesOf } from './choose-image.ts';
-import { layoutPaths, referenceName } from './layout-paths.ts';
-import { readDocument } from './open-layout.ts';
+import { namesOf, layoutPaths, referenceName, readDocument } from './open-layout.ts';
 
 /**
  * Returns the name of the one image in a layout. If there are several images, returns `reference` if one of

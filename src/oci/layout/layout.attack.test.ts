@@ -3,13 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { mediaTypes } from '../media-types.ts';
+import { mediaTypes } from '../image-source.ts';
 import { addImage } from './add-image.ts';
-import { layoutPaths } from './layout-paths.ts';
-import { openLayout } from './open-layout.ts';
+import { layoutPaths, openLayout } from './open-layout.ts';
 import { writeLayout } from './write-layout.ts';
 
 async function layout(t: TestContext): Promise<string> {

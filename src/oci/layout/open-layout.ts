@@ -2,13 +2,9 @@ import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { openForReading, readStream } from '../../bosh/archive/open-for-reading.ts';
 import { readRegularFile } from '../../bosh/archive/read-at-most.ts';
-import { imageInvalid, parseDescriptor, parseObject } from '../blob/parse-descriptor.ts';
-import { verifyBlob } from '../blob/verify-blob.ts';
-import type { Descriptor, ImageSource } from '../image-source.ts';
-import { mediaTypes } from '../media-types.ts';
-import type { ImageChoice } from './choose-image.ts';
-import { selectManifest } from './choose-image.ts';
-import { layoutPaths, layoutVersion } from './layout-paths.ts';
+import { imageInvalid, parseDescriptor, parseObject, verifyBlob, isRecord } from '../blob.ts';
+import { type Descriptor, type ImageSource, mediaTypes } from '../image-source.ts';
+import { join } from 'node:path';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
@@ -87,4 +83,95 @@ export async function readDocument(path: string): Promise<Buffer> {
 function arrayField(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) throw imageInvalid(`${what} is not a list`);
   return value;
+}
+
+/** Files of an image layout (image-spec, image-layout.md). */
+export const layoutPaths = {
+  marker: (directory: string): string => join(directory, 'oci-layout'),
+  index: (directory: string): string => join(directory, 'index.json'),
+  blobs: (directory: string): string => join(directory, 'blobs', 'sha256'),
+  /** `digest` must be validated: it becomes part of a path. */
+  blob: (directory: string, digest: string): string =>
+    join(directory, 'blobs', 'sha256', digest.slice('sha256:'.length)),
+} as const;
+
+export const layoutVersion = '1.0.0';
+/** The annotation of a descriptor in index.json: the name or tag of the image. */
+export const referenceName = 'org.opencontainers.image.ref.name';
+/**
+ * The same annotation of containerd, kind and docker save, with host and repository (containerd:
+ * images/annotations.go).
+ */
+export const containerdName = 'io.containerd.image.name';
+
+export interface Platform {
+  readonly os: string;
+  readonly architecture: string;
+}
+
+export interface ImageChoice {
+  /** The platform to choose if the image exists for several; default linux/amd64. */
+  readonly platform?: Platform | undefined;
+  /** The name to choose if there are several images with different names. */
+  readonly reference?: string | undefined;
+}
+
+interface Entry {
+  readonly descriptor: Descriptor;
+  readonly names: readonly string[];
+  readonly platform: string | undefined;
+}
+
+/**
+ * Returns the one image in an index's `manifests`: if there are several, the one with the name and for the
+ * platform, as far as they have names and platforms. If none or several match, IMAGE_INVALID names `what` and
+ * lists the images. One image may be listed under several names.
+ */
+export function selectManifest(
+  manifests: unknown,
+  { platform, reference }: ImageChoice,
+  what: string,
+): Descriptor {
+  if (!Array.isArray(manifests)) throw imageInvalid(`${what} has no list 'manifests'`);
+  const entries = manifests.map((value: unknown, index): Entry => ({
+    descriptor: parseDescriptor(value, `manifest ${index} of ${what}`),
+    names: namesOf(value),
+    platform: platformOf(value),
+  }));
+  const named = reference === undefined ? entries : entries.filter(({ names }) => names.includes(reference));
+  const { os, architecture } = platform ?? { os: 'linux', architecture: 'amd64' };
+  const wanted = `${os}/${architecture}`;
+  const fitting = named.length > 1 ? forPlatform(named, wanted) : named;
+  const different = new Map(fitting.map(({ descriptor }) => [descriptor.digest, descriptor]));
+  const [only, ...others] = different.values();
+  if (only !== undefined && others.length === 0) return only;
+  const asked = reference === undefined ? wanted : `${wanted} with the name '${reference}'`;
+  const next = entries.some(({ names }) => names.length > 0) ? '; choose one with --reference NAME' : '';
+  throw imageInvalid(
+    `${what} has ${different.size} images for ${asked} instead of one; there are: ${entries.map(shown).join(', ') || 'none'}${next}`,
+  );
+}
+
+/** Returns the entries for this platform; if there are none, the entries without a platform. */
+function forPlatform(entries: readonly Entry[], wanted: string): readonly Entry[] {
+  const those = entries.filter(({ platform }) => platform === wanted);
+  return those.length > 0 ? those : entries.filter(({ platform }) => platform === undefined);
+}
+
+/** Uses the longest name: docker save gives images of several repositories the same tag. */
+const shown = ({ names, platform }: Entry): string =>
+  [names.at(-1), platform].filter((word) => word !== undefined).join(' ') || 'unnamed';
+
+/** Returns the names of an entry of an index. */
+export function namesOf(entry: unknown): readonly string[] {
+  const annotations = isRecord(entry) ? entry['annotations'] : undefined;
+  const names = [referenceName, containerdName].map((key) =>
+    isRecord(annotations) ? annotations[key] : undefined,
+  );
+  return names.filter((name) => typeof name === 'string');
+}
+
+function platformOf(value: unknown): string | undefined {
+  const platform = isRecord(value) ? value['platform'] : undefined;
+  return isRecord(platform) ? `${String(platform['os'])}/${String(platform['architecture'])}` : undefined;
 }

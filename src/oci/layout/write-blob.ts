@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Descriptor } from '../image-source.ts';
-import { layoutPaths } from './layout-paths.ts';
+import { layoutPaths } from './open-layout.ts';
 import { writing } from '../../platform/write-file.ts';
 
 export interface BlobWriter {

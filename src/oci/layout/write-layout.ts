@@ -2,11 +2,9 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import type { Descriptor } from '../image-source.ts';
-import { mediaTypes } from '../media-types.ts';
-import { layoutPaths, layoutVersion, referenceName } from './layout-paths.ts';
-import type { BlobWriter } from './write-blob.ts';
-import { blobWriter } from './write-blob.ts';
+import { type Descriptor, mediaTypes } from '../image-source.ts';
+import { layoutPaths, layoutVersion, referenceName } from './open-layout.ts';
+import { type BlobWriter, blobWriter } from './write-blob.ts';
 import { writeFile } from '../../platform/write-file.ts';
 
 /** The image in a layout. The BlobWriter has written its manifest and all blobs that the manifest names. */

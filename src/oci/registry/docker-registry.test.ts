@@ -1,24 +1,25 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
-import type { AddressInfo, Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { type TestContext, describe, test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
-import { deleteManifest, getManifest } from './manifests/manifests.ts';
-import type { OpenRegistryOptions } from './open-registry.ts';
-import { openRegistry } from './open-registry.ts';
+import { deleteManifest, getManifest } from './manifests.ts';
+import { type OpenRegistryOptions, openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import type { RegistryClient } from './registry-client.ts';
-import type { DockerRegistry, DockerRegistryOptions } from './testing/docker-registry.ts';
-import { dockerRegistryIsMissing, startDockerRegistry } from './testing/docker-registry.ts';
+import {
+  type DockerRegistry,
+  type DockerRegistryOptions,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from './testing/docker-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
 
 const layer = randomBytes(300_000);
-const pieces = { pieceSize: 64_000 };
+const pieces = { chunkBytes: 64_000 };
 
 function clientOf(
   t: TestContext,
@@ -77,7 +78,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     assert.equal((await uploadsIn(registry)).length, 1);
   });
 
-  for (const [how, pieceSize] of [
+  for (const [how, chunkBytes] of [
     ['in pieces', 24 << 20],
     ['whole', 128 << 20],
   ] as const)
@@ -85,7 +86,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       const registry = await start(t);
       const interruption = new AbortController();
       const client = clientOf(t, registry, { signal: interruption.signal });
-      const pushed = pushImage(client, memoryImage([randomBytes(96 << 20)]), { pieceSize });
+      const pushed = pushImage(client, memoryImage([randomBytes(96 << 20)]), { chunkBytes });
       const isRefused = assert.rejects(pushed, /interrupted by a test/u);
       await until('the layer to be on its way', async () => {
         const [data] = await uploadsIn(registry);
@@ -106,8 +107,8 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     const other = clientOf(t, registry, { repository: 'bosh/other' });
     registry.tokens?.withheld.add('bosh/other:delete').add('bosh/secret:pull');
     const damaged = Buffer.from(randomBytes(300_000));
-    for (const pieceSize of [64_000, 1_000_000])
-      await assert.rejects(pushImage(other, memoryImage([damaged], layer), { pieceSize }), {
+    for (const chunkBytes of [64_000, 1_000_000])
+      await assert.rejects(pushImage(other, memoryImage([damaged], layer), { chunkBytes }), {
         code: 'DIGEST_MISMATCH',
       });
     const push = async (mountFrom: readonly string[], content = image): Promise<readonly string[]> => {
@@ -161,8 +162,8 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     const registry = await start(t);
     const client = clientOf(t, registry);
     const damaged = Buffer.from(layer).fill(0, 200_000, 200_010);
-    for (const pieceSize of [64_000, 1_000_000]) {
-      await assert.rejects(pushImage(client, memoryImage([layer], damaged), { pieceSize }), {
+    for (const chunkBytes of [64_000, 1_000_000]) {
+      await assert.rejects(pushImage(client, memoryImage([layer], damaged), { chunkBytes }), {
         code: 'DIGEST_MISMATCH',
       });
     }

@@ -66,7 +66,7 @@ describe('a location of another server', () => {
   test('that is https gets the bytes, and not our password', async (t) => {
     const { registry, elsewhere, client } = await subject(t, 'https');
     const image = memoryImage([layer]);
-    await pushImage(client, image, { pieceSize: 20_000 });
+    await pushImage(client, image, { chunkBytes: 20_000 });
     for (const blob of [...image.layers, image.config])
       assert.equal(elsewhere.blobs.get(blob.digest)?.length, blob.size);
     assert.ok(elsewhere.authorizations.length > 3);
@@ -105,7 +105,7 @@ describe('a registry that redirects', () => {
       assert.doesNotMatch(error.message, /secret-state|pass-word/u);
       return true;
     };
-  const pieces = { pieceSize: 20_000 };
+  const pieces = { chunkBytes: 20_000 };
 
   test('everything to a registry in https: the image is there, without our password', async (t) => {
     const made = await subject(t, 'https');

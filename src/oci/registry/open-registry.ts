@@ -1,4 +1,4 @@
-import type { RegistryCredentials } from './access/credentials.ts';
+import type { RegistryCredentials } from './access/authenticator.ts';
 import { NodeTransport } from './http/node-transport.ts';
 import { RegistryClient } from './registry-client.ts';
 
@@ -30,19 +30,19 @@ const cleanupTimeoutMs = 10_000;
  * ten.
  */
 export function openRegistry(options: OpenRegistryOptions): RegistryClient {
-  const parting = (): RegistryClient =>
+  const cleanupClient = (): RegistryClient =>
     createClient({ ...options, signal: AbortSignal.timeout(cleanupTimeoutMs) }, undefined);
-  return createClient(options, parting);
+  return createClient(options, cleanupClient);
 }
 
 function createClient(
   options: OpenRegistryOptions,
-  parting: (() => RegistryClient) | undefined,
+  cleanupClient: (() => RegistryClient) | undefined,
 ): RegistryClient {
   const { origin, repository, credentials, ca, signal, graceMs, clock } = options;
   return new RegistryClient({
     ...{ origin, repository, credentials },
-    ...(parting !== undefined && { parting }),
+    ...(cleanupClient !== undefined && { cleanupClient }),
     transport: new NodeTransport({ ca, idleMs, signal, ...(graceMs !== undefined && { graceMs }) }),
     now: () => clock.now(),
     sleep: async (milliseconds) => {

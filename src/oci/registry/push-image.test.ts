@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getManifest } from './manifests/manifests.ts';
+import { getManifest } from './manifests.ts';
 import { pushImage } from './push-image.ts';
 import { answer, refuse } from './testing/hostile-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
@@ -64,14 +64,14 @@ test('a registry that asks for larger pieces gets them, and one that asks for hu
   }
 });
 
-for (const [how, pieceSize] of [
+for (const [how, chunkBytes] of [
   ['in pieces', 16_000],
   ['whole', 1_000_000],
 ] as const) {
   test(`damaged bytes, ${how}: nothing is published, and the upload is taken back`, async (t) => {
     const at = await subject(t);
     const damaged = Buffer.from(layer).fill(7, 99_000);
-    await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), { pieceSize }), {
+    await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), { chunkBytes }), {
       code: 'DIGEST_MISMATCH',
     });
     assert.equal(at.registry.blobs.size, 0);

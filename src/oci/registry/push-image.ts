@@ -1,7 +1,6 @@
 import type { Descriptor, ImageSource } from '../image-source.ts';
-import type { Pushed } from './blobs/push-blob.ts';
-import { pushBlob } from './blobs/push-blob.ts';
-import { putManifest } from './manifests/manifests.ts';
+import { type Pushed, pushBlob } from './push-blob.ts';
+import { putManifest } from './manifests.ts';
 import type { RegistryClient } from './registry-client.ts';
 
 /**
@@ -18,12 +17,12 @@ export interface PushImageOptions {
   /** Repositories of the same registry that may have layers already. */
   readonly mountFrom?: readonly string[];
   /** Bytes; default 8 MiB. */
-  readonly pieceSize?: number;
+  readonly chunkBytes?: number;
   /** Called after each blob. */
   readonly onBlob?: (blob: Descriptor, how: Pushed) => void;
 }
 
-const defaultPieceSize = 8 * 1024 * 1024;
+const defaultChunkBytes = 8 * 1024 * 1024;
 
 /**
  * Publishes an image, its manifest last: after a kill at any point no incomplete image is published, and the
@@ -34,12 +33,12 @@ export async function pushImage(
   image: PushedImage,
   options: PushImageOptions = {},
 ): Promise<string> {
-  const { mountFrom = [], pieceSize = defaultPieceSize } = options;
+  const { mountFrom = [], chunkBytes = defaultChunkBytes } = options;
   // An image may contain the same layer twice.
   const blobs = new Map([...image.layers, image.config].map((blob) => [blob.digest, blob]));
   for (const descriptor of blobs.values()) {
     const source = { descriptor, open: () => image.open(descriptor) };
-    const how = await pushBlob(client, source, { mountFrom, pieceSize });
+    const how = await pushBlob(client, source, { mountFrom, chunkBytes });
     options.onBlob?.(descriptor, how);
   }
   return putManifest(client, {

@@ -1,19 +1,16 @@
 import type { ProductError } from '../../errors/product-error.ts';
-import { Authenticator } from './access/authenticator.ts';
-import type { RegistryCredentials } from './access/credentials.ts';
-import type {
-  RegistryAnswer,
-  RegistryRequest,
-  RegistryTransport,
-  SentBody,
+import { Authenticator, type RegistryCredentials } from './access/authenticator.ts';
+import {
+  type RegistryAnswer,
+  type RegistryRequest,
+  type SentBody,
+  ConnectionFailure,
 } from './http/registry-transport.ts';
-import { ConnectionFailure } from './http/registry-transport.ts';
-import type { Patience } from './http/retry-while-passing.ts';
-import { attempt, retryWhilePassing, unreachable } from './http/retry-while-passing.ts';
+import { type RetryOptions, RetryPolicy, unreachableError } from './http/retry.ts';
 import { registryError } from './registry-error.ts';
-import { isAtLeastAsSecure } from './registry-location.ts';
+import { isAtLeastAsSecure } from '../image-reference.ts';
 
-export interface RegistryClientOptions extends Patience {
+export interface RegistryClientOptions extends RetryOptions {
   /** `https://host:port` (parseRegistryUrl). */
   readonly origin: string;
   readonly repository: string;
@@ -22,11 +19,11 @@ export interface RegistryClientOptions extends Patience {
    * Makes a client for cleanup requests, which also works after the caller's signal; absent: this client
    * sends them.
    */
-  readonly parting?: () => RegistryClient;
+  readonly cleanupClient?: () => RegistryClient;
 }
 
 /** A request to the registry. `path` is below /v2/<repository>, or a URL that the registry returned. */
-export interface Call {
+export interface RepositoryRequest {
   readonly method: RegistryRequest['method'];
   readonly path: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
@@ -47,41 +44,39 @@ export interface Call {
 export class RegistryClient {
   readonly repository: string;
   readonly host: string;
-  readonly patience: Patience;
+  readonly retries: RetryPolicy;
   readonly #origin: string;
-  readonly #transport: RegistryTransport;
   readonly #authenticator: Authenticator;
-  readonly #parting: (() => RegistryClient) | undefined;
+  readonly #cleanupClient: (() => RegistryClient) | undefined;
 
-  constructor({ origin, repository, credentials, parting, ...patience }: RegistryClientOptions) {
-    this.#parting = parting;
+  constructor({ origin, repository, credentials, cleanupClient, ...retry }: RegistryClientOptions) {
+    this.#cleanupClient = cleanupClient;
     this.repository = repository;
     this.host = new URL(origin).host;
-    this.patience = patience;
+    this.retries = new RetryPolicy(retry);
     this.#origin = origin;
-    this.#transport = patience.transport;
-    this.#authenticator = new Authenticator({ origin, credentials, patience });
+    this.#authenticator = new Authenticator({ origin, credentials, retries: this.retries });
   }
 
   /**
    * Sends a request that may be sent twice and returns its response, whatever its status. Rejects with
    * REGISTRY_UNREACHABLE or REGISTRY_UNAUTHORIZED.
    */
-  async call(call: Call): Promise<RegistryAnswer> {
-    return this.#followed(call, (request) => {
-      const { host } = request.url;
+  async request(request: RepositoryRequest): Promise<RegistryAnswer> {
+    return this.#followed(request, (sent) => {
+      const { host } = sent.url;
       const way = host === this.host ? '' : `${host}, where requests are sent by `;
-      return retryWhilePassing(this.patience, request, `${way}the registry ${this.host}`);
+      return this.retries.send(sent, `${way}the registry ${this.host}`);
     });
   }
 
   /**
    * Sends a request once, if it must not be sent twice blindly. A broken connection is returned, not thrown.
    */
-  async requestOnce(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
-    return this.#followed(call, async (request) => {
-      const answer = await attempt(this.#transport, request);
-      const { host } = request.url;
+  async requestOnce(request: RepositoryRequest): Promise<RegistryAnswer | ConnectionFailure> {
+    return this.#followed(request, async (sent) => {
+      const answer = await this.retries.sendOnce(sent);
+      const { host } = sent.url;
       if (!(answer instanceof ConnectionFailure) || host === this.host) return answer;
       const { message, isFinal, cause } = answer;
       return new ConnectionFailure(`it sends the request to ${host}: ${message}`, { isFinal, cause });
@@ -89,11 +84,11 @@ export class RegistryClient {
   }
 
   /** Like requestOnce, but also works after the signal that ends all other requests. */
-  async requestForCleanup(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
-    const last = this.#parting?.();
-    if (last === undefined) return this.requestOnce(call);
+  async requestForCleanup(request: RepositoryRequest): Promise<RegistryAnswer | ConnectionFailure> {
+    const last = this.#cleanupClient?.();
+    if (last === undefined) return this.requestOnce(request);
     try {
-      return await last.requestOnce(call);
+      return await last.requestOnce(request);
     } finally {
       last.close();
     }
@@ -102,16 +97,16 @@ export class RegistryClient {
   /**
    * Returns the URL in a response's Location. Throws REGISTRY_ERROR if it is less secure than the registry.
    */
-  location(answer: RegistryAnswer, call: Call): URL {
+  location(answer: RegistryAnswer, request: RepositoryRequest): URL {
     const text = answer.headers['location'];
-    const base = this.#url(call);
+    const base = this.#url(request);
     if (text === undefined || !URL.canParse(text, base.href))
-      throw this.error(answer, call.what, 'it named no location to go on with');
+      throw this.error(answer, request.what, 'it named no location to go on with');
     const url = new URL(text, base);
     if (!isAtLeastAsSecure(base, url))
       throw this.error(
         answer,
-        call.what,
+        request.what,
         base.protocol === 'https:'
           ? `its location is not https: it is ${url.origin}, and the proxy before the registry has to tell it (X-Forwarded-Proto)`
           : `its location is plain http on another host, ${url.host}`,
@@ -128,11 +123,11 @@ export class RegistryClient {
   }
 
   unreachable(failure: ConnectionFailure, what: string, tries: number): ProductError {
-    return unreachable(`the registry ${this.host} (${what})`, failure, tries);
+    return unreachableError(`the registry ${this.host} (${what})`, failure, tries);
   }
 
   close(): void {
-    this.#transport.close();
+    this.retries.close();
   }
 
   /**
@@ -141,20 +136,20 @@ export class RegistryClient {
    * registry has the blob in another storage, unless it leads to the same path, in a registry that has moved.
    */
   async #followed<T extends RegistryAnswer | ConnectionFailure>(
-    call: Call,
+    request: RepositoryRequest,
     send: (request: RegistryRequest) => Promise<T>,
   ): Promise<T | RegistryAnswer> {
-    let at = call;
+    let at = request;
     for (let redirects = 0; ; redirects += 1) {
       const answer = await this.#authorized(at, send);
       if (answer instanceof ConnectionFailure) return answer;
       const from = this.#url(at);
-      if (!keepsMethod(answer.status) || (call.method === 'HEAD' && !leadsToPath(answer, from)))
+      if (!keepsMethod(answer.status) || (request.method === 'HEAD' && !leadsToPath(answer, from)))
         return redirects === 0 ? answer : withLocationFrom(answer, from);
       if (redirects === mostRedirects)
         throw this.error(
           answer,
-          call.what,
+          request.what,
           `that is redirect ${redirects + 1}, and more than ${mostRedirects} are not followed`,
         );
       at = { ...at, path: this.location(answer, at) };
@@ -163,48 +158,49 @@ export class RegistryClient {
 
   /** Sends the request with the known authorization, and once more with the one that a challenge requests. */
   async #authorized<T extends RegistryAnswer | ConnectionFailure>(
-    call: Call,
+    request: RepositoryRequest,
     send: (request: RegistryRequest) => Promise<T>,
   ): Promise<T | RegistryAnswer> {
     const scopes = [
-      `repository:${this.repository}:${call.actions ?? 'pull,push'}`,
-      ...(call.from === undefined ? [] : [`repository:${call.from}:pull`]),
+      `repository:${this.repository}:${request.actions ?? 'pull,push'}`,
+      ...(request.from === undefined ? [] : [`repository:${request.from}:pull`]),
     ];
-    const first = await send(this.#request(call, scopes));
+    const first = await send(this.#request(request, scopes));
     if (first instanceof ConnectionFailure) return first;
-    const url = this.#url(call);
+    const url = this.#url(request);
     if (!this.#isSameOrigin(url)) {
       const answer: RegistryAnswer = first;
       const other = { ...answer, sentBy: url.host };
-      if (other.status === 401) throw this.error(other, call.what);
+      if (other.status === 401) throw this.error(other, request.what);
       return other;
     }
     if (first.status !== 401) return first;
     await this.#authenticator.authenticate(first, scopes);
-    const second = await send(this.#request(call, scopes));
-    if (!(second instanceof ConnectionFailure) && second.status === 401) throw this.error(second, call.what);
+    const second = await send(this.#request(request, scopes));
+    if (!(second instanceof ConnectionFailure) && second.status === 401)
+      throw this.error(second, request.what);
     return second;
   }
 
-  #request(call: Call, scopes: readonly string[]): RegistryRequest {
-    const url = this.#url(call);
+  #request(request: RepositoryRequest, scopes: readonly string[]): RegistryRequest {
+    const url = this.#url(request);
     // Upload locations may be on another host, which signs its URLs and must not get the registry's
     // credentials.
     const authorization = this.#isSameOrigin(url) ? this.#authenticator.authorization(scopes) : undefined;
     return {
-      method: call.method,
+      method: request.method,
       url,
       headers: {
         'user-agent': 'bosh-kubernetes',
-        ...call.headers,
+        ...request.headers,
         ...(authorization !== undefined && { authorization }),
       },
-      ...(call.body !== undefined && { body: call.body }),
-      ...(call.isFinished !== undefined && { isFinished: call.isFinished }),
+      ...(request.body !== undefined && { body: request.body }),
+      ...(request.isFinished !== undefined && { isFinished: request.isFinished }),
     };
   }
 
-  #url({ path }: Call): URL {
+  #url({ path }: RepositoryRequest): URL {
     return typeof path === 'string' ? new URL(`/v2/${this.repository}/${path}`, this.#origin) : path;
   }
 

@@ -1,5 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isRecord } from '../blob/parse-descriptor.ts';
+import { isRecord } from '../blob.ts';
 import type { RegistryAnswer } from './http/registry-transport.ts';
 
 export interface ErrorOptions {

@@ -17,7 +17,7 @@ const whole = 1_000_000;
 
 interface Failing {
   readonly name: string;
-  readonly pieceSize: number;
+  readonly chunkBytes: number;
   readonly fits: (method: string, path: string) => boolean;
   readonly trouble: Trouble;
   readonly error: { readonly code: string; readonly message: RegExp };
@@ -55,15 +55,15 @@ const busy = {
 };
 
 const cases = (registry: HostileRegistry): readonly Failing[] => [
-  ...[inPieces, whole].flatMap((pieceSize) => {
-    const method = pieceSize === inPieces ? 'PATCH' : 'PUT';
+  ...[inPieces, whole].flatMap((chunkBytes) => {
+    const method = chunkBytes === inPieces ? 'PATCH' : 'PUT';
     const fits = (got: string, path: string): boolean => got === method && isUpload(path);
     const name = (words: string): string => `${method} ${words}`;
     return [
-      { name: name('always cut'), pieceSize, fits, trouble: cut(registry), error: broken, starts: 4 },
-      { name: name('always 500'), pieceSize, fits, trouble: refused(500), error: busy, starts: 4 },
+      { name: name('always cut'), chunkBytes, fits, trouble: cut(registry), error: broken, starts: 4 },
+      { name: name('always 500'), chunkBytes, fits, trouble: refused(500), error: busy, starts: 4 },
       {
-        ...{ name: name('429 for an hour'), pieceSize, fits, starts: 1 },
+        ...{ name: name('429 for an hour'), chunkBytes, fits, starts: 1 },
         trouble: refused(429, { 'retry-after': '3600' }),
         error: { code: 'REGISTRY_BUSY', message: /answered 429/u },
       },
@@ -71,18 +71,18 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
         { status: 401, message: /did not say how to authenticate/u },
         { status: 403, message: /team\/stemcell: upload of sha256:.*answered 403/u },
       ].map(({ status, message }) => ({
-        ...{ name: name(`always ${status}`), pieceSize, fits, trouble: refused(status), starts: 1 },
+        ...{ name: name(`always ${status}`), chunkBytes, fits, trouble: refused(status), starts: 1 },
         error: { code: 'REGISTRY_UNAUTHORIZED', message },
       })),
     ];
   }),
   {
-    ...{ name: 'the PUT after the pieces always 500', pieceSize: inPieces, starts: 4 },
+    ...{ name: 'the PUT after the pieces always 500', chunkBytes: inPieces, starts: 4 },
     fits: (method, path) => method === 'PUT' && isUpload(path),
     ...{ trouble: refused(500), error: busy },
   },
   {
-    ...{ name: 'a manifest always 500', pieceSize: inPieces, starts: 2 },
+    ...{ name: 'a manifest always 500', chunkBytes: inPieces, starts: 2 },
     fits: (method, path) => method === 'PUT' && path.includes('/manifests/'),
     trouble: refused(500),
     error: { code: 'REGISTRY_BUSY', message: /team\/stemcell: manifest v1: answered 500/u },
@@ -97,9 +97,9 @@ describe('a push that fails', () => {
       assert.ok(failing);
       registry.trouble = (request, response) =>
         failing.fits(request.method ?? '', pathOf(request)) ? failing.trouble(request, response) : undefined;
-      const { pieceSize, error } = failing;
+      const { chunkBytes, error } = failing;
       await assert.rejects(
-        pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize, tag: 'v1' }),
+        pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes, tag: 'v1' }),
         error,
       );
       assert.equal(registry.uploads.size, 0, registry.log.join('\n'));
@@ -108,12 +108,12 @@ describe('a push that fails', () => {
       assert.equal(starts, failing.starts);
     });
 
-  for (const pieceSize of [inPieces, whole])
-    test(`interrupted in a body of ${pieceSize} bytes at most, which never ends: the upload is taken back`, async (t) => {
+  for (const chunkBytes of [inPieces, whole])
+    test(`interrupted in a body of ${chunkBytes} bytes at most, which never ends: the upload is taken back`, async (t) => {
       const registry = await HostileRegistry.start(t);
       const interruption = new AbortController();
       registry.trouble = (request) => {
-        if (request.method !== (pieceSize === inPieces ? 'PATCH' : 'PUT')) return undefined;
+        if (request.method !== (chunkBytes === inPieces ? 'PATCH' : 'PUT')) return undefined;
         request.resume();
         interruption.abort(new Error('interrupted by SIGINT'));
         return true;
@@ -123,7 +123,7 @@ describe('a push that fails', () => {
         ...{ clock: systemClock, signal: interruption.signal, graceMs: 20 },
       });
       t.after(() => client.close());
-      await assert.rejects(pushImage(client, memoryImage([layer]), { pieceSize }), /interrupted by SIGINT/u);
+      await assert.rejects(pushImage(client, memoryImage([layer]), { chunkBytes }), /interrupted by SIGINT/u);
       assert.deepEqual(
         registry.log.filter((line) => line.startsWith('DELETE')).length,
         1,
@@ -136,7 +136,7 @@ describe('a push that fails', () => {
   test('where pieces are not taken, the upload that was to have them is taken back', async (t) => {
     const registry = await HostileRegistry.start(t);
     registry.takesPieces = false;
-    await pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize: inPieces });
+    await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: inPieces });
     assert.equal(registry.uploads.size, 0);
     assert.equal(registry.manifests.size, 1);
   });
@@ -148,7 +148,7 @@ describe('a push that fails', () => {
         ? refused(429, { 'retry-after': '3600' })(request, response)
         : undefined;
     const mountFrom = ['none', 'sick', 'none-2'];
-    await pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize: inPieces, mountFrom });
+    await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: inPieces, mountFrom });
     assert.equal(registry.uploads.size, 0);
     assert.equal(registry.manifests.size, 1);
     registry.manifests.clear();
@@ -158,7 +158,7 @@ describe('a push that fails', () => {
       return request.socket.destroyed;
     };
     await assert.rejects(
-      pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize: inPieces, mountFrom }),
+      pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: inPieces, mountFrom }),
       { code: 'REGISTRY_UNREACHABLE' },
     );
     assert.equal(registry.uploads.size, 0);

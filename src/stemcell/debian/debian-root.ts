@@ -7,18 +7,15 @@ import { pipeline } from 'node:stream/promises';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
-import { addTarLayer } from '../../oci/layer/add-layer.ts';
-import type { Layer } from '../../oci/layer/add-layer.ts';
-import { imageInvalid, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { addTarLayer, type Layer } from '../../oci/layer/add-layer.ts';
+import { imageInvalid, parseObject } from '../../oci/blob.ts';
 import { addImage } from '../../oci/layout/add-image.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import { writeLayout } from '../../oci/layout/write-layout.ts';
-import type { Architecture } from '../architecture.ts';
+import type { Architecture } from '../build-settings.ts';
 import { newestEntry, partialEntry, removeLeftovers } from './root-cache.ts';
-import type { RootRequest } from './root-request.ts';
-import { requestKey } from './root-request.ts';
-import type { MmdebstrapContext } from './run-mmdebstrap.ts';
-import { checkMachine, listPackages, makeRoot } from './run-mmdebstrap.ts';
+import { type RootRequest, requestKey } from './root-request.ts';
+import { type MmdebstrapContext, checkMachine, listPackages, makeRoot } from './run-mmdebstrap.ts';
 
 /** A Debian root, which is the only layer of an image. */
 export interface DebianRoot extends Layer {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Profile } from '../profile.ts';
-import { profileSettings } from '../profile.ts';
+import { type Profile, profileSettings } from '../build-settings.ts';
 
 /** The inputs of a Debian root. Two equal requests with equal package lists give equal bytes. */
 export interface RootRequest {

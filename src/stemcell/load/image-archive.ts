@@ -1,10 +1,7 @@
-import type { ArchiveEntry } from '../../bosh/archive/pack-archive.ts';
-import { streamTar } from '../../bosh/archive/pack-archive.ts';
-import type { ImageName } from '../../oci/image-name.ts';
-import { formatImageName } from '../../oci/image-name.ts';
-import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
-import { containerdName, layoutVersion, referenceName } from '../../oci/layout/layout-paths.ts';
-import { mediaTypes } from '../../oci/media-types.ts';
+import { type ArchiveEntry, streamTar } from '../../bosh/archive/pack-archive.ts';
+import { type ImageName, formatImageName } from '../../oci/image-reference.ts';
+import { type Descriptor, type ImageSource, mediaTypes } from '../../oci/image-source.ts';
+import { containerdName, layoutVersion, referenceName } from '../../oci/layout/open-layout.ts';
 
 /** Returns the name under which the CPI's VMs request the image. */
 export function pinnedReference({ host, repository }: ImageName, { digest }: Descriptor): string {

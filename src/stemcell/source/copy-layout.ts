@@ -2,17 +2,16 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { hasEmbeddedAgent } from '../../bosh/stemcell/embedded-agent.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { imageInvalid, isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { imageInvalid, isRecord, parseObject } from '../../oci/blob.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
 import { copyLayer } from '../../oci/layer/copy-layer.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
-import type { Architecture } from '../architecture.ts';
-import { architectures } from '../architecture.ts';
-import type { SourceMetadata } from '../identify.ts';
+import { type Architecture, architectures } from '../build-settings.ts';
+import type { SourceMetadata } from '../resolve-identity.ts';
 import { stemcellLabels } from '../image-config.ts';
-import { freeAsItPasses } from './free-as-it-passes.ts';
-import { createRootInspector } from './bosh-root.ts';
+import { freeAsItPasses } from './stream-with-gc.ts';
+import { createRootInspector } from './root-inspector.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
 
 export interface CopiedLayout {

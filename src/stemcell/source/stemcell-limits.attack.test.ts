@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
-import { archiveLimits } from '../../bosh/archive/archive-limits.ts';
-import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
+import { archiveLimits, type ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { header, tarFrom } from '../../oci/testing/tar-blocks.ts';
 import { lookAlikeStemcell } from '../testing/look-alike.ts';
-import { findKind } from './find-kind.ts';
+import { findKind } from './detect-source-kind.ts';
 import { streamStemcell } from './stream-stemcell.ts';
 
 const mebibyte = 1024 * 1024;

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { parseImageName } from '../../oci/image-name.ts';
+import { parseImageName } from '../../oci/image-reference.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import { convertStemcell } from '../convert-stemcell.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { convertStemcell } from '../convert-stemcell.ts';
-import type { PublishedStemcell } from '../publish.ts';
+import type { PublishedStemcell } from '../write-stemcell.ts';
 
 /** Returns a digest as registries and layouts write it. */
 export const digestOf = (bytes: Uint8Array): string =>

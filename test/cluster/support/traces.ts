@@ -57,7 +57,7 @@ export function addedSince(then: Traces, now: Traces): string[] {
 }
 
 /** Prints nothing on a node without the directory, because no pod has run there yet. */
-const ifThere = (path: string, program: string, options = ''): string =>
+const ignoreNotFound = (path: string, program: string, options = ''): string =>
   `if [ -e ${path} ]; then ${program} ${path} ${options}; fi`;
 
 /** The kubelet creates these control groups with the first pod of a class, and keeps them. */
@@ -68,10 +68,10 @@ const noneOfThePods = ['kubepods', 'burstable', 'besteffort'].map((name) => `! -
  * next pod.
  */
 const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => ({
-  'pod directories': ifThere(`${kubeletDirectory}/pods`, 'ls'),
-  'pod logs': ifThere('/var/log/pods', 'ls'),
+  'pod directories': ignoreNotFound(`${kubeletDirectory}/pods`, 'ls'),
+  'pod logs': ignoreNotFound('/var/log/pods', 'ls'),
   mounts: `awk '{ print $5 }' /proc/self/mountinfo`,
-  'staged volumes': ifThere(
+  'staged volumes': ignoreNotFound(
     `${kubeletDirectory}/plugins/kubernetes.io/csi`,
     'find',
     '-xdev -mindepth 2 -maxdepth 3',
@@ -81,7 +81,7 @@ const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => (
   'containers and sandboxes': 'ctr --namespace k8s.io containers list --quiet',
   tasks: 'ctr --namespace k8s.io tasks list --quiet',
   snapshots: `ctr --namespace k8s.io snapshots list | awk 'NR > 1 && $1 !~ /^sha256:/ { print $1 }'`,
-  'network namespaces': ifThere('/run/netns', 'ls'),
+  'network namespaces': ignoreNotFound('/run/netns', 'ls'),
   'network interfaces': `ip -oneline link | awk -F ': ' '{ print $2 }'`,
 });
 

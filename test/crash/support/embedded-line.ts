@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { mainModulePath } from '../../../src/cli/built-command-line.ts';
-import { apiKubeletRoot } from '../../../embedded-cluster/node/paths-in-objects.ts';
+import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';

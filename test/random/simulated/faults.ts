@@ -20,7 +20,7 @@ export interface FaultSubjects {
 type Fault = (world: SimulatedWorld, subjects: FaultSubjects) => Promise<void> | void;
 
 const remove = (world: SimulatedWorld, reference: ObjectReference, grace?: number): Promise<void> =>
-  ifThere(world.api.delete(reference, grace === undefined ? {} : { gracePeriodSeconds: grace }));
+  ignoreNotFound(world.api.delete(reference, grace === undefined ? {} : { gracePeriodSeconds: grace }));
 const podOf = (name: string): ObjectReference => ({ resource: pods, namespace, name });
 const attachmentOf = ({ diskCid }: FaultSubjects): string => attachmentPodName(diskCid);
 
@@ -95,7 +95,7 @@ async function setReady(world: SimulatedWorld, { name }: SimulatedNode, status: 
 const livesNamed = ({ nodes: all }: SimulatedWorld, name: string): PodLife[] =>
   all.flatMap(({ lives }) => [...lives.values()]).filter((life) => life.name === name);
 
-async function ifThere(write: Promise<unknown>): Promise<void> {
+async function ignoreNotFound(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {

@@ -6,22 +6,24 @@ import { allKinds } from '../../../embedded-cluster/api-server/kinds/all-kinds.t
 import { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { ObjectStore } from '../../../embedded-cluster/api-server/store/object-store.ts';
 import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
-import { createGarbageCollector } from '../../../embedded-cluster/controllers/collection/garbage-collector.ts';
-import { createPodCollector } from '../../../embedded-cluster/controllers/nodes/pod-collector.ts';
-import { createTaintEviction } from '../../../embedded-cluster/controllers/nodes/taint-eviction.ts';
-import { createScheduler } from '../../../embedded-cluster/controllers/scheduling/scheduler.ts';
-import { createSnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
-import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-taker.ts';
+import { GarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
+import { PodGarbageCollector } from '../../../embedded-cluster/testing/lost-nodes/pod-gc.ts';
+import { TaintEviction } from '../../../embedded-cluster/testing/lost-nodes/taint-eviction.ts';
+import { Scheduler } from '../../../embedded-cluster/controllers/scheduling/scheduler.ts';
+import { SnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
+import { SnapshotSidecar } from '../../../embedded-cluster/controllers/snapshots/snapshot-sidecar.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
-import { createClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
+import { ClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
 import {
-  createClaimProtection,
-  createVolumeProtection,
+  ClaimProtection,
+  VolumeProtection,
+  SourceProtection,
 } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
-import { createSourceProtection } from '../../../embedded-cluster/controllers/volumes/source-protection.ts';
-import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/source-provisioner.ts';
-import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
-import type { CreateController } from '../../../embedded-cluster/controllers/runtime/controller.ts';
+import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
+import { VolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
+import type { ControllerContext } from '../../../embedded-cluster/controllers/controller-context.ts';
+import { defaultNodeTimings } from '../../../embedded-cluster/testing/lost-nodes/node-lifecycle.ts';
+import type { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { parseConfig } from '../../../src/cpi/config.ts';
 import { volumeAttachmentKind } from '../../../src/cpi/testing/foreign-kinds.ts';
@@ -40,19 +42,19 @@ export const namespace = 'bosh';
 /** Two classes that bind at once, so that update_disk copies from one to the other. */
 export const classNames = ['now', 'other'] as const;
 
-const controllers: readonly CreateController[] = [
-  createGarbageCollector,
-  createClaimProtection,
-  createVolumeProtection,
-  createClaimBinder,
-  createSourceProvisioner,
-  createSourceProtection,
-  createSnapshotController,
-  createSnapshotTaker,
-  createVolumeReclaimer,
-  createScheduler,
-  createTaintEviction,
-  createPodCollector,
+const controllers = (context: ControllerContext): Controller[] => [
+  new GarbageCollector(context),
+  new ClaimProtection(context),
+  new VolumeProtection(context),
+  new ClaimBinder(context),
+  new SourceProvisioner(context),
+  new SourceProtection(context),
+  new SnapshotController(context),
+  new SnapshotSidecar(context),
+  new VolumeReclaimer(context),
+  new Scheduler(context),
+  new TaintEviction(context),
+  new PodGarbageCollector(context, defaultNodeTimings),
 ];
 
 export interface WorldOptions {
@@ -132,7 +134,7 @@ export class SimulatedWorld {
       await this.api.create<StorageClass>(storageClasses, { ...base, volumeBindingMode: 'Immediate' });
     }
     const running = await startControllers({
-      ...{ api: this.#controllersApi(), provisioner: this.storage, clock: this.clock, only: controllers },
+      ...{ api: this.#controllersApi(), provisioner: this.storage, clock: this.clock, controllers },
       random: () => 0,
       onError: (error) => void this.errors.push(error),
     });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deleteManifest, getManifest } from '../manifests/manifests.ts';
+import { deleteManifest, getManifest } from '../manifests.ts';
 import { pushImage } from '../push-image.ts';
 import { answer, HostileRegistry, refuse } from '../testing/hostile-registry.ts';
 import { memoryImage } from '../testing/memory-image.ts';

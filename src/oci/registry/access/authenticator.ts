@@ -1,20 +1,27 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { redactor } from '../../../errors/redact/redactor.ts';
-import { isRecord } from '../../blob/parse-descriptor.ts';
+import { isRecord } from '../../blob.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
-import { retryWhilePassing } from '../http/retry-while-passing.ts';
-import type { Patience } from '../http/retry-while-passing.ts';
-import { isAtLeastAsSecure } from '../registry-location.ts';
-import type { Challenge } from './challenge.ts';
-import { parseChallenge } from './challenge.ts';
-import type { RegistryCredentials } from './credentials.ts';
-import { basicAuthorization } from './credentials.ts';
+import type { RetryPolicy } from '../http/retry.ts';
+import { isAtLeastAsSecure } from '../../image-reference.ts';
+import { type Challenge, parseChallenge } from './challenge.ts';
+
+/** The credentials of a user of the registry. They are secret. Without them, requests are anonymous. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Returns the value of an Authorization header (RFC 7617, UTF-8). */
+export function basicAuthorization({ username, password }: RegistryCredentials): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+}
 
 export interface AuthenticatorOptions {
   /** `https://host:port` of the registry. */
   readonly origin: string;
   readonly credentials: RegistryCredentials | undefined;
-  readonly patience: Patience;
+  readonly retries: RetryPolicy;
 }
 
 /**
@@ -72,7 +79,7 @@ export class Authenticator {
     challenge: Extract<Challenge, { scheme: 'bearer' }>,
     scopes: readonly string[],
   ): Promise<string> {
-    const { credentials, patience } = this.#options;
+    const { credentials, retries } = this.#options;
     const url = this.#realm(challenge);
     if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
     // The challenge's own scope may name an action that is unknown here.
@@ -83,11 +90,11 @@ export class Authenticator {
       accept: 'application/json',
       ...(credentials !== undefined && { authorization: basicAuthorization(credentials) }),
     };
-    const answer = await retryWhilePassing(patience, { method: 'GET', url, headers }, what);
+    const answer = await retries.send({ method: 'GET', url, headers }, what);
     if (answer.status === 401 || answer.status === 403)
       throw this.#unauthorized(
         credentials === undefined
-          ? `gives nobody a token for ${scopes.join(' ')} without a user and a password (${url.host} answered ${answer.status})`
+          ? `does not issue anonymous tokens for ${scopes.join(' ')}: ${url.host} answered ${answer.status}`
           : `does not accept the user and password: ${url.host} answered ${answer.status}`,
       );
     const token = answer.status === 200 ? tokenIn(answer.body) : undefined;

@@ -1,12 +1,20 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as HttpAgent,
+  request as httpRequest,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { isCertificatePem } from './are-certificates.ts';
-import { connectionFailure } from './connection-failure.ts';
-import type { RegistryAnswer, RegistryRequest, RegistryTransport, SentBody } from './registry-transport.ts';
-import { ConnectionFailure } from './registry-transport.ts';
+import {
+  type RegistryAnswer,
+  type RegistryRequest,
+  type RegistryTransport,
+  type SentBody,
+  ConnectionFailure,
+} from './registry-transport.ts';
+import { X509Certificate } from 'node:crypto';
 
 export interface NodeTransportOptions {
   /** PEM; absent: the root certificates that the runtime trusts. */
@@ -186,4 +194,59 @@ async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
     headers: Object.fromEntries(headers) as Record<string, string>,
     body: Buffer.concat(chunks),
   };
+}
+
+const blocks = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?(?:-----END [A-Z0-9 ]+-----|$)/gsu;
+
+/**
+ * Returns whether a PEM text contains certificates and all of them can be read. Node.js skips an unreadable
+ * certificate and trusts fewer than intended, and Bun throws an error that looks like a defect of this
+ * program.
+ */
+export function isCertificatePem(pem: string): boolean {
+  const found = pem.match(blocks) ?? [];
+  return found.length > 0 && found.every(isReadable);
+}
+
+function isReadable(block: string): boolean {
+  try {
+    return new X509Certificate(block).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const messagesByCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused; is it running?',
+  ConnectionRefused: 'the connection was refused; is it running?',
+  EHOSTUNREACH: 'there is no way to it',
+  ENETUNREACH: 'there is no way to it',
+  ENOTFOUND: 'its name cannot be resolved',
+  EAI_AGAIN: 'its name cannot be resolved',
+  ETIMEDOUT: 'no answer came in time',
+};
+
+/** OpenSSL's verify results and the TLS codes of Node and Bun. */
+const tlsCode =
+  /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|UNKNOWN_CERT)/u;
+
+/** Converts the runtime's error. The message contains nothing of the request. */
+export function connectionFailure(cause: unknown): ConnectionFailure {
+  const code = codeOf(cause) ?? '';
+  const detail = code === '' ? '' : ` (${code})`;
+  if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+    const words = `it does not answer in TLS; does it speak plain http?${detail}`;
+    return new ConnectionFailure(words, { isFinal: true, cause });
+  }
+  if (tlsCode.test(code)) {
+    const words = `its certificate cannot be verified; give the CA that signed it${detail}`;
+    return new ConnectionFailure(words, { isFinal: true, cause });
+  }
+  const words = messagesByCode[code] ?? 'the connection broke before the answer was complete';
+  return new ConnectionFailure(`${words}${detail}`, { isFinal: false, cause });
+}
+
+function codeOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : codeOf(cause.cause);
 }

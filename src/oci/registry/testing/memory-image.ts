@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
-import { verifyBlob } from '../../blob/verify-blob.ts';
-import type { Descriptor, ImageSource } from '../../image-source.ts';
-import { mediaTypes } from '../../media-types.ts';
+import { verifyBlob } from '../../blob.ts';
+import { type Descriptor, type ImageSource, mediaTypes } from '../../image-source.ts';
 import { digestOf } from './hostile-registry.ts';
 
 const descriptorOf = (mediaType: string, bytes: Uint8Array): Descriptor => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { RegistryCredentials } from '../access/credentials.ts';
+import type { RegistryCredentials } from '../access/authenticator.ts';
 import { NodeTransport } from '../http/node-transport.ts';
 import type { PushImageOptions } from '../push-image.ts';
 import { RegistryClient } from '../registry-client.ts';
@@ -10,7 +10,7 @@ import { memoryImage } from './memory-image.ts';
 /** The pushed blobs: `layer` has several chunks, `small` only one. */
 export const layer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
 export const small = Buffer.from('small');
-export const pieces: PushImageOptions = { pieceSize: 16_000 };
+export const pieces: PushImageOptions = { chunkBytes: 16_000 };
 
 /** A registry that a test can make fail, and its client. */
 export interface Subject {

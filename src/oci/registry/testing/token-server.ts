@@ -4,8 +4,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { TestCertificate } from '../../../bosh/testing/certificates.ts';
-import { basicAuthorization } from '../access/credentials.ts';
-import type { RegistryCredentials } from '../access/credentials.ts';
+import { basicAuthorization, type RegistryCredentials } from '../access/authenticator.ts';
 
 export interface TokenServerOptions {
   /** The certificate of the server; its key also signs the tokens. */

@@ -1,7 +1,6 @@
 import { mkdir, rmdir } from 'node:fs/promises';
-import { readMountTable } from '../../../../src/platform/mountinfo.ts';
-import { readAllMountTables } from '../../../../embedded-cluster/node/mounts/mount-table.ts';
-import type { MountEntry } from '../../../../src/platform/mountinfo.ts';
+import { readMountTable, type MountEntry } from '../../../../src/platform/mountinfo.ts';
+import { readAllMountTables } from '../../../../embedded-cluster/node/mounts.ts';
 import { run } from './run.ts';
 
 /** Returns the topmost mount at exactly this path in this mount namespace. */

@@ -1,8 +1,8 @@
-import { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
-import { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
-import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
-import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
 import * as resources from '../../../../src/kubernetes/resources.ts';
+import { EventRecorder } from '../../../../src/kubernetes/controllers/event-recorder.ts';
+import { Informer } from '../../../../src/kubernetes/controllers/informer.ts';
+import type { ControllerRuntime } from '../../../../src/kubernetes/controllers/work-queue.ts';
+import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,

@@ -1,13 +1,13 @@
-import type { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
-import {
-  hasFinalizer,
-  removeFinalizer,
-} from '../../../../embedded-cluster/controllers/runtime/finalizers.ts';
-import { WorkQueue } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import * as resources from '../../../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+import type { Informer } from '../../../../src/kubernetes/controllers/informer.ts';
+import { hasFinalizer, removeFinalizer } from '../../../../src/kubernetes/controllers/conditional-writes.ts';
+import { WorkQueue } from '../../../../src/kubernetes/controllers/work-queue.ts';
+import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../../src/kubernetes/volume.ts';
 import type { ProvisionerContext } from './claim-provisioner.ts';
 import { provisionerFinalizer } from './volume-object.ts';
 

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { KubernetesObject, OwnerReference } from '../../src/kubernetes/object.ts';
+import {
+  configMaps,
+  events,
+  namespaces,
+  networkAttachmentDefinitions,
+  pods,
+  secrets,
+  volumeSnapshots,
+} from '../../src/kubernetes/resources.ts';
+import { type ClusterFixture, at, makePod, settled, startCluster } from './testing/cluster-fixture.ts';
+
+const owner = (
+  object: KubernetesObject,
+  kind: string,
+  more: Partial<OwnerReference> = {},
+): OwnerReference => ({
+  apiVersion: 'v1',
+  kind,
+  name: object.metadata.name ?? '',
+  uid: object.metadata.uid ?? '',
+  ...more,
+});
+const named = (name: string, ownerReferences: OwnerReference[] = []): KubernetesObject => ({
+  metadata: { name, namespace: 'bosh', ownerReferences },
+});
+const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
+  cluster.until(
+    `${resource.plural} ${name} to go`,
+    async () => (await cluster.find(at(resource, name))) === undefined,
+  );
+
+suite('collection', () => {
+  test('whatever lost its owner goes, over all kinds and generations', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    const pod = makePod('vm-1');
+    pod.metadata.ownerReferences = [owner(secret, 'Secret')];
+    const stored = await cluster.api.create(pods, pod);
+    await cluster.api.create(configMaps, named('vm-1', [owner(secret, 'Secret')]));
+    await cluster.api.create(configMaps, named('of-pod', [owner(stored, 'Pod')]));
+    await cluster.api.create(configMaps, named('free'));
+    await settled();
+    assert.notEqual(await cluster.find(at(configMaps, 'of-pod')), undefined);
+
+    await cluster.api.delete(at(secrets, 'vm-1'));
+    await gone(cluster, configMaps, 'vm-1');
+    await cluster.until('the deletion of the pod', async () => {
+      const found = await cluster.find(at(pods, 'vm-1'));
+      return found === undefined || found.metadata.deletionTimestamp !== undefined;
+    });
+    await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 }).catch(() => undefined);
+    await gone(cluster, configMaps, 'of-pod');
+
+    assert.notEqual(await cluster.find(at(configMaps, 'free')), undefined);
+  });
+
+  test('an owner of the same name with another uid is no owner', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    await cluster.api.create(configMaps, named('stale', [owner(secret, 'Secret', { uid: 'another' })]));
+
+    await gone(cluster, configMaps, 'stale');
+  });
+
+  test('one owner of two is enough, and the reference to the other is taken away', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    const references = [owner(secret, 'Secret'), owner(secret, 'Secret', { name: 'gone', uid: 'gone' })];
+    await cluster.api.create(configMaps, named('shared', references));
+
+    await cluster.until('the dangling reference to go', async () => {
+      const found = await cluster.find(at(configMaps, 'shared'));
+      return found?.metadata.ownerReferences?.length === 1;
+    });
+  });
+
+  test('an owner of an unknown kind keeps its dependents', async (t) => {
+    const cluster = await startCluster(t);
+    const reference = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'x', uid: 'x' };
+    await cluster.api.create(configMaps, named('foreign', [reference]));
+    await settled();
+
+    assert.notEqual(await cluster.find(at(configMaps, 'foreign')), undefined);
+  });
+
+  test('a namespace goes when everything in it is gone', async (t) => {
+    const cluster = await startCluster(t);
+    const held = named('held');
+    held.metadata.finalizers = ['test.example/hold'];
+    await cluster.api.create(secrets, named('vm-1'));
+    await cluster.api.create(configMaps, held);
+    await settled();
+
+    await cluster.api.delete(at(namespaces, 'bosh'));
+    await gone(cluster, secrets, 'vm-1');
+    await settled();
+    assert.notEqual((await cluster.find(at(configMaps, 'held')))?.metadata.deletionTimestamp, undefined);
+    assert.notEqual(await cluster.find(at(namespaces, 'bosh')), undefined);
+
+    await cluster.api.patch(at(configMaps, 'held'), { metadata: { finalizers: null } });
+    await gone(cluster, namespaces, 'bosh');
+  });
+
+  test('of a namespace that goes, the pods go first, and what they use stays until then', async (t) => {
+    const cluster = await startCluster(t);
+    const pod = makePod('vm-1');
+    pod.metadata.finalizers = ['test.example/hold'];
+    await cluster.api.create(pods, pod);
+    await cluster.api.create(secrets, named('of-the-pod'));
+    await settled();
+
+    await cluster.api.delete(at(namespaces, 'bosh'));
+    await settled();
+    assert.notEqual((await cluster.find(at(pods, 'vm-1')))?.metadata.deletionTimestamp, undefined);
+    assert.equal((await cluster.find(at(secrets, 'of-the-pod')))?.metadata.deletionTimestamp, undefined);
+
+    await cluster.api.patch(at(pods, 'vm-1'), { metadata: { finalizers: null } });
+    await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 });
+    await gone(cluster, secrets, 'of-the-pod');
+    await gone(cluster, namespaces, 'bosh');
+  });
+
+  test('an event lives for an hour after it last happened', async (t) => {
+    const cluster = await startCluster(t);
+    const lastTimestamp = new Date(cluster.clock.now()).toISOString();
+    const event = {
+      ...named('news'),
+      lastTimestamp,
+      involvedObject: { kind: 'Pod', namespace: 'bosh', name: 'x' },
+    } as KubernetesObject;
+    await cluster.api.create(events, event);
+    await settled();
+
+    cluster.clock.advance(3_599_000);
+    await settled();
+    assert.notEqual(await cluster.find(at(events, 'news')), undefined);
+
+    cluster.clock.advance(1000);
+    await gone(cluster, events, 'news');
+  });
+
+  test('custom resources own, are owned, and go with their namespace', async (t) => {
+    const cluster = await startCluster(t);
+    const { api } = cluster;
+    const namespace = 'passing';
+    await api.create(namespaces, { metadata: { name: namespace } });
+    await api.create<KubernetesObject & { spec: object }>(volumeSnapshots, {
+      metadata: { namespace, name: 'snapshot' },
+      spec: { source: { persistentVolumeClaimName: 'claim' } },
+    });
+    const secret = await api.create(secrets, named('root'));
+    const network = await api.create(networkAttachmentDefinitions, named('net', [owner(secret, 'Secret')]));
+    const reference = owner(network, 'NetworkAttachmentDefinition', { apiVersion: 'k8s.cni.cncf.io/v1' });
+    await api.create(secrets, named('leaf', [reference]));
+    await settled();
+    assert.notEqual(await cluster.find(at(secrets, 'leaf')), undefined);
+
+    await api.delete(at(secrets, 'root'));
+    await gone(cluster, secrets, 'leaf');
+    assert.equal(await cluster.find(at(networkAttachmentDefinitions, 'net')), undefined);
+    await api.delete({ resource: namespaces, name: namespace });
+    await cluster.until(
+      'the namespace to go',
+      async () => (await cluster.find({ resource: namespaces, name: namespace })) === undefined,
+    );
+  });
+});

@@ -1,0 +1,23 @@
+import type { Node } from '../../../src/kubernetes/node.ts';
+import type { Amounts } from '../../../src/kubernetes/pod-requests.ts';
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { PersistentVolume } from '../../../src/kubernetes/volume.ts';
+
+export interface NodeInfo {
+  readonly node: Node;
+  /** Pods that use resources of the node: assigned and not terminal. */
+  readonly podsOnNode: readonly Pod[];
+}
+
+export interface FilterInput {
+  readonly pod: Pod;
+  /** Volumes that the pod's claims are bound to. */
+  readonly volumes: readonly PersistentVolume[];
+  /** Nodes that were already selected for claims of the pod. */
+  readonly selectedNodes: readonly string[];
+  /** Claims that the pod may not share with another pod (ReadWriteOncePod). */
+  readonly exclusive?: readonly string[];
+  readonly nodes: readonly NodeInfo[];
+  /** Returns the requests of a pod: `podRequests`, or a variant that caches the sums. */
+  readonly requestsOf?: (pod: Pod) => Amounts;
+}

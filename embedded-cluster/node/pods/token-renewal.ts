@@ -1,0 +1,37 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { tokenRenewal } from '../volumes/projected-volume.ts';
+import type { PodServices } from './pod-services.ts';
+
+const retryMs = 10_000;
+
+interface TokenServices extends Pick<PodServices, 'clock'> {
+  readonly volumes: Pick<PodServices['volumes'], 'renewTokens'>;
+  readonly events: Pick<PodServices['events'], 'record'>;
+}
+
+/**
+ * Renews the tokens in a pod's volumes before they expire, until the signal aborts. A failure becomes an
+ * event and is tried again. Call this directly after the volumes were set up.
+ */
+export async function renewTokens(
+  pod: Pod,
+  { clock, volumes, events }: TokenServices,
+  signal: AbortSignal,
+): Promise<void> {
+  const renewal = tokenRenewal(pod);
+  if (renewal === undefined) return;
+  let delay = renewal;
+  for (;;) {
+    await clock.sleep(delay, signal);
+    if (signal.aborted) return;
+    delay = renewal;
+    try {
+      await volumes.renewTokens(pod);
+    } catch (error) {
+      const message = `a service account token could not be renewed: ${(error as Error).message}`;
+      events.record(involved('Pod', pod), { type: 'Warning', reason: 'FailedMount', message });
+      delay = Math.min(retryMs, renewal);
+    }
+  }
+}

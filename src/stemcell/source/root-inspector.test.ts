@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { packTar, type TarHeader } from 'modern-tar';
+import { checkRootTar } from '../../oci/tar/check-root-tar.ts';
+import { createRootInspector } from './root-inspector.ts';
+
+type Entry = Omit<TarHeader, 'size'>;
+
+const agent = 'var/vcap/bosh/bin/bosh-agent';
+const file = (name: string, mode = 0o755): Entry => ({ name, mode });
+const folder = (name: string): Entry => ({ name, type: 'directory', mode: 0o755 });
+const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname, mode: 0o777 });
+const hard = (name: string, linkname: string): Entry => ({ name, type: 'link', linkname, mode: 0o755 });
+
+/**
+ * Returns the missing programs of a root: empty, or the end of the error's first sentence. The bottom layer
+ * comes first.
+ */
+async function lackOf(...layers: Entry[][]): Promise<string> {
+  const root = createRootInspector();
+  for (const [index, entries] of layers.entries()) {
+    const tar = await packTar(entries.map((header) => ({ header: { ...header, size: 0 } })));
+    const options = { onEntry: root.nextLayer(), isUpper: index > 0 };
+    async function* bytes(): AsyncGenerator<Uint8Array> {
+      yield tar;
+    }
+    for await (const _ of checkRootTar(bytes(), 'root', options));
+  }
+  try {
+    root.check("'here'");
+  } catch (error) {
+    assert.ok(error instanceof Error && 'code' in error && error.code === 'STEMCELL_INVALID', String(error));
+    return /it has no (.*?)\. A stemcell/.exec(error.message)?.[1] ?? error.message;
+  }
+  return '';
+}
+
+const noAgent = `program /${agent}`;
+const noShell = 'program /bin/sh';
+const whole = [file('./bin/sh'), file(`./${agent}`)];
+
+test('agent and shell are programs, wherever links in the root lead to', async () => {
+  const cases: readonly Entry[][] = [
+    whole,
+    [link('bin', 'usr/bin'), file('usr/bin/dash'), link('usr/bin/sh', 'dash'), file(agent)],
+    [
+      link('bin', '/usr/bin'),
+      link('usr/bin/sh', '/etc/alternatives/sh'),
+      link('etc/alternatives/sh', '/bin/dash'),
+      file('usr/bin/dash'),
+      file(agent),
+    ],
+    [file('bin/busybox'), hard('bin/sh', './bin/busybox'), file(agent)],
+    [file('bin/dash'), link('bin/ash', 'dash'), hard('bin/sh', 'bin/ash'), file(agent)],
+    [
+      link('bin', '../../usr/bin'),
+      file('usr/bin/sh'),
+      link(agent, '../../../../opt/agent'),
+      file('opt/agent'),
+    ],
+    [folder('bin'), ...whole, file('bin/sh', 0o700), file(agent, 0o711)],
+  ];
+  for (const [index, entries] of cases.entries()) assert.equal(await lackOf(entries), '', `case ${index}`);
+});
+
+test('what is no program is not taken for one', async () => {
+  const cases: readonly [Entry[], string][] = [
+    [[file('etc/hosts')], `${noAgent} and no ${noShell}`],
+    [[file('bin/sh'), folder(agent)], noAgent],
+    [[file('bin/sh'), file(agent), folder(agent)], noAgent],
+    [[file('bin/sh'), file(agent, 0o644)], noAgent],
+    [[link('bin/sh', 'dash'), link(agent, '/opt/agent')], `${noAgent} and no ${noShell}`],
+    [[link('bin/sh', 'sh'), file(agent)], noShell],
+    [[link('bin', 'usr/bin'), link('usr/bin', '/bin'), file(agent)], noShell],
+    [[file('usr/bin/sh'), file(agent)], noShell],
+    [[hard('bin/sh', 'bin/none'), file('bin/none'), file(agent)], noShell],
+  ];
+  for (const [index, [entries, lack]] of cases.entries()) {
+    // Above an empty layer: in the lowest layer, links to a missing target are rejected earlier.
+    assert.equal(await lackOf([], entries), lack, `case ${index}`);
+  }
+});
+
+test('what an upper layer deletes or replaces is not there, and what it brings is', async () => {
+  const bin = 'var/vcap/bosh/bin';
+  const cases: readonly [Entry[][], string][] = [
+    [[whole, [file(`${bin}/.wh.bosh-agent`)]], noAgent],
+    [[whole, [file('var/.wh.vcap')]], noAgent],
+    [[whole, [file('var/vcap/.wh..wh..opq')]], noAgent],
+    [[whole, [file('bin/.wh..wh..opq')]], noShell],
+    [[whole, [file('.wh..wh..opq')]], `${noAgent} and no ${noShell}`],
+    [[whole, [folder(agent)]], noAgent],
+    [[whole, [file('var')]], noAgent],
+    [[whole, [link('bin', 'usr/bin')]], noShell],
+    [[whole, [link('bin/sh', 'dash')]], noShell],
+    // A mark does not delete files of its own layer, in whatever order they come (image-spec, layer.md).
+    [[whole, [file(`${bin}/.wh..wh..opq`), file(agent)]], ''],
+    [[whole, [file(agent), file(`${bin}/.wh..wh..opq`)]], ''],
+    [[whole, [file(agent), file('var/.wh.vcap')]], ''],
+    [[whole, [file('var/vcap/.wh..wh..opq')], [file(agent)]], ''],
+    [[whole, [file(agent)], [file('var/vcap/.wh..wh..opq')]], noAgent],
+    [[whole, [file('bin/.wh.bash'), file('usr/.wh..wh..opq'), file('bin/sh/.wh..wh..opq')]], ''],
+    [[whole, [link('bin', 'usr/bin')], [folder('bin'), file('bin/sh')]], ''],
+    [[[link('bin', 'usr/bin'), ...whole.slice(1)], [file('usr/bin/sh')]], ''],
+    [[[link('bin', 'usr/bin'), file('usr/bin/sh'), ...whole.slice(1)], [folder('bin')]], noShell],
+    [
+      [whole, [hard('usr/bin/agent', agent), file(`${bin}/.wh.bosh-agent`)], [link(agent, '/usr/bin/agent')]],
+      '',
+    ],
+  ];
+  for (const [index, [layers, lack]] of cases.entries())
+    assert.equal(await lackOf(...layers), lack, `case ${index}`);
+});
