@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -8,8 +8,11 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
+import type {
+  VolumeSnapshot,
+  PersistentVolumeClaim,
+  VolumeAttributesClass,
+} from '../../src/kubernetes/types/storage.ts';
 import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
 import { type Until, testEachCrash } from './testing/test-each-crash.ts';
 

@@ -1,15 +1,13 @@
-import type { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
+import { type EventRecorder, involved } from '../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
-import { involved } from '../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../src/kubernetes/timestamp.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { ignoreNotFound } from '../../src/kubernetes/if-there.ts';
-import { matchesLabelSelector } from '../../src/kubernetes/label-selector.ts';
-import type { LabelSelector, Pod } from '../../src/kubernetes/pod.ts';
+import { ignoreNotFound } from '../../src/kubernetes/api.ts';
+import { matchesLabelSelector } from '../../src/kubernetes/types/label-selector.ts';
+import { type LabelSelector, type Pod, isPodReady } from '../../src/kubernetes/types/pod.ts';
 import { podDisruptionBudgets } from '../../src/kubernetes/resources.ts';
 import type { ControllerContext } from './controller-context.ts';
-import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../src/kubernetes/disruption-budget.ts';
-import { isPodReady } from '../../src/kubernetes/pod-readiness.ts';
+import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../src/kubernetes/types/service.ts';
 
 type Context = ControllerContext<'budgets' | 'pods'>;
 

@@ -1,6 +1,6 @@
 import { deleteIfUnchanged } from '../../src/kubernetes/controllers/conditional-writes.ts';
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
-import type { EventRecord } from '../../src/kubernetes/pod-words.ts';
+import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { events } from '../../src/kubernetes/resources.ts';
 import type { ControllerContext } from './controller-context.ts';
 

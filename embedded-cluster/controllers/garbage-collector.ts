@@ -1,5 +1,5 @@
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
-import { ignoreNotFound } from '../../src/kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject, OwnerReference } from '../../src/kubernetes/object.ts';
 import { groupResource } from '../api-server/errors/status-errors.ts';
 import type { ControllerContext } from './controller-context.ts';

@@ -1,6 +1,6 @@
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { ignoreNotFound } from '../../src/kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../src/kubernetes/api.ts';
 import { keyOf } from '../../src/kubernetes/controllers/informer.ts';
 import { resourceQuotas } from '../../src/kubernetes/resources.ts';
 import type { ResourceQuota } from '../api-server/admission/quota/admit-quota.ts';

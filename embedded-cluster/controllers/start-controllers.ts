@@ -1,6 +1,6 @@
 import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
 import type { Controller } from '../../src/kubernetes/controllers/controller.ts';
-import type { Clock } from '../../src/kubernetes/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import type { ControlPlaneApi } from '../api-server/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import type { ControllerContext } from './controller-context.ts';

@@ -2,8 +2,8 @@ import { join, dirname } from 'node:path';
 import { findProcess, type ProcessRecord } from './process-record.ts';
 import { readFile, stat } from 'node:fs/promises';
 import { isProductError, ProductError } from '../../src/errors/product-error.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
 import type { ErrorCode } from '../../src/errors/error-table.ts';
 
 export type DaemonStatus =

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../src/errors/product-error.ts';
-import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { withoutInheritedState } from '../node/command.ts';
 import { besideCluster, checkOwner, isReady } from './cluster-state.ts';
 import { checkRequirements } from './check-requirements.ts';

@@ -2,8 +2,8 @@ import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.t
 import { timestamp } from '../../src/kubernetes/timestamp.ts';
 import { EventEmitter } from 'node:events';
 import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
-import type { Clock } from '../../src/kubernetes/clock.ts';
-import { machineLabel } from '../../src/kubernetes/node.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { machineLabel } from '../../src/kubernetes/types/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { EmbeddedNode } from './embedded-node.ts';
 import { findPreparedHost, prepareHost } from './host-root/prepare-host.ts';

@@ -1,8 +1,7 @@
-import { involved } from '../../src/kubernetes/controllers/event-recorder.ts';
+import { involved, EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
-import { serviceNameLabel, type EndpointSlice, type Service } from '../../src/kubernetes/service.ts';
-import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../src/kubernetes/types/service.ts';
 import { Informer, keyOf } from '../../src/kubernetes/controllers/informer.ts';
 import { WorkQueue, type ControllerRuntime } from '../../src/kubernetes/controllers/work-queue.ts';
 import { TcpProxy, type Backend } from './tcp-proxy.ts';

@@ -1,6 +1,6 @@
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { copyJson } from '../schema/json.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { namespaces, pods } from '../../../src/kubernetes/resources.ts';
 import { conflict, groupResource, invalid } from '../errors/status-errors.ts';
 import { required } from '../errors/field-causes.ts';

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import { badRequest, newStatusError, unsupportedMediaType } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';

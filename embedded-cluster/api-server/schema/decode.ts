@@ -1,7 +1,6 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import { copyJson, isRecord } from './json.ts';
-import type { JsonRecord } from './json.ts';
+import { copyJson, isRecord, type JsonRecord } from './json.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
 export interface DecodeOptions {

@@ -1,8 +1,8 @@
-import { matchesRequirement } from '../../../src/kubernetes/label-selector.ts';
-import type { NodeSelectorTerm, Pod } from '../../../src/kubernetes/pod.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
+import { matchesRequirement } from '../../../src/kubernetes/types/label-selector.ts';
+import type { NodeSelectorTerm, Pod } from '../../../src/kubernetes/types/pod.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 
-export { matchesLabelSelector } from '../../../src/kubernetes/label-selector.ts';
+export { matchesLabelSelector } from '../../../src/kubernetes/types/label-selector.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

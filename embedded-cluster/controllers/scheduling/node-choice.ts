@@ -1,7 +1,7 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 import type { FilterInput, NodeInfo } from './node-info.ts';
 import { filterNode, tolerates } from './node-filter.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { preferredWeight } from './node-affinity.ts';
 import { preferredTerms } from './pod-affinity.ts';
 import { lacksSpreadLabel, spreadScore } from './topology-spread.ts';

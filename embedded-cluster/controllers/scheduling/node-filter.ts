@@ -1,8 +1,8 @@
-import type { Node, Taint } from '../../../src/kubernetes/node.ts';
-import type { Pod, Toleration } from '../../../src/kubernetes/pod.ts';
+import type { Node, Taint } from '../../../src/kubernetes/types/node.ts';
+import type { Pod, Toleration } from '../../../src/kubernetes/types/pod.ts';
 import { matchesNodeOf, matchesNodeTerms } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import { addAmounts, missingResources, podRequests } from '../../../src/kubernetes/pod-requests.ts';
+import { addAmounts, missingResources, podRequests } from '../../../src/kubernetes/types/usage.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
 import type { FilterInput, NodeInfo } from './node-info.ts';

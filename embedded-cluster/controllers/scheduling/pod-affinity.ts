@@ -1,5 +1,5 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod, PodAffinityTerm } from '../../../src/kubernetes/pod.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod, PodAffinityTerm } from '../../../src/kubernetes/types/pod.ts';
 import type { NodeInfo } from './node-info.ts';
 import { matchesLabelSelector } from './node-affinity.ts';
 

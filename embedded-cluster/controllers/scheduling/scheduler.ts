@@ -1,10 +1,10 @@
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Pod, PodCondition } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Pod, PodCondition } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods as podResource } from '../../../src/kubernetes/resources.ts';
-import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
@@ -12,7 +12,7 @@ import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
 import { type VolumeLister, checkClaims } from './volume-binding.ts';
 import { selectHost, filterFailureMessage } from './node-choice.ts';
 import type { NodeInfo } from './node-info.ts';
-import { type Amounts, podRequests } from '../../../src/kubernetes/pod-requests.ts';
+import { type Amounts, podRequests } from '../../../src/kubernetes/types/usage.ts';
 
 const schedulerName = 'default-scheduler';
 

@@ -1,9 +1,9 @@
 import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { endpointSlices } from '../../../src/kubernetes/resources.ts';
-import { serviceNameLabel, type EndpointSlice, type Service } from '../../../src/kubernetes/service.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../../src/kubernetes/types/service.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { desiredSlices, isSelectedBy, managedByLabel, manager } from './desired-slices.ts';

@@ -1,8 +1,7 @@
-import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import {
   persistentVolumeClaims,
   volumeSnapshotContents,
@@ -14,7 +13,9 @@ import {
   type VolumeSnapshotContent,
   snapshotFinalizers,
   snapshotAnnotations,
-} from '../../../src/kubernetes/snapshot.ts';
+  type PersistentVolumeClaim,
+  type PersistentVolume,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import {
   addFinalizer,
@@ -23,9 +24,8 @@ import {
   patchIfUnchanged,
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
-import { ignoreNotFound } from '../../../src/kubernetes/if-there.ts';
-import { formatBytes } from '../../../src/kubernetes/quantity.ts';
-import type { PersistentVolumeClaim, PersistentVolume } from '../../../src/kubernetes/volume.ts';
+import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
+import { formatBytes } from '../../../src/kubernetes/types/quantity.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { isLocalVolume } from '../volumes/local-volume.ts';
 

@@ -5,7 +5,7 @@ import {
   type VolumeSnapshotContent,
   snapshotAnnotations,
   snapshotFinalizers,
-} from '../../../src/kubernetes/snapshot.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { sizeOf } from '../volumes/data-source.ts';
 import type { ControllerContext } from '../controller-context.ts';

@@ -4,8 +4,8 @@ import {
   type PersistentVolumeClaim,
   type StorageClass,
   volumeAnnotations,
-} from '../../../src/kubernetes/volume.ts';
-import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
+} from '../../../src/kubernetes/types/storage.ts';
+import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { matchesLabelSelector } from '../scheduling/node-affinity.ts';
 import type { EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';
 

@@ -1,12 +1,17 @@
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
   pods,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import {
+  type PersistentVolumeClaim,
+  type VolumeSnapshot,
+  cloningFinalizer,
+  snapshotFinalizers,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import {
   addFinalizer,
@@ -15,11 +20,6 @@ import {
   removeFinalizer,
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
-import {
-  type VolumeSnapshot,
-  cloningFinalizer,
-  snapshotFinalizers,
-} from '../../../src/kubernetes/snapshot.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';
 const volumeFinalizer = 'kubernetes.io/pv-protection';

@@ -1,13 +1,13 @@
-import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import {
   type PersistentVolumeClaim,
   type StorageClass,
   volumeAnnotations,
-} from '../../../src/kubernetes/volume.ts';
+  cloningFinalizer,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import {
@@ -17,7 +17,6 @@ import {
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { localVolume, volumeNameOf } from './local-volume.ts';
-import { cloningFinalizer } from '../../../src/kubernetes/snapshot.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { decideBinding } from './binding-decision.ts';
 import { resolveDataSource, type DataSource } from './data-source.ts';

@@ -1,6 +1,5 @@
-import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import type {
@@ -9,7 +8,7 @@ import type {
   PersistentVolumeClaim,
   VolumeAttributesClass,
   ClaimCondition,
-} from '../../../src/kubernetes/volume.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 
 /** Delays that double from `first` to `longest`, forgotten after a quiet time. All in milliseconds. */
 export interface BackOffLimits {

@@ -2,7 +2,7 @@ import { involved, type EventDetails } from '../../../src/kubernetes/controllers
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
+import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
 import { hostRootImage } from '../node-object.ts';
 import { podDirectory } from '../node-paths.ts';
 import { ContainerLog, removeOldLogs } from '../logs/container-log.ts';

@@ -1,4 +1,4 @@
-import type { ContainerState, ContainerStatus, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type { ContainerState, ContainerStatus, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readLog } from '../logs/read-log.ts';

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { readFile } from 'node:fs/promises';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 
 /** The annotation by which a pod requests its address, as the static-ip CNI plugin reads it. */
 export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';

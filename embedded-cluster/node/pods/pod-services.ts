@@ -1,7 +1,7 @@
-import { type EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import type { EventEmitter } from 'node:events';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { NodeLayout } from '../node-paths.ts';
 import type { ContainerRuntime } from '../runtime/container-runtime.ts';
 import type { IdRange } from '../runtime/user-namespace.ts';

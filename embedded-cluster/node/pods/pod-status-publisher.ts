@@ -1,7 +1,7 @@
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
-import type { Container, Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
+import type { Container, Pod, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { restoreState, type ContainerRecord } from './container-state.ts';

@@ -1,7 +1,7 @@
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { join } from 'node:path';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';

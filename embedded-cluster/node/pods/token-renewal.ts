@@ -1,5 +1,5 @@
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { tokenRenewal } from '../volumes/projected-volume.ts';
 import type { PodServices } from './pod-services.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withPath } from '../../../src/platform/write-file.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { toolEnvironment, withoutInheritedState } from '../command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
 import type {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../../src/errors/product-error.ts';
-import { systemClock, type Clock } from '../../../src/kubernetes/clock.ts';
+import { systemClock, type Clock } from '../../../src/platform/clock.ts';
 import { nodeLayout } from '../node-paths.ts';
 import { describeInNamespace } from '../testing/in-namespace.ts';
 import { PersistentVolumes } from './persistent-volumes.ts';

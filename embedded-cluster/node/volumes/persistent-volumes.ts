@@ -2,7 +2,7 @@ import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../../src/errors/product-error.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { readMountTable } from '../../../src/platform/mountinfo.ts';
 import { mountsOfSource, sourceOf, readAllMountTables } from '../mounts.ts';
 import type { NodeLayout } from '../node-paths.ts';

@@ -1,14 +1,14 @@
 import { VolumePlanner, type PlannedVolume, type ReadyVolume } from './volume-planner.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { podDirectory, type NodeLayout } from '../node-paths.ts';
 import { type FstabEntry, mountAll, unmount } from '../mounts.ts';
 import { readMountTable } from '../../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import { listDirectory, assertNotMountedElsewhere, unmountStale } from './stale-mounts.ts';
 import type { NodeApi } from '../node-api.ts';
-import { type PodIdentity } from './projected-volume.ts';
+import type { PodIdentity } from './projected-volume.ts';
 
 /** Creates the volumes of pods below the kubelet directory, in kubelet's layout, and removes them. */
 export class PodVolumes {

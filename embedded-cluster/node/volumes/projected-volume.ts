@@ -1,5 +1,5 @@
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import type { Pod, ProjectedVolume, VolumeProjection, Volume } from '../../../src/kubernetes/pod.ts';
+import type { Pod, ProjectedVolume, VolumeProjection, Volume } from '../../../src/kubernetes/types/pod.ts';
 import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
 import type { NodeApi } from '../node-api.ts';
 import { VolumeError } from './sub-path.ts';

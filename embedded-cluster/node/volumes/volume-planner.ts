@@ -1,12 +1,12 @@
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { ProjectedVolume, Volume } from '../../../src/kubernetes/pod.ts';
-import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
+import type { ProjectedVolume, Volume } from '../../../src/kubernetes/types/pod.ts';
+import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
 import { volumeDirectory, type NodeLayout, toLocalPath, apiKubeletRoot } from '../node-paths.ts';
-import { type FstabEntry } from '../mounts.ts';
+import type { FstabEntry } from '../mounts.ts';
 import { resolveVolumePath } from './claim-path.ts';
 import type { NodeApi } from '../node-api.ts';
 import {

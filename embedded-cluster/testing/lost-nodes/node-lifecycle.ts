@@ -1,11 +1,9 @@
-import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { nodeLeaseNamespace } from '../../../src/kubernetes/lease.ts';
-import type { Node, Taint } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { nodeLeaseNamespace, type Node, type Taint } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../../controllers/controller-context.ts';
 import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';

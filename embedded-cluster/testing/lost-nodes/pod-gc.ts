@@ -1,9 +1,9 @@
 import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
-import { ignoreNotFound } from '../../../src/kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../../controllers/controller-context.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';

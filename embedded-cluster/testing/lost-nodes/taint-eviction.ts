@@ -1,10 +1,9 @@
-import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Taint } from '../../../src/kubernetes/node.ts';
-import type { Pod, Toleration, PodStatus } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Taint } from '../../../src/kubernetes/types/node.ts';
+import type { Pod, Toleration, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { pods as podResource } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../../controllers/controller-context.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';

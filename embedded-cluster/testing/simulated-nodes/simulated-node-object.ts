@@ -1,9 +1,9 @@
 import { arch } from 'node:os';
 import { architectures, nodeCondition, type KubernetesNode } from '../../node/node-object.ts';
 import type { NodeArgument } from '../../node/parse-node.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import { type Lease, nodeLeaseNamespace } from '../../../src/kubernetes/lease.ts';
+import { type Lease, nodeLeaseNamespace } from '../../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { leases, nodes } from '../../../src/kubernetes/resources.ts';
 

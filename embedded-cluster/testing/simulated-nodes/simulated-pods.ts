@@ -1,6 +1,6 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type {
   Pod,
   Container,
@@ -8,7 +8,7 @@ import type {
   ContainerStatus,
   PodCondition,
   PodStatus,
-} from '../../../src/kubernetes/pod.ts';
+} from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Informer, keyOf } from '../../../src/kubernetes/controllers/informer.ts';

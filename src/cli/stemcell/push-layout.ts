@@ -1,6 +1,6 @@
 import { readOperatorFile } from '../../bosh/archive/read-at-most.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { readFileBlob, verifyBlob } from '../../oci/blob.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
 import { layoutPaths, layoutError, openLayout } from '../../oci/layout/open-layout.ts';

@@ -1,5 +1,5 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/image-reference.ts';
-import { pemProblem } from '../../kubernetes/pem.ts';
+import { pemProblem } from '../../kubernetes/access/pem.ts';
 import {
   type Json,
   type Location,

@@ -5,11 +5,11 @@ import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts
 import { GarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { secrets, services } from '../../kubernetes/resources.ts';
-import type { Service } from '../../kubernetes/service.ts';
-import type { CallContext } from '../cloud.ts';
+import type { Service } from '../../kubernetes/types/service.ts';
+import type { CallContext } from '../call.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';

@@ -13,9 +13,9 @@ import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes
 import { VolumeModifier } from '../../../embedded-cluster/controllers/volumes/volume-modifier.ts';
 import { VolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
 import { VolumeResizer } from '../../../embedded-cluster/controllers/volumes/volume-resizer.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { nodes, storageClasses } from '../../kubernetes/resources.ts';
-import type { StorageClass } from '../../kubernetes/volume.ts';
+import type { StorageClass } from '../../kubernetes/types/storage.ts';
 import { nodeName } from './fake-node.ts';
 import { type TestCloud, testCloud } from './test-cloud.ts';
 

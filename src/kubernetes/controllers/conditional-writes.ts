@@ -1,5 +1,4 @@
-import type { DeleteOptions, KubernetesApi, Resource } from '../api.ts';
-import { ignoreNotFound } from '../if-there.ts';
+import { type DeleteOptions, type KubernetesApi, type Resource, ignoreNotFound } from '../api.ts';
 import type { KubernetesObject } from '../object.ts';
 
 /** Returns true if the object is being deleted and waits for this finalizer. */

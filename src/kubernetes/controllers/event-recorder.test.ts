@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventRecord } from '../pod-words.ts';
+import type { EventRecord } from '../describe-pod.ts';
 import { events } from '../resources.ts';
 import { startCluster } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { EventRecorder, type EventDetails, type InvolvedObject } from './event-recorder.ts';

@@ -1,8 +1,8 @@
-import { isApiError } from '../api-error.ts';
+import { isApiError } from '../client/api-error.ts';
 import type { KubernetesApi } from '../api.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { KubernetesObject } from '../object.ts';
-import type { EventRecord } from '../pod-words.ts';
+import type { EventRecord } from '../describe-pod.ts';
 import { events } from '../resources.ts';
 import { timestamp } from '../timestamp.ts';
 

@@ -1,4 +1,4 @@
-import { ApiError, isApiError } from '../api-error.ts';
+import { ApiError, isApiError } from '../client/api-error.ts';
 import type { KubernetesApi, Resource } from '../api.ts';
 import type { KubernetesObject } from '../object.ts';
 import type { ControllerRuntime } from './work-queue.ts';

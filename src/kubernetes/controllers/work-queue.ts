@@ -1,5 +1,5 @@
-import { isApiError } from '../api-error.ts';
-import type { Clock } from '../clock.ts';
+import { isApiError } from '../client/api-error.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 export interface ControllerRuntime {
   readonly clock: Clock;

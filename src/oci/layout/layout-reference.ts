@@ -1,5 +1,5 @@
 import { imageInvalid, isRecord, parseObject } from '../blob.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { namesOf, layoutPaths, referenceName, readDocument } from './open-layout.ts';
 
 /**

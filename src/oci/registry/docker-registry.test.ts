@@ -5,7 +5,7 @@ import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, describe, test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { deleteManifest, getManifest } from './manifests.ts';
 import { type OpenRegistryOptions, openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { dropFirstWord } from '../../errors/redact/whole-words.ts';
+import { dropFirstWord } from '../../errors/text.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageName } from '../../oci/image-reference.ts';
 import type { ImageSource } from '../../oci/image-source.ts';

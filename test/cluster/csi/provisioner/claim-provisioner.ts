@@ -2,16 +2,16 @@ import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { EventRecorder } from '../../../../src/kubernetes/controllers/event-recorder.ts';
 import type { Informer } from '../../../../src/kubernetes/controllers/informer.ts';
 import { WorkQueue, type ControllerRuntime } from '../../../../src/kubernetes/controllers/work-queue.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
-import type { Node } from '../../../../src/kubernetes/node.ts';
+import type { Node } from '../../../../src/kubernetes/types/node.ts';
 import {
   type AccessMode,
   type PersistentVolumeClaim,
   type StorageClass,
   type VolumeAttributesClass,
   volumeAnnotations,
-} from '../../../../src/kubernetes/volume.ts';
+} from '../../../../src/kubernetes/types/storage.ts';
 import { zoneKeyOf, type Driver } from '../drivers.ts';
 import type { CsiClient } from '../grpc/client.ts';
 import type { AccessModeName, CsiVolume, TopologyRequirement } from '../grpc/messages.ts';

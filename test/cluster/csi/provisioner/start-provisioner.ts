@@ -7,7 +7,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
-} from '../../../../src/kubernetes/volume.ts';
+} from '../../../../src/kubernetes/types/storage.ts';
 import type { Driver } from '../drivers.ts';
 import { connect } from '../grpc/client.ts';
 import { createClaimProvisioner } from './claim-provisioner.ts';

@@ -2,12 +2,12 @@ import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { Informer } from '../../../../src/kubernetes/controllers/informer.ts';
 import { hasFinalizer, removeFinalizer } from '../../../../src/kubernetes/controllers/conditional-writes.ts';
 import { WorkQueue } from '../../../../src/kubernetes/controllers/work-queue.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   volumeAnnotations,
-} from '../../../../src/kubernetes/volume.ts';
+} from '../../../../src/kubernetes/types/storage.ts';
 import type { ProvisionerContext } from './claim-provisioner.ts';
 import { provisionerFinalizer } from './volume-object.ts';
 
