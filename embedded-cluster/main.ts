@@ -10,7 +10,6 @@ import { startControllers } from './controllers/start-controllers.ts';
 import { parseNodeArgument } from './node/parse-node.ts';
 import { nodeAddress } from './node/pods/pod-addresses.ts';
 import { startNode } from './node/start-node.ts';
-import { startServiceProxy } from './service-proxy/service-proxy.ts';
 
 /** Milliseconds that pods have to stop when the cluster stops. */
 const stopGrace = 10_000;
@@ -54,7 +53,8 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const controllers = await startControllers({
     ...{ api, provisioner: node, clock, random: Math.random, rootCertificate, onError },
   });
-  const proxy = await startServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
+  const proxy = new ServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
+  await proxy.start();
   const server = await startApiServer({ api, console: node, directory, onError });
   await publishApiServer(api, new URL(server.url));
   serving(new URL(server.url));

@@ -9,7 +9,7 @@ type Context = ControllerContext<'namespaces' | 'serviceAccounts'>;
 /**
  * Creates the service account `default` in each namespace, also after it was deleted (kubernetes:
  * pkg/controller/serviceaccount/serviceaccounts_controller.go). As in Kubernetes, its token is mounted into
- * every pod that does not opt out. VMs opt out, because they do not use the API (src/cpi/vm/vm-pod.ts).
+ * every pod that does not opt out. VMs opt out, because they do not use the API (src/cpi/vm/pod.ts).
  */
 export class ServiceAccounts extends Controller {
   readonly #informers: Context['informers'];

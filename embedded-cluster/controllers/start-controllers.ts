@@ -1,8 +1,9 @@
+import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
+import type { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { ControlPlaneApi } from '../api-server/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import type { ControllerContext } from './controller-context.ts';
-import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
 import { allInformers, createInformers } from './informers.ts';
 import { Scheduler } from './scheduling/scheduler.ts';
 import { SnapshotController } from './snapshots/snapshot-controller.ts';
@@ -13,7 +14,6 @@ import { EphemeralClaims } from './volumes/ephemeral-claims.ts';
 import { VolumeModifier } from './volumes/volume-modifier.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { VolumeResizer } from './volumes/volume-resizer.ts';
-import type { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
 import { EventExpiry } from './event-expiry.ts';
 import { GarbageCollector } from './garbage-collector.ts';

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
-import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { type Change, Informer } from '../../src/kubernetes/controllers/informer.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { ContainerConsole } from './container-console.ts';
 import { toApiPath } from './node-paths.ts';

@@ -12,7 +12,7 @@ import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { endpointSlices, events, services } from '../../src/kubernetes/resources.ts';
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/types/service.ts';
 import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
-import { startServiceProxy } from './service-proxy.ts';
+import { ServiceProxy } from './service-proxy.ts';
 
 interface World {
   readonly api: LocalApi;
@@ -23,14 +23,17 @@ async function world(t: TestContext): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'proxy-'));
   const api = await openLocalApi({ directory });
   const errors: unknown[] = [];
-  const start = (): ReturnType<typeof startServiceProxy> =>
-    startServiceProxy({
+  const start = async (): Promise<ServiceProxy> => {
+    const started = new ServiceProxy({
       api,
       nodeAddress: '127.0.0.1',
       clock: systemClock,
       random: () => 0,
       onError: (error) => errors.push(error),
     });
+    await started.start();
+    return started;
+  };
   let proxy = await start();
   t.after(async () => {
     await proxy.stop();

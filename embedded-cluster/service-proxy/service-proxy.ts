@@ -2,7 +2,7 @@ import { involved, EventRecorder } from '../../src/kubernetes/controllers/event-
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
 import { serviceNameLabel, type EndpointSlice, type Service } from '../../src/kubernetes/types/service.ts';
-import { Informer } from '../../src/kubernetes/controllers/informer.ts';
+import { Informer, keyOf } from '../../src/kubernetes/controllers/informer.ts';
 import { WorkQueue, type ControllerRuntime } from '../../src/kubernetes/controllers/work-queue.ts';
 import { TcpProxy, type Backend } from './tcp-proxy.ts';
 
@@ -12,92 +12,105 @@ export interface ServiceProxyOptions extends ControllerRuntime {
   readonly nodeAddress: string;
 }
 
-const tryAgainMs = 3_000;
-
-const keyOfListener = ({ address, port }: Listener): string => `${address}:${port}`;
+const retryMs = 3_000;
 
 /**
  * Does the work of kube-proxy with TCP proxies: listens on the addresses of all Services and forwards
  * connections to their ready pods. If an address cannot be bound, it records an event on the Service and
- * tries again. Resolves when every existing Service is served; `stop` closes all sockets.
+ * tries again.
  */
-export async function startServiceProxy(options: ServiceProxyOptions): Promise<{ stop(): Promise<void> }> {
-  const { api, nodeAddress } = options;
-  const known = new Informer<Service>(api, services, options);
-  const slices = new Informer<EndpointSlice>(api, endpointSlices, options);
-  const recorder = new EventRecorder({ ...options, component: 'kube-proxy' });
-  const open = new Map<string, Map<string, TcpProxy>>();
-  const refusals = new Map<string, string>();
-  const queue = new WorkQueue('service-proxy', reconcile, options);
+export class ServiceProxy {
+  readonly #nodeAddress: string;
+  readonly #services: Informer<Service>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #recorder: EventRecorder;
+  readonly #queue: WorkQueue;
+  /** The open sockets of each Service, by its key and the address of the socket. */
+  readonly #open = new Map<string, Map<string, TcpProxy>>();
+  /** Why an address could not be bound, by address. */
+  readonly #failures = new Map<string, string>();
+  #running: Promise<unknown> = Promise.resolve();
 
-  known.onChange(({ key }) => queue.add(key));
-  slices.onChange(({ before, after }) => {
-    const metadata = (after ?? before)?.metadata;
-    const name = metadata?.labels?.[serviceNameLabel];
-    if (name !== undefined) queue.add(`${metadata?.namespace ?? ''}/${name}`);
-  });
-
-  async function reconcile(key: string): Promise<void> {
-    const service = known.get(key);
-    const wanted = service === undefined ? [] : listenersOf(service, slices.list(), nodeAddress);
-    const present = open.get(key) ?? new Map<string, TcpProxy>();
-    open.set(key, present);
-    const names = new Set(wanted.map(keyOfListener));
-    for (const [name, proxy] of present) {
-      if (names.has(name)) continue;
-      present.delete(name);
-      await proxy.close(false);
-    }
-    for (const listener of wanted) {
-      const proxy = present.get(keyOfListener(listener)) ?? (await listen(listener, service as Service, key));
-      if (proxy === undefined) continue;
-      proxy.setBackends(listener.backends);
-      present.set(keyOfListener(listener), proxy);
-    }
-    if (present.size === 0) open.delete(key);
+  constructor(options: ServiceProxyOptions) {
+    this.#nodeAddress = options.nodeAddress;
+    this.#services = new Informer<Service>(options.api, services, options);
+    this.#slices = new Informer<EndpointSlice>(options.api, endpointSlices, options);
+    this.#recorder = new EventRecorder({ ...options, component: 'kube-proxy' });
+    this.#queue = new WorkQueue('service-proxy', (key) => this.#reconcile(key), options);
+    this.#services.onChange(({ key }) => this.#queue.add(key));
+    this.#slices.onChange(({ before, after }) => {
+      const metadata = (after ?? before)?.metadata;
+      const name = metadata?.labels?.[serviceNameLabel];
+      if (name !== undefined) this.#queue.add(`${metadata?.namespace ?? ''}/${name}`);
+    });
   }
 
-  async function listen(listener: Listener, service: Service, key: string): Promise<TcpProxy | undefined> {
+  /** Serves Services until `stop`. Resolves when every existing Service is served. */
+  async start(): Promise<void> {
+    const watching = [this.#services.run(), this.#slices.run()];
+    await Promise.all([this.#services.synced, this.#slices.synced]);
+    await Promise.all(this.#services.list().map((service) => this.#reconcile(keyOf(service))));
+    this.#running = Promise.all([...watching, this.#queue.run()]);
+  }
+
+  /** Closes all sockets and their connections. */
+  async stop(): Promise<void> {
+    for (const part of [this.#queue, this.#services, this.#slices]) part.stop();
+    await this.#running;
+    const proxies = [...this.#open.values()].flatMap((listening) => [...listening.values()]);
+    await Promise.all(proxies.map((proxy) => proxy.close(true)));
+    await this.#recorder.flush();
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const service = this.#services.get(key);
+    const desired = service === undefined ? [] : listenersOf(service, this.#slices.list(), this.#nodeAddress);
+    const listening = this.#open.get(key) ?? new Map<string, TcpProxy>();
+    this.#open.set(key, listening);
+    const addresses = new Set(desired.map(addressOf));
+    for (const [address, proxy] of listening) {
+      if (addresses.has(address)) continue;
+      listening.delete(address);
+      await proxy.close(false);
+    }
+    for (const listener of desired) {
+      const proxy = listening.get(addressOf(listener)) ?? (await this.#listen(listener, service as Service));
+      if (proxy === undefined) continue;
+      proxy.setBackends(listener.backends);
+      listening.set(addressOf(listener), proxy);
+    }
+    if (listening.size === 0) this.#open.delete(key);
+  }
+
+  /** Returns undefined if the address cannot be bound now. */
+  async #listen(listener: Listener, service: Service): Promise<TcpProxy | undefined> {
     const proxy = new TcpProxy();
     try {
       await proxy.listen(listener.address, listener.port);
-      refusals.delete(keyOfListener(listener));
+      this.#failures.delete(addressOf(listener));
       return proxy;
     } catch (error) {
-      tell(listener, service, whyNot(listener, error));
-      queue.addAfter(key, tryAgainMs);
+      this.#recordFailure(listener, service, failureReason(listener, error));
+      this.#queue.addAfter(keyOf(service), retryMs);
       return undefined;
     }
   }
 
   /** Records an event once for each reason, because the bind is tried every few seconds. */
-  function tell(listener: Listener, service: Service, message: string): void {
-    if (refusals.get(keyOfListener(listener)) === message) return;
-    refusals.set(keyOfListener(listener), message);
-    recorder.record(involved('Service', service), { type: 'Warning', reason: 'FailedToListen', message });
+  #recordFailure(listener: Listener, service: Service, message: string): void {
+    if (this.#failures.get(addressOf(listener)) === message) return;
+    this.#failures.set(addressOf(listener), message);
+    this.#recorder.record(involved('Service', service), {
+      type: 'Warning',
+      reason: 'FailedToListen',
+      message,
+    });
   }
-
-  const watching = [known.run(), slices.run()];
-  await Promise.all([known.synced, slices.synced]);
-  await Promise.all(
-    known
-      .list()
-      .map((service) => reconcile(`${service.metadata.namespace ?? ''}/${service.metadata.name ?? ''}`)),
-  );
-  const working = queue.run();
-  return {
-    stop: async () => {
-      for (const part of [queue, known, slices]) part.stop();
-      await Promise.all([...watching, working]);
-      await Promise.all(
-        [...open.values()].flatMap((proxies) => [...proxies.values()].map((proxy) => proxy.close(true))),
-      );
-      await recorder.flush();
-    },
-  };
 }
 
-function whyNot({ address, port }: Listener, error: unknown): string {
+const addressOf = ({ address, port }: Listener): string => `${address}:${port}`;
+
+function failureReason({ address, port }: Listener, error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const why =
     code === 'EADDRINUSE'
@@ -126,7 +139,7 @@ export function listenersOf(
   nodeAddress: string,
 ): Listener[] {
   const { clusterIP = 'None', ports = [] } = service.spec;
-  const own = slices.filter((slice) => isOf(slice, service));
+  const own = slices.filter((slice) => belongsTo(slice, service));
   return ports
     .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
     .flatMap(({ name = '', port, nodePort }) => {
@@ -138,7 +151,7 @@ export function listenersOf(
     });
 }
 
-function isOf({ metadata }: EndpointSlice, service: Service): boolean {
+function belongsTo({ metadata }: EndpointSlice, service: Service): boolean {
   return (
     metadata.namespace === service.metadata.namespace &&
     metadata.labels?.[serviceNameLabel] === service.metadata.name

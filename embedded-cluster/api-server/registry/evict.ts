@@ -1,7 +1,7 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../../src/kubernetes/types/service.ts';
 import { matchesLabelSelector } from '../../../src/kubernetes/types/label-selector.ts';
 import { isPodReady, type Pod } from '../../../src/kubernetes/types/pod.ts';
-import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { podDisruptionBudgets, pods } from '../../../src/kubernetes/resources.ts';
 import { groupResource, newStatusError } from '../errors/status-errors.ts';
 import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';

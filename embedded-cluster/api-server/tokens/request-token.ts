@@ -1,5 +1,5 @@
-import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
 import { invalidValue, type Cause } from '../errors/field-causes.ts';
 import { badRequest, conflict, invalid } from '../errors/status-errors.ts';

@@ -1,9 +1,11 @@
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Pod, PodCondition } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
@@ -11,8 +13,6 @@ import { type VolumeLister, checkClaims } from './volume-binding.ts';
 import { selectHost, filterFailureMessage } from './node-choice.ts';
 import type { NodeInfo } from './node-info.ts';
 import { type Amounts, podRequests } from '../../../src/kubernetes/types/usage.ts';
-import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
-import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 
 const schedulerName = 'default-scheduler';
 

@@ -1,10 +1,10 @@
+import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Pod, Volume } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
-import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
 
 type Context = ControllerContext<'claims' | 'pods'>;

@@ -1,3 +1,5 @@
+import type { Clock } from '../../../src/platform/clock.ts';
+
 /** Delays that double from `first` to `longest`, forgotten after a quiet time. All in milliseconds. */
 export interface BackOffLimits {
   readonly first: number;
@@ -44,4 +46,33 @@ export class BackOff {
     this.#entry = { delay: Math.min(entry.delay * 2, longest), since: time + entry.delay };
     return entry.delay;
   }
+}
+
+/**
+ * Tries until the attempt succeeds, with back-off; `onFailure` gets the message of each failure. Returns
+ * undefined if the signal aborts before.
+ */
+export async function retryUntilAborted<T>(
+  attempt: () => Promise<T>,
+  {
+    clock,
+    signal,
+    onFailure,
+  }: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    readonly onFailure: (message: string) => void;
+  },
+): Promise<{ readonly result: T } | undefined> {
+  const backOff = new BackOff(retryLimits);
+  while (!signal.aborted) {
+    try {
+      return { result: await attempt() };
+    } catch (error) {
+      onFailure(error instanceof Error ? error.message : String(error));
+      const delay = backOff.nextDelay(clock.now());
+      await clock.sleep(Math.max(delay, retryLimits.first), signal);
+    }
+  }
+  return undefined;
 }

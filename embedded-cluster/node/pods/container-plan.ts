@@ -1,6 +1,6 @@
 import type { Container, Pod, PodSpec, VolumeMount } from '../../../src/kubernetes/types/pod.ts';
 import type { ContainerMount, ContainerPlan, PodNamespaces } from '../runtime/container-runtime.ts';
-import type { ReadyVolume } from '../volumes/pod-volumes.ts';
+import type { ReadyVolume } from '../volumes/volume-planner.ts';
 import { hostRootFiles } from '../host-root/host-root-files.ts';
 import { resolveSubPath, VolumeError } from '../volumes/sub-path.ts';
 import { containerSecurity } from './container-security.ts';

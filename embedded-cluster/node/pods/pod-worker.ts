@@ -1,5 +1,4 @@
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
-import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { join } from 'node:path';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
@@ -7,17 +6,16 @@ import { pods } from '../../../src/kubernetes/resources.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { closeNamespaces } from '../runtime/user-namespace.ts';
-import { BackOff, retryLimits } from './back-off.ts';
+import { retryUntilAborted } from './back-off.ts';
 import { type PodContext, apiEnvironment } from './container-plan.ts';
-import { restoreState, type ContainerRecord } from './container-state.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { renewTokens } from './token-renewal.ts';
 import { waitForFreeAddress } from './pod-addresses.ts';
 import { aborted, PodEnding, type EndReason } from './pod-termination.ts';
 import type { PodServices } from './pod-services.ts';
-import { podStatus } from './pod-status.ts';
 import { hasBidirectionalMount } from './container-security.ts';
-import { StatusWriter } from './status-writer.ts';
+import { PodStatusPublisher } from './pod-status-publisher.ts';
+import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { findUnsupported } from './unsupported.ts';
 
 const longestHostname = 63;
@@ -29,29 +27,17 @@ export class PodWorker {
   readonly done: Promise<void>;
   readonly #services: PodServices;
   readonly #ending: PodEnding;
-  readonly #records = new Map<string, ContainerRecord>();
   readonly #runners = new Map<string, ContainerRunner>();
-  readonly #status: StatusWriter;
-  readonly #startTime: string;
+  readonly #status: PodStatusPublisher;
   #pod: Pod;
-  #address: string | undefined;
-  #sandboxReady = false;
-  #failure: { reason: string; message: string } | undefined;
 
   constructor(pod: Pod, services: PodServices) {
-    const { uid = '', name = '', namespace = '' } = pod.metadata;
-    this.uid = uid;
+    this.uid = pod.metadata.uid ?? '';
     this.#pod = pod;
     this.#services = services;
     this.#ending = new PodEnding(services.clock);
-    this.#startTime = timestamp(services.clock.now());
-    for (const container of this.#containers()) {
-      const init = pod.spec.initContainers?.includes(container) === true;
-      this.#records.set(container.name, restoreState(container, init, pod.status, this.#startTime));
-    }
-    const compute = (current: Pod): ReturnType<typeof podStatus> => this.#computeStatus(current);
-    this.#status = new StatusWriter(services.api, { namespace, name, uid }, compute, services.onError);
-    this.done = this.#live().catch(services.onError);
+    this.#status = new PodStatusPublisher(pod, services);
+    this.done = this.#run().catch(services.onError);
   }
 
   get pod(): Pod {
@@ -86,7 +72,7 @@ export class PodWorker {
     this.#ending.request(reason, grace);
   }
 
-  async #live(): Promise<void> {
+  async #run(): Promise<void> {
     this.update(this.#pod);
     const { phase } = this.#pod.status ?? {};
     const over = phase === 'Succeeded' || phase === 'Failed';
@@ -105,9 +91,10 @@ export class PodWorker {
 
   /** Runs the pod until all containers have ended and are not restarted, or the pod must end. */
   async #runPod(): Promise<void> {
-    const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#hasUnrecoverableContainer();
+    const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#findUnrecoverable();
     if (problem !== undefined) {
-      await this.#fail('UnsupportedByNode', problem);
+      this.#warn('UnsupportedByNode', problem);
+      await this.#status.fail('UnsupportedByNode', problem);
       return;
     }
     const surroundings = await this.#prepare();
@@ -136,17 +123,10 @@ export class PodWorker {
    * Returns the reason if the pod cannot run on: a pod that is never restarted does not survive a restart of
    * the node (kuberuntime: computePodActions).
    */
-  #hasUnrecoverableContainer(): string | undefined {
-    const ran = [...this.#records.values()].some((record) => record.lastState !== undefined);
-    return this.#pod.spec.restartPolicy === 'Never' && ran
+  #findUnrecoverable(): string | undefined {
+    return this.#pod.spec.restartPolicy === 'Never' && this.#status.ranBefore
       ? 'the node was restarted while the pod ran, and its restartPolicy is Never'
       : undefined;
-  }
-
-  async #fail(reason: string, message: string): Promise<void> {
-    this.#failure = { reason, message };
-    this.#warn(reason, message);
-    await this.#status.publish();
   }
 
   /**
@@ -161,7 +141,6 @@ export class PodWorker {
     if (volumes === undefined || address === undefined) {
       return undefined;
     }
-    this.#address = address;
     const environment = await this.#retry('FailedCreatePodSandBox', async () => {
       const server = await this.#services.apiServer;
       return server === undefined ? new Map<string, string>() : apiEnvironment(server);
@@ -170,8 +149,7 @@ export class PodWorker {
     const namespaces = hasBidirectionalMount(this.#pod)
       ? undefined
       : await this.#retry('FailedCreatePodSandBox', () => this.#services.runtime.createPodNamespaces());
-    this.#sandboxReady = true;
-    void this.#status.publish();
+    this.#status.setSandboxReady(address);
     return this.#ending.signal.aborted
       ? (namespaces !== undefined && closeNamespaces(namespaces), undefined)
       : { hostname: this.#hostname(), address, volumes, namespaces, environment };
@@ -186,20 +164,20 @@ export class PodWorker {
   }
 
   /** Tries until the attempt succeeds or the pod must end. Each failure becomes an event. */
-  async #retry<T>(reason: string, attempt: () => Promise<T>): Promise<T | undefined> {
-    const backOff = new BackOff(retryLimits);
+  async #retry<T>(
+    reason: 'FailedMount' | 'FailedCreatePodSandBox',
+    attempt: () => Promise<T>,
+  ): Promise<T | undefined> {
     const prefix = reason === 'FailedMount' ? 'MountVolume.SetUp failed' : 'Failed to create pod sandbox';
-    while (!this.#ending.signal.aborted) {
-      try {
-        return await attempt();
-      } catch (error) {
-        this.#warn(reason, `${prefix}: ${error instanceof Error ? error.message : String(error)}`);
+    const success = await retryUntilAborted(attempt, {
+      clock: this.#services.clock,
+      signal: this.#ending.signal,
+      onFailure: (message) => {
+        this.#warn(reason, `${prefix}: ${message}`);
         void this.#status.publish();
-        const delay = backOff.nextDelay(this.#services.clock.now());
-        await this.#services.clock.sleep(Math.max(delay, retryLimits.first), this.#ending.signal);
-      }
-    }
-    return undefined;
+      },
+    });
+    return success?.result;
   }
 
   /**
@@ -219,17 +197,13 @@ export class PodWorker {
   }
 
   #runner(container: Container, surroundings: PodContext): ContainerRunner {
-    const record = this.#records.get(container.name);
-    if (record === undefined) {
-      throw new Error(`no record of container ${container.name}`);
-    }
     const pod = {
       pod: () => this.#pod,
       surroundings,
       ending: this.#ending,
       publish: () => void this.#status.publish(),
     };
-    const runner = new ContainerRunner(container, record, pod, this.#services);
+    const runner = new ContainerRunner(container, this.#status.record(container), pod, this.#services);
     this.#runners.set(container.name, runner);
     return runner;
   }
@@ -261,42 +235,22 @@ export class PodWorker {
    * if the signal aborts or the node stops before it succeeds.
    */
   async #tearDown(attempt: () => Promise<void>, signal?: AbortSignal): Promise<boolean> {
-    const backOff = new BackOff(retryLimits);
     const stop = AbortSignal.any([this.#services.stopping, ...(signal === undefined ? [] : [signal])]);
-    while (!stop.aborted) {
-      try {
-        await attempt();
-        return true;
-      } catch (error) {
-        this.#warn('FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
-        const delay = backOff.nextDelay(this.#services.clock.now());
-        await this.#services.clock.sleep(Math.max(delay, retryLimits.first), stop);
-      }
-    }
-    return false;
+    const success = await retryUntilAborted(attempt, {
+      clock: this.#services.clock,
+      signal: stop,
+      onFailure: (message) => this.#warn('FailedUnmount', `UnmountVolume.TearDown failed: ${message}`),
+    });
+    return success !== undefined;
   }
 
   async #deleteObject(): Promise<void> {
-    const { name = '', namespace } = this.#pod.metadata;
-    const options = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } };
     try {
-      await this.#services.api.delete({ resource: pods, namespace, name }, options);
+      await deleteSame(this.#services.api, pods, this.#pod, { gracePeriodSeconds: 0 });
     } catch (error) {
-      // The object is deleted already, or another pod has the name.
-      if (!isApiError(error, 404) && !isApiError(error, 409)) {
-        throw error;
-      }
+      // Another pod has the name.
+      if (!isApiError(error, 409)) throw error;
     }
-  }
-
-  #computeStatus(current: Pod): ReturnType<typeof podStatus> {
-    const facts = {
-      startTime: this.#startTime,
-      podIp: this.#address ?? current.status?.podIP,
-      sandboxReady: this.#sandboxReady,
-      failure: this.#failure,
-    };
-    return podStatus(current, [...this.#records.values()], facts, timestamp(this.#services.clock.now()));
   }
 
   #containers(): Container[] {

@@ -1,6 +1,6 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { tokenRenewal } from '../volumes/projected-volume.ts';
-import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import type { PodServices } from './pod-services.ts';
 
 const retryMs = 10_000;

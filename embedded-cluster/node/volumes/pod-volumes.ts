@@ -1,56 +1,23 @@
-import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
+import { VolumePlanner, type PlannedVolume, type ReadyVolume } from './volume-planner.ts';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Resource } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Pod, ProjectedVolume, Volume } from '../../../src/kubernetes/types/pod.ts';
-import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
-import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
-import { podDirectory, volumeDirectory, type NodeLayout, toLocalPath, apiKubeletRoot } from '../node-paths.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import { podDirectory, type NodeLayout } from '../node-paths.ts';
 import { type FstabEntry, mountAll, unmount } from '../mounts.ts';
 import { readMountTable } from '../../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import { resolveVolumePath } from './claim-path.ts';
 import { listDirectory, assertNotMountedElsewhere, unmountStale } from './stale-mounts.ts';
 import type { NodeApi } from '../node-api.ts';
-import { resolveSources, type PodIdentity, type KeyedData, projectFiles, writeProjectedFiles } from './projected-volume.ts';
-import { VolumeError } from './sub-path.ts';
-
-export interface ReadyVolume {
-  readonly path: string;
-  readonly readOnly: boolean;
-}
-
-/** How to create a volume. Its sources have been read already. */
-interface PlannedVolume extends ReadyVolume {
-  /** Made at `path`, unless something is mounted there. */
-  readonly mount?: Omit<FstabEntry, 'target'>;
-  /** Writes the files. Idempotent. */
-  readonly fill?: () => Promise<void>;
-}
-
-/** A Secret or ConfigMap, the source of a pod's volume. */
-interface DataObject extends KubernetesObject {
-  data?: Record<string, string>;
-  binaryData?: Record<string, string>;
-}
-
-const plugins = {
-  emptyDir: 'kubernetes.io~empty-dir',
-  secret: 'kubernetes.io~secret',
-  configMap: 'kubernetes.io~configmap',
-  claim: 'kubernetes.io~local-volume',
-  projected: 'kubernetes.io~projected',
-} as const;
+import type { PodIdentity } from './projected-volume.ts';
 
 /** Creates the volumes of pods below the kubelet directory, in kubelet's layout, and removes them. */
 export class PodVolumes {
-  readonly #api: NodeApi;
   readonly #layout: NodeLayout;
+  readonly #planner: VolumePlanner;
 
   constructor(api: NodeApi, layout: NodeLayout) {
-    this.#api = api;
     this.#layout = layout;
+    this.#planner = new VolumePlanner(api, layout);
   }
 
   /**
@@ -61,7 +28,7 @@ export class PodVolumes {
     const identity = podIdentity(pod);
     const planned = new Map<string, PlannedVolume>();
     for (const volume of pod.spec.volumes ?? []) {
-      planned.set(volume.name, await this.#planOne(identity, volume));
+      planned.set(volume.name, await this.#planner.plan(identity, volume));
     }
     await this.#mount(identity, [...planned.values()]);
     return new Map([...planned].map(([name, { path, readOnly }]) => [name, { path, readOnly }]));
@@ -73,7 +40,9 @@ export class PodVolumes {
     for (const { name, projected } of pod.spec.volumes ?? []) {
       const sources = projected?.sources?.filter((source) => source.serviceAccountToken !== undefined) ?? [];
       if (sources.length > 0)
-        await this.#mount(identity, [await this.#projected(identity, name, { ...projected, sources })]);
+        await this.#mount(identity, [
+          await this.#planner.planProjected(identity, name, { ...projected, sources }),
+        ]);
     }
   }
 
@@ -119,138 +88,6 @@ export class PodVolumes {
     if (missing.length > 0) await mountAll(missing, join(this.#layout.plans, `${pod.uid}.fstab`));
     for (const { fill } of planned) await fill?.();
   }
-
-  async #planOne(pod: PodIdentity, volume: Volume): Promise<PlannedVolume> {
-    if (volume.emptyDir !== undefined) {
-      return this.#emptyDir(pod, volume.name, volume.emptyDir);
-    }
-    if (volume.secret !== undefined) {
-      const source = { ...volume.secret, name: volume.secret.secretName };
-      return this.#projection(pod, volume.name, { plugin: plugins.secret, resource: secrets, source });
-    }
-    if (volume.configMap !== undefined) {
-      const source = volume.configMap;
-      return this.#projection(pod, volume.name, { plugin: plugins.configMap, resource: configMaps, source });
-    }
-    if (volume.projected !== undefined) {
-      return this.#projected(pod, volume.name, volume.projected);
-    }
-    if (volume.hostPath !== undefined) {
-      return this.#hostPath(volume.hostPath);
-    }
-    if (volume.persistentVolumeClaim !== undefined) {
-      const { claimName, readOnly = false } = volume.persistentVolumeClaim;
-      return { ...(await this.#claim(pod, claimName)), readOnly };
-    }
-    if (volume.ephemeral !== undefined) {
-      return this.#claim(pod, `${pod.name}-${volume.name}`, pod.uid);
-    }
-    throw new VolumeError(`volume ${volume.name} is of a kind that the embedded node does not have`);
-  }
-
-  #emptyDir(pod: PodIdentity, name: string, source: NonNullable<Volume['emptyDir']>): PlannedVolume {
-    const path = volumeDirectory(this.#layout, pod.uid, plugins.emptyDir, name);
-    if (source.medium === 'Memory') {
-      const size = source.sizeLimit === undefined ? [] : [`size=${sizeInBytes(source.sizeLimit)}`];
-      return { path, readOnly: false, mount: tmpfs(['mode=0777', ...size]) };
-    }
-    if (source.sizeLimit !== undefined) {
-      throw new VolumeError(
-        `volume ${name}: the embedded node cannot limit the size of a directory (sizeLimit)`,
-      );
-    }
-    const fill = async (): Promise<void> => {
-      await mkdir(path, { recursive: true });
-      await chmod(path, 0o777);
-    };
-    return { path, readOnly: false, fill };
-  }
-
-  async #projection(
-    pod: PodIdentity,
-    name: string,
-    kind: { plugin: string; resource: Resource; source: { name: string } & NonNullable<Volume['configMap']> },
-  ): Promise<PlannedVolume> {
-    const { plugin, resource, source } = kind;
-    const data = await this.#data(resource, pod.namespace, source);
-    const path = volumeDirectory(this.#layout, pod.uid, plugin, name);
-    const files = projectFiles(source, data);
-    return {
-      path,
-      readOnly: true,
-      mount: tmpfs(['mode=0755']),
-      fill: () => writeProjectedFiles(path, files),
-    };
-  }
-
-  async #projected(pod: PodIdentity, name: string, source: ProjectedVolume): Promise<PlannedVolume> {
-    const read = (resource: Resource, from: { name: string; optional?: boolean }): Promise<KeyedData> =>
-      this.#data(resource, pod.namespace, from);
-    const files = await resolveSources(pod, source, { api: this.#api, read });
-    const path = volumeDirectory(this.#layout, pod.uid, plugins.projected, name);
-    return {
-      path,
-      readOnly: true,
-      mount: tmpfs(['mode=0755']),
-      fill: () => writeProjectedFiles(path, files),
-    };
-  }
-
-  async #data(
-    resource: Resource,
-    namespace: string,
-    source: { name: string; optional?: boolean },
-  ): Promise<Map<string, Uint8Array>> {
-    try {
-      const object = await this.#api.get<DataObject>({ resource, namespace, name: source.name });
-      const encoding = resource === secrets ? 'base64' : 'utf8';
-      return new Map([
-        ...Object.entries(object.data ?? {}).map(
-          ([key, value]) => [key, Buffer.from(value, encoding)] as const,
-        ),
-        ...Object.entries(object.binaryData ?? {}).map(
-          ([key, value]) => [key, Buffer.from(value, 'base64')] as const,
-        ),
-      ]);
-    } catch (error) {
-      if (!isApiError(error, 404)) {
-        throw error;
-      }
-      if (source.optional === true) {
-        return new Map();
-      }
-      throw new VolumeError(`${resource.plural.slice(0, -1)} "${source.name}" not found`, { cause: error });
-    }
-  }
-
-  async #hostPath(source: NonNullable<Volume['hostPath']>): Promise<PlannedVolume> {
-    const { type = '' } = source;
-    const path = toLocalPath(this.#layout, source.path);
-    if (!path.startsWith(`${this.#layout.kubelet}/`)) {
-      throw new VolumeError(
-        `hostPath ${source.path} is refused: the embedded node gives pods nothing outside ${apiKubeletRoot}`,
-      );
-    }
-    if (type !== '' && type !== 'Directory') {
-      throw new VolumeError(`hostPath type ${type} is not something that the embedded node does`);
-    }
-    try {
-      if ((await stat(path)).isDirectory() && (await realpath(path)) === path) {
-        return { path, readOnly: false };
-      }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        throw error;
-      }
-    }
-    throw new VolumeError(`hostPath type check failed: ${source.path} is not a directory`);
-  }
-
-  async #claim(pod: PodIdentity, name: string, owner?: string): Promise<PlannedVolume> {
-    const claim = await resolveVolumePath(this.#api, { namespace: pod.namespace, name, owner }, this.#layout);
-    const path = volumeDirectory(this.#layout, pod.uid, plugins.claim, claim.volumeName);
-    return { path, readOnly: false, mount: { source: claim.path, type: 'none', options: ['bind'] } };
-  }
 }
 
 function podIdentity(pod: Pod): PodIdentity {
@@ -260,16 +97,3 @@ function podIdentity(pod: Pod): PodIdentity {
   }
   return { uid, name, namespace, account: pod.spec.serviceAccountName ?? 'default' };
 }
-
-function sizeInBytes(quantity: string): bigint {
-  const bytes = parseQuantity(quantity);
-  if (bytes === undefined || bytes <= 0n) {
-    throw new VolumeError(`sizeLimit ${JSON.stringify(quantity)} is not a size`);
-  }
-  return bytes;
-}
-
-const tmpfs = (options: readonly string[]): Omit<FstabEntry, 'target'> => ({
-  ...{ source: 'tmpfs', type: 'tmpfs' },
-  options,
-});

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { describeInOneNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
-import { startServiceProxy } from '../../../embedded-cluster/service-proxy/service-proxy.ts';
+import { ServiceProxy } from '../../../embedded-cluster/service-proxy/service-proxy.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';
@@ -20,20 +20,21 @@ const nodePort = 30_777;
 /** Tests Services with the embedded cluster's controllers, its garbage collector and its proxies. */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
-  let proxy: { stop(): Promise<void> };
+  let proxy: ServiceProxy;
   const jobs: Server[] = [];
 
   before(async () => {
     world = await EmbeddedWorld.start();
     const onError = (error: unknown): void => void world.errors.push(error);
     const { api } = world.cloud;
-    proxy = await startServiceProxy({
+    proxy = new ServiceProxy({
       api,
       nodeAddress: '127.0.0.1',
       clock: systemClock,
       random: () => 0,
       onError,
     });
+    await proxy.start();
   });
   after(async () => {
     for (const job of jobs) job.close();

@@ -8,12 +8,12 @@ import { SnapshotSidecar } from '../../../embedded-cluster/controllers/snapshots
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { ClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
+import { SourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
+import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
 import { VolumeModifier } from '../../../embedded-cluster/controllers/volumes/volume-modifier.ts';
 import { VolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
 import { VolumeResizer } from '../../../embedded-cluster/controllers/volumes/volume-resizer.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { SourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
-import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
 import { nodes, storageClasses } from '../../kubernetes/resources.ts';
 import type { StorageClass } from '../../kubernetes/types/storage.ts';
 import { nodeName } from './fake-node.ts';

@@ -1,6 +1,6 @@
-import { ApiError, isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { KubernetesApi, Resource } from '../../../src/kubernetes/api.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
+import { ApiError, isApiError } from '../client/api-error.ts';
+import type { KubernetesApi, Resource } from '../api.ts';
+import type { KubernetesObject } from '../object.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
 /** A change of an object. `before` is absent for a new object, `after` for a deleted one. */

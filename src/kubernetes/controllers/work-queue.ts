@@ -1,5 +1,5 @@
-import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { Clock } from '../../../src/platform/clock.ts';
+import { isApiError } from '../client/api-error.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 export interface ControllerRuntime {
   readonly clock: Clock;

@@ -16,12 +16,12 @@ import { startControllers } from '../../../embedded-cluster/controllers/start-co
 import { ClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
 import { ClaimProtection, VolumeProtection, SourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
 import { VolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
-import type { CallContext } from '../../../src/cpi/call.ts';
-import { parseConfig } from '../../../src/cpi/config/config.ts';
 import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
 import type { ControllerContext } from '../../../embedded-cluster/controllers/controller-context.ts';
 import { defaultNodeTimings } from '../../../embedded-cluster/testing/lost-nodes/node-lifecycle.ts';
 import type { Controller } from '../../../src/kubernetes/controllers/controller.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
+import { parseConfig } from '../../../src/cpi/config/config.ts';
 import { volumeAttachmentKind } from '../../../src/cpi/testing/foreign-kinds.ts';
 import { machineLabel } from '../../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
