@@ -21,7 +21,7 @@ export interface PartEntry {
 
 type Entries = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-const folders: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
+const directories: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
 
 /**
  * `.dev_builds` or `.final_builds` of a release directory: the index of the packed parts (bosh-cli:
@@ -61,7 +61,7 @@ export class PartIndex {
   }
 
   #pathOf({ kind, name }: Pick<SourcePart, 'kind' | 'name'>): string {
-    const folder = join(this.#directory, folders[kind]);
+    const folder = join(this.#directory, directories[kind]);
     return kind === 'license' ? join(folder, 'index.yml') : join(folder, name, 'index.yml');
   }
 }

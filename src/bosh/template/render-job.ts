@@ -197,13 +197,13 @@ export function jobContext(options: JobContextOptions): TemplateContext {
  */
 export async function packRenderedJobs(jobs: readonly RenderedJob[], outFile: string): Promise<string> {
   const sorted = jobs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const folders = await Promise.all(
+  const directories = await Promise.all(
     sorted.map(async ({ name, directory }): Promise<readonly ArchiveEntry[]> => [
       { kind: 'directory', name: `./${name}/`, mode: 0o755 },
       ...(await entriesOf(directory, `./${name}/`)).map(withUsualMode),
     ]),
   );
-  await packArchive(folders.flat(), outFile, { mode: 0o600 });
+  await packArchive(directories.flat(), outFile, { mode: 0o600 });
   return digestOfFile(outFile);
 }
 

@@ -12,7 +12,7 @@ import { createValueGenerator } from './generate-value.ts';
 import { VarsStore } from './vars-store.ts';
 
 const now = new Date('2030-01-02T03:04:05Z');
-const place = { file: 'm.yml', line: 7, column: 3 };
+const position = { file: 'm.yml', line: 7, column: 3 };
 
 function openStore(path: string, at = now): VarsStore {
   const generate = createValueGenerator({ now: () => at, randomBelow: (limit) => randomInt(limit) });
@@ -20,7 +20,7 @@ function openStore(path: string, at = now): VarsStore {
 }
 
 async function value(store: VarsStore, name: string, type: string, options?: unknown): Promise<unknown> {
-  const given = options === undefined ? {} : { options: fromValue(options, place) };
+  const given = options === undefined ? {} : { options: fromValue(options, position) };
   const node = await store.get({ name, type, ...given });
   return node && toValue(node);
 }
