@@ -16,9 +16,8 @@ import {
 } from '../bosh/release/create-release.ts';
 import { digestOfFile } from '../bosh/digest.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { temporaryPath } from '../platform/draft.ts';
+import { temporaryPath, replaceFile } from '../platform/durable-file.ts';
 import { removeTree } from '../platform/remove-tree.ts';
-import { replaceFile } from '../platform/replace-file.ts';
 
 export interface CpiReleaseOptions extends Omit<CreateReleaseOptions, 'directory'> {
   /** The directory of the checkout. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
-import { truncateAtWord, dropFirstWord } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord, dropFirstWord } from '../../errors/text.ts';
 import type {
   AgentClient,
   AgentState,

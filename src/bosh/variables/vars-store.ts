@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import {

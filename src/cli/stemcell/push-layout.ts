@@ -1,6 +1,6 @@
 import { readOperatorFile } from '../../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
 import { verifyBlob } from '../../oci/blob/verify-blob.ts';
 import type { Descriptor } from '../../oci/image-source.ts';

@@ -7,7 +7,7 @@ import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { digestOf, HostileRegistry, refuse } from '../../oci/registry/testing/hostile-registry.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { testCloud } from '../testing/test-cloud.ts';
 import { createStemcell } from './create-stemcell.ts';
 import { deleteStemcell } from './delete-stemcell.ts';

@@ -8,7 +8,7 @@ import { verifyFile } from '../../bosh/digest.ts';
 import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
 import { parseSecretUrl, secretUrlHelp, type SecretUrl } from '../../bosh/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { temporaryPath } from '../../platform/draft.ts';
+import { temporaryPath } from '../../platform/durable-file.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 import { withContext } from '../error-chain.ts';
 import type { Step } from '../stage/stage.ts';
