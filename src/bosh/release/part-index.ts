@@ -70,7 +70,7 @@ export class PartIndex {
  * Returns the entries of an index file by key, with the strings of each. Returns an empty map if the file
  * does not exist.
  */
-export async function readEntries(path: string): Promise<Entries> {
+async function readEntries(path: string): Promise<Entries> {
   if (!existsSync(path)) return new Map();
   const problems = new ConfigErrors();
   const builds = rootField(await readYaml(path, 'RELEASE_INVALID'), problems).get('builds').entries();
@@ -83,7 +83,7 @@ export async function readEntries(path: string): Promise<Entries> {
 }
 
 /** Returns the text of an index file, sorted as the bosh CLI does. */
-export function formatIndex(entries: Entries): string {
+function formatIndex(entries: Entries): string {
   const sorted = [...entries].toSorted(([a], [b]) => compareBytes(a, b));
   return stringify({ builds: Object.fromEntries(sorted), 'format-version': '2' }, { version: '1.1', lineWidth: 0 });
 }

@@ -169,7 +169,7 @@ export interface JobContextOptions {
  * `name` exist in a director's context, but not in the bosh CLI's, which has only `address` and `job.name`.
  * `networks` has empty values, as in the bosh CLI.
  */
-export function jobContext(options: JobContextOptions): TemplateContext {
+function jobContext(options: JobContextOptions): TemplateContext {
   const { job, address, instanceGroup } = options;
   const defaults = Object.entries(job.spec.properties).map(
     ([name, property]) => [name, property.default ?? null] as const,
