@@ -1,3 +1,4 @@
+import { ServiceProxy } from './service-proxy/service-proxy.ts';
 import { parseArgs } from 'node:util';
 import { isProductError } from '../src/errors/product-error.ts';
 import { systemClock } from '../src/platform/clock.ts';

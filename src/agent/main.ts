@@ -102,7 +102,7 @@ export interface CommandLine {
  * upstream, `-P` and `-M` name the platform and the job supervisor. This agent is both, so it ignores their
  * values. Throws a TypeError of node:util for any other argument.
  */
-export function parseCommandLine(args: readonly string[]): CommandLine {
+function parseCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
     args: [...args],
     options: {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { resolveBusAddress } from '../agent/mbus/bus-address.ts';
 import type { Settings } from '../agent/settings/settings.ts';
 import { parseConfig } from '../cpi/config/config.ts';
 import { agentSettings } from '../cpi/vm/plan-vm.ts';
@@ -13,7 +14,6 @@ import { readCloudProvider } from './manifest/read-manifest.ts';
 import type { Manifest } from './manifest/manifest.ts';
 import { ConfigErrors, rootField } from './yaml/field.ts';
 import { parseYaml } from './yaml/parse-yaml.ts';
-import { resolveBusAddress } from '../agent/mbus/bus-address.ts';
 import { parseSecretUrl } from './parse-secret-url.ts';
 
 const clock = { sleep: () => Promise.resolve() };

@@ -56,7 +56,7 @@ export function bundleLogs(options: {
 }
 
 /** Returns true for a path that {@link bundleLogs} creates. */
-export function isBundlePath(path: string, { temporary }: Directories): boolean {
+function isBundlePath(path: string, { temporary }: Directories): boolean {
   const prefix = join(temporary, 'bundled-logs-');
   return (
     path.startsWith(prefix) &&

@@ -179,7 +179,7 @@ export async function resourceLimits(config: BpmProcessConfig): Promise<readonly
 }
 
 /** Returns the hard limit of that name in /proc/self/limits, or Infinity if there is none. */
-export function hardLimitOf(limits: string, name: string): number {
+function hardLimitOf(limits: string, name: string): number {
   const line = limits.split('\n').find((text) => text.startsWith(name)) ?? '';
   const [, hard = ''] = line.slice(name.length).trim().split(/\s+/);
   return /^[0-9]+$/.test(hard) ? Number(hard) : Infinity;

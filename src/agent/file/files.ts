@@ -17,7 +17,7 @@ import { withPath } from '../../platform/write-file.ts';
 import { openPlainFile } from './directory-handle.ts';
 
 /** Returns a name beside `path` for a new entry that will be renamed to `path`. */
-export const temporaryPathFor = (path: string): string => `${path}.${randomUUID()}.tmp`;
+const temporaryPathFor = (path: string): string => `${path}.${randomUUID()}.tmp`;
 
 /**
  * Returns true for names that {@link temporaryPathFor} makes: for the file `name`, or for any file if `name`

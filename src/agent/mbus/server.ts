@@ -129,7 +129,7 @@ function listen(server: Server, address: Pick<BusAddress, 'host' | 'port'>): Pro
 }
 
 /** Returns a check of the Authorization header that takes the same time for every wrong value. */
-export function basicAuthentication(user: string, password: string): (header: string | undefined) => boolean {
+function basicAuthentication(user: string, password: string): (header: string | undefined) => boolean {
   const expected = sha256(`${user}:${password}`);
   return (header) => {
     const match = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header ?? '');

@@ -125,7 +125,7 @@ function parsePid(text: string): number | undefined {
  * one, otherwise one with a launch mark of the service, otherwise the first. Any user can start a matching
  * process, so the agent signals it only if it has the launch mark.
  */
-export async function findByCommandLine(
+async function findByCommandLine(
   pattern: string,
   table: ProcessTable,
   { known, marks = [] }: KnownProcess,

@@ -98,7 +98,7 @@ export function drainParameters(
  * Returns the parameters for a script that is run again (bosh-agent: agent/script/drain/script_params.go,
  * NewStatusParams).
  */
-export function dynamicDrainParameters({ environment }: DrainParameters): DrainParameters {
+function dynamicDrainParameters({ environment }: DrainParameters): DrainParameters {
   return { arguments: ['job_check_status', 'hash_unchanged'], environment };
 }
 

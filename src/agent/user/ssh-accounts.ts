@@ -153,7 +153,7 @@ export async function writeAuthorizedKeys(
  * Lets keys log in as the user of that home directory. The directories belong to the user, so links there are
  * not followed.
  */
-export async function writeKeys(
+async function writeKeys(
   keys: readonly string[],
   home: string,
   [userId, group]: readonly [userId: number, group: number],

@@ -49,7 +49,7 @@ export interface MemoryUse {
 }
 
 /** Returns memory and swap in use, from /proc/meminfo. */
-export function memoryUse(text: string): { readonly memory: MemoryUse; readonly swap: MemoryUse } {
+function memoryUse(text: string): { readonly memory: MemoryUse; readonly swap: MemoryUse } {
   const kilobytes = (name: string): number =>
     Number(new RegExp(`^${name}: +([0-9]+)`, 'm').exec(text)?.[1] ?? 0);
   return {
@@ -59,7 +59,7 @@ export function memoryUse(text: string): { readonly memory: MemoryUse; readonly 
 }
 
 /** Returns the shares of processor time since boot in percent with one decimal, from /proc/stat. */
-export function cpuShares(text: string): {
+function cpuShares(text: string): {
   readonly user: string;
   readonly sys: string;
   readonly wait: string;

@@ -14,8 +14,8 @@ import { writing } from '../../platform/write-file.ts';
 const attempts = 3;
 const pause = 1000;
 /** How many characters of the agent's message about a rejected blob an error shows. */
-const longestText = 1000;
-const patience = 120_000;
+const maxTextLength = 1000;
+const idleTimeoutMs = 120_000;
 /** Timeout of a whole blob, in milliseconds. 16 GiB in this time need 1.2 MB/s. */
 const deadline = 4 * 3_600_000;
 
@@ -43,10 +43,10 @@ export class AgentBlobs {
     });
     await this.#retry(() => {
       const body = { stream: createReadStream(path, { highWaterMark: 1 << 18 }), length: size };
-      const request = { method: 'PUT', path: blobPath(id), body, patience, deadline } as const;
+      const request = { method: 'PUT', path: blobPath(id), body, idleTimeoutMs, deadline } as const;
       return this.#connection.send(request, async (answer) => {
         if (answer.statusCode === 201 || answer.statusCode === 204) return;
-        throw this.#error('PUT', id, answer.statusCode, await textOf(answer, longestText));
+        throw this.#error('PUT', id, answer.statusCode, await textOf(answer, maxTextLength));
       });
     });
   }
@@ -60,7 +60,7 @@ export class AgentBlobs {
   async #download(id: string, path: string): Promise<void> {
     const unfinished = temporaryPath(path);
     try {
-      const request = { method: 'GET', path: blobPath(id), patience, deadline } as const;
+      const request = { method: 'GET', path: blobPath(id), idleTimeoutMs, deadline } as const;
       await this.#connection.send(request, async (answer) => {
         if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
         const limited = limitedTo(this.#maxBytes, (excess) => this.#tooLong(id, excess));
@@ -90,10 +90,10 @@ export class AgentBlobs {
     return new ProductError('AGENT_ERROR', `The agent at ${address} sends ${excess} as blob '${id}'`);
   }
 
-  #error(method: string, id: string, status: number | undefined, said = ''): ProductError {
+  #error(method: string, id: string, status: number | undefined, output = ''): ProductError {
     return new ProductError(
       'AGENT_ERROR',
-      `The agent at ${this.#connection.address} answered ${method} of blob '${id}' with HTTP status ${status}${said === '' ? '' : `: ${said}`}`,
+      `The agent at ${this.#connection.address} answered ${method} of blob '${id}' with HTTP status ${status}${output === '' ? '' : `: ${output}`}`,
     );
   }
 }

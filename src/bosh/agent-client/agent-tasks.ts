@@ -30,17 +30,17 @@ export interface RunOptions extends CallOptions {
  * task.
  */
 const firstPause = 20;
-const longestPause = 1000;
+const maxPauseMs = 1000;
 const toleratedFailures = 10;
-const usualPatience = 45_000;
+const defaultIdleTimeoutMs = 45_000;
 /**
  * Total timeout of a response as a multiple of the idle timeout. Guards against responses that arrive byte by
  * byte.
  */
 const maxResponseFactor = 4;
 /** The maximum size of a response in bytes, and how many characters of it an error shows. */
-const longestAnswer = 4 * 1024 * 1024;
-const longestMessage = 4000;
+const maxResponseBytes = 4 * 1024 * 1024;
+const maxMessageLength = 4000;
 /** One hour. Tasks that run a release's programs or move data have a day (create-agent-client.ts). */
 const defaultTaskTimeoutMs = 3_600_000;
 
@@ -67,19 +67,19 @@ export class AgentTasks {
   async call(
     method: string,
     args: readonly unknown[],
-    { idleTimeoutMs = usualPatience }: CallOptions = {},
+    { idleTimeoutMs = defaultIdleTimeoutMs }: CallOptions = {},
   ): Promise<unknown> {
     const body = Buffer.from(toJson({ method, arguments: args, reply_to: this.#directorId }));
     const request = {
       method: 'POST',
       path: '/agent',
       body: { stream: Readable.from([body]), length: body.length },
-      patience: idleTimeoutMs,
+      idleTimeoutMs,
       deadline: idleTimeoutMs * maxResponseFactor,
     } as const;
     return this.#connection.send(request, async (answer) => {
-      const content = await textOf(answer, longestAnswer);
-      if (content === undefined) throw this.#error(method, `it is longer than ${longestAnswer} bytes`);
+      const content = await textOf(answer, maxResponseBytes);
+      if (content === undefined) throw this.#error(method, `it is longer than ${maxResponseBytes} bytes`);
       if (answer.statusCode !== 200) throw this.#error(method, `HTTP status ${answer.statusCode}`);
       return this.#value(method, content);
     });
@@ -100,13 +100,13 @@ export class AgentTasks {
       if (pause > 0) await this.#clock.sleep(pause, stop);
       this.#throwIfInterrupted(method);
       if (overdue.aborted) throw this.#timeoutError(method, deadline);
-      pause = Math.min(Math.max(pause * 2, firstPause), longestPause);
+      pause = Math.min(Math.max(pause * 2, firstPause), maxPauseMs);
       try {
         value = await this.call('get_task', [id]);
       } catch (error) {
         failures += 1;
         if (!isProductError(error, 'AGENT_UNREACHABLE') || failures > toleratedFailures) throw error;
-        pause = longestPause;
+        pause = maxPauseMs;
       }
     }
     return value;
@@ -120,7 +120,7 @@ export class AgentTasks {
       } catch (error) {
         if (!isProductError(error, 'AGENT_UNREACHABLE') || failures > toleratedFailures) throw error;
       }
-      await this.#clock.sleep(longestPause, this.#signal);
+      await this.#clock.sleep(maxPauseMs, this.#signal);
       this.#throwIfInterrupted(method);
     }
   }
@@ -146,7 +146,8 @@ export class AgentTasks {
   }
 
   #error(method: string, message: string): ProductError {
-    const shown = message.length > longestMessage ? `${truncateAtWord(message, longestMessage)}…` : message;
+    const shown =
+      message.length > maxMessageLength ? `${truncateAtWord(message, maxMessageLength)}…` : message;
     return new ProductError(
       'AGENT_ERROR',
       `The agent at ${this.#connection.address} answered '${method}' with an error: ${shown}`,

@@ -110,7 +110,7 @@ test(
       const drip = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(drip));
     });
-    const request = { method: 'GET', path: '/agent', patience: 10_000, deadline: 200 } as const;
+    const request = { method: 'GET', path: '/agent', idleTimeoutMs: 10_000, deadline: 200 } as const;
     const drained = new MbusConnection(agent.mbus).send(request, async (answer) => {
       for await (const piece of answer) void piece;
     });

@@ -28,7 +28,7 @@ export interface MbusRequest {
   readonly path: string;
   readonly body?: { readonly stream: Readable; readonly length: number } | undefined;
   /** Milliseconds without a byte after which the agent counts as unreachable. */
-  readonly patience: number;
+  readonly idleTimeoutMs: number;
   /** Milliseconds for the whole exchange, even if its bytes arrive slowly. */
   readonly deadline: number;
 }
@@ -98,7 +98,7 @@ export class MbusConnection {
   }
 
   async #exchange(
-    { method, path, body, patience }: MbusRequest,
+    { method, path, body, idleTimeoutMs }: MbusRequest,
     overdue: AbortSignal,
   ): Promise<IncomingMessage> {
     const isSecure = this.#options.protocol === 'https:';
@@ -112,11 +112,13 @@ export class MbusConnection {
       method,
       path: `${this.#basePath}${path}`,
       headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
-      timeout: patience,
+      timeout: idleTimeoutMs,
       signal: ended,
-      ...(this.#proxy === undefined ? { agent: false } : this.#connectViaProxy(this.#proxy, ended, patience)),
+      ...(this.#proxy === undefined
+        ? { agent: false }
+        : this.#connectViaProxy(this.#proxy, ended, idleTimeoutMs)),
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${idleTimeoutMs / 1000} s`)));
     const answered = responseFor(outgoing);
     if (body === undefined) outgoing.end();
     // The agent may respond before it has read the whole body (for example with 401). That response counts.
@@ -128,12 +130,12 @@ export class MbusConnection {
   #connectViaProxy(
     proxy: Socks5Proxy,
     ended: AbortSignal,
-    patience: number,
+    idleTimeoutMs: number,
   ): Pick<RequestOptions, 'createConnection'> {
     const { protocol, hostname, port } = this.#options;
     const host = String(hostname);
     const target = { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) };
-    const signal = AbortSignal.any([ended, AbortSignal.timeout(patience)]);
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(idleTimeoutMs)]);
     return {
       createConnection: (_options, done) => {
         socks5Connect(proxy, target, signal).then(
@@ -178,9 +180,9 @@ export class MbusConnection {
       );
     }
     // Keep only the reason of OpenSSL's message; its other parts are positions in OpenSSL's source.
-    const said = error.message.replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/su, 'no TLS: $1');
-    const why = said === '' ? code : said;
-    return new ProductError('AGENT_UNREACHABLE', `The agent at ${this.address} cannot be reached: ${why}`, {
+    const output = error.message.replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/su, 'no TLS: $1');
+    const cause = output === '' ? code : output;
+    return new ProductError('AGENT_UNREACHABLE', `The agent at ${this.address} cannot be reached: ${cause}`, {
       cause: error,
     });
   }

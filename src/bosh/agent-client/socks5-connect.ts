@@ -17,18 +17,20 @@ export const proxyVariable = 'BOSH_ALL_PROXY';
  */
 export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined {
   if (text === undefined || text === '') return undefined;
-  const refuse = (why: string): ProductError =>
+  const invalidProxy = (reason: string): ProductError =>
     new ProductError(
       'INVALID_ARGUMENT',
-      `${proxyVariable} ${why}; set it to socks5://HOST:PORT, or unset it`,
+      `${proxyVariable} ${reason}; set it to socks5://HOST:PORT, or unset it`,
     );
   if (text.startsWith('ssh+socks5:'))
-    throw refuse('is an ssh+socks5 URL, which only the bosh CLI can use: open that tunnel by ssh -D PORT');
+    throw invalidProxy(
+      'is an ssh+socks5 URL, which only the bosh CLI can use: open that tunnel by ssh -D PORT',
+    );
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'socks5:' || url.hostname === '') throw refuse('is not a socks5 URL');
+  if (url?.protocol !== 'socks5:' || url.hostname === '') throw invalidProxy('is not a socks5 URL');
   if (url.username !== '' || url.password !== '')
-    throw refuse('has a user or password, which is not supported');
-  if (url.port === '') throw refuse('names no port');
+    throw invalidProxy('has a user or password, which is not supported');
+  if (url.port === '') throw invalidProxy('names no port');
   return { host: url.hostname.replace(/^\[|\]$/gu, ''), port: Number(url.port) };
 }
 

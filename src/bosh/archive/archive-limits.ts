@@ -29,7 +29,7 @@ export const archiveLimits = {
 export type ArchiveLimits = { readonly [Name in keyof typeof archiveLimits]: number };
 
 /** PATH_MAX of Linux. */
-const longestName = 4096;
+const maxNameLength = 4096;
 
 /** Counts the entries of one archive as they are read. */
 export class EntryCounter {
@@ -45,8 +45,8 @@ export class EntryCounter {
   add(name: string, target: string): string | undefined {
     // A pax record may contain any text.
     if (name.includes('\0') || target.includes('\0')) return 'has a NUL in its name or in what it links to';
-    if (name.length > longestName || target.length > longestName)
-      return `has a name or a target longer than ${longestName} characters`;
+    if (name.length > maxNameLength || target.length > maxNameLength)
+      return `has a name or a target longer than ${maxNameLength} characters`;
     this.#entries += 1;
     this.#names += name.length + target.length;
     if (this.#entries > this.#limits.entries)

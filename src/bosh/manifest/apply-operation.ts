@@ -135,7 +135,7 @@ function changeKey(map: MapNode, token: PathToken & { kind: 'key' }, current: Pa
     if (next?.kind === 'index')
       throw new OperationError(`'${where.shown}' is missing, so it has no items by number`);
     const value = change(undefined, { operation, at: at + 1 });
-    return { ...map, entries: [...map.entries, { key: scalar(token.key, value.place), value }] };
+    return { ...map, entries: [...map.entries, { key: scalar(token.key, value.position), value }] };
   }
   if (last && operation.type === 'remove')
     return { ...map, entries: map.entries.filter((one) => one !== present) };
@@ -149,9 +149,9 @@ function changeMatch(list: ListNode, token: PathToken & { kind: 'match' }, curre
   if (index !== undefined) return changeIndex(list, index, token.modifiers, current);
   if (operation.type === 'remove') return list;
   const last = at === operation.tokens.length - 1;
-  const { place } = operation.value;
-  const entries = [{ key: scalar(token.key, place), value: scalar(token.value, place) }];
-  const item = last ? operation.value : change({ kind: 'map', entries, place }, { operation, at: at + 1 });
+  const { position } = operation.value;
+  const entries = [{ key: scalar(token.key, position), value: scalar(token.value, position) }];
+  const item = last ? operation.value : change({ kind: 'map', entries, position }, { operation, at: at + 1 });
   return { ...list, items: [...list.items, item] };
 }
 
@@ -227,11 +227,11 @@ function newValue(operation: Operation): YamlNode {
 }
 
 function emptyMap(operation: Operation): MapNode {
-  return { kind: 'map', entries: [], place: newValue(operation).place };
+  return { kind: 'map', entries: [], position: newValue(operation).position };
 }
 
 function emptyList(operation: Operation): ListNode {
-  return { kind: 'list', items: [], place: newValue(operation).place };
+  return { kind: 'list', items: [], position: newValue(operation).position };
 }
 
 function asMap(node: YamlNode, { shown }: Lookup): MapNode {

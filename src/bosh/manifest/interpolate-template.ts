@@ -3,7 +3,7 @@ import { openVariables, type VariableOptions } from '../variables/open-variables
 import type { VariableSource } from '../variables/variable.ts';
 import { ConfigErrors } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
-import { describePlace } from '../yaml/yaml-node.ts';
+import { describePosition } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import { OperationError, find } from './apply-operation.ts';
 import { interpolate } from './interpolate.ts';
@@ -63,7 +63,7 @@ function valueAt(node: YamlNode, path: string): YamlNode | undefined {
     if (!(error instanceof OperationError)) throw error;
     throw new ProductError(
       'MANIFEST_INVALID',
-      `${describePlace(node.place)}: --path '${path}': ${error.message}`,
+      `${describePosition(node.position)}: --path '${path}': ${error.message}`,
     );
   }
 }

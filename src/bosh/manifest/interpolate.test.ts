@@ -7,14 +7,16 @@ import { parseYaml } from '../yaml/parse-yaml.ts';
 import { fromValue, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
 
-const place = { file: 'given', line: 1, column: 1 };
+const position = { file: 'given', line: 1, column: 1 };
 
 function source(values: Readonly<Record<string, unknown>>, asked: VariableDefinition[] = []): VariableSource {
   return {
     expect: () => Promise.resolve(),
     get: async (definition) => {
       asked.push(definition);
-      return Object.hasOwn(values, definition.name) ? fromValue(values[definition.name], place) : undefined;
+      return Object.hasOwn(values, definition.name)
+        ? fromValue(values[definition.name], position)
+        : undefined;
     },
   };
 }
@@ -116,7 +118,7 @@ test('text without variables stays as it is', async () => {
       fc.dictionary(fc.constantFrom('a', 'b', 'c'), plain, { noNullPrototype: true }),
       async (value) => {
         const problems = new ConfigErrors();
-        const node = await interpolate(fromValue(value, place), source({}), problems);
+        const node = await interpolate(fromValue(value, position), source({}), problems);
         assert.deepEqual(toValue(node), value);
         assert.equal(problems.count, 0);
       },

@@ -1,5 +1,5 @@
 import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
-import type { ListNode, MapNode, Place, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
+import type { ListNode, MapNode, Position, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
 import { rootField } from '../yaml/field.ts';
 import type { ConfigErrors } from '../yaml/field.ts';
 import { OperationError, find } from './apply-operation.ts';
@@ -32,7 +32,7 @@ export async function interpolate(
 export type Missing = 'refuse' | 'keep';
 
 interface PlacedDefinition extends VariableDefinition {
-  readonly place: Place;
+  readonly position: Position;
 }
 
 function readDefinitions(root: YamlNode, problems: ConfigErrors): readonly PlacedDefinition[] {
@@ -45,7 +45,7 @@ function readDefinitions(root: YamlNode, problems: ConfigErrors): readonly Place
       name: field.get('name').requiredText(),
       ...(type === undefined || type === '' ? {} : { type }),
       ...(options === undefined ? {} : { options }),
-      place: field.place,
+      position: field.nodePosition,
     };
   });
 }
@@ -79,12 +79,12 @@ class Interpolation {
   async prepare(): Promise<void> {
     const typed = this.#definitions.filter(({ type }) => type !== undefined);
     await this.#source.expect(typed);
-    for (const { name, place } of typed) await this.#value(name, place);
+    for (const { name, position } of typed) await this.#value(name, position);
   }
 
   /** Resolves the definitions without a type to which nothing refers. */
   async lookUpDefined(): Promise<void> {
-    for (const { name, place } of this.#definitions) await this.#value(name, place);
+    for (const { name, position } of this.#definitions) await this.#value(name, position);
   }
 
   async interpolate(node: YamlNode): Promise<YamlNode> {
@@ -126,7 +126,7 @@ class Interpolation {
     for (const { key, value } of node.entries) {
       const interpolated = await this.interpolate(key);
       if (interpolated.kind !== 'scalar') {
-        this.#problems.add(key.place, '', `a key cannot be ${describeKind(interpolated)}`);
+        this.#problems.add(key.position, '', `a key cannot be ${describeKind(interpolated)}`);
       }
       entries.push({
         key: interpolated.kind === 'scalar' ? interpolated : key,
@@ -138,54 +138,54 @@ class Interpolation {
 
   async #text(node: ScalarNode, text: string): Promise<YamlNode> {
     const whole = onlyReference.exec(text)?.[1];
-    if (whole !== undefined) return (await this.#lookUp(whole, node.place)) ?? node;
+    if (whole !== undefined) return (await this.#lookUp(whole, node.position)) ?? node;
     let result = '';
     let end = 0;
     for (const match of text.matchAll(reference)) {
-      const value = await this.#lookUp(match[1] ?? '', node.place);
-      result += text.slice(end, match.index) + this.#asText(value, match[1] ?? '', node.place, match[0]);
+      const value = await this.#lookUp(match[1] ?? '', node.position);
+      result += text.slice(end, match.index) + this.#asText(value, match[1] ?? '', node.position, match[0]);
       end = match.index + match[0].length;
     }
-    return end === 0 ? node : scalar(result + text.slice(end), node.place);
+    return end === 0 ? node : scalar(result + text.slice(end), node.position);
   }
 
-  #asText(node: YamlNode | undefined, name: string, place: Place, otherwise: string): string {
+  #asText(node: YamlNode | undefined, name: string, position: Position, otherwise: string): string {
     if (node === undefined) return otherwise;
     if (node.kind === 'scalar' && typeof node.value === 'string') return node.value;
     if (node.kind === 'scalar' && (Number.isInteger(node.value) || typeof node.value === 'bigint'))
       return String(node.value);
     const message = `variable '${name}' is ${node.kind === 'scalar' ? 'no text' : describeKind(node)}; inside of text only texts and whole numbers can stand`;
-    this.#problems.add(place, '', message);
+    this.#problems.add(position, '', message);
     return otherwise;
   }
 
-  async #lookUp(name: string, place: Place): Promise<YamlNode | undefined> {
+  async #lookUp(name: string, position: Position): Promise<YamlNode | undefined> {
     const [variable = '', ...parts] = name.split('.');
-    const value = await this.#value(variable, place);
+    const value = await this.#value(variable, position);
     if (value === undefined) {
       this.#unresolvedCount += 1;
       if (this.#missing === 'keep') return undefined;
       const step = this.#withoutStore.has(variable) ? '; --vars-store FILE generates it' : '';
-      this.#problems.add(place, '', `variable '${variable}' is not given and not generated${step}`);
+      this.#problems.add(position, '', `variable '${variable}' is not given and not generated${step}`);
       return undefined;
     }
-    if (parts.length === 0) return withPosition(value, place);
+    if (parts.length === 0) return withPosition(value, position);
     try {
       const found = getPath(value, parts);
-      if (found !== undefined) return withPosition(found, place);
-      this.#problems.add(place, '', `variable '${variable}' has no '${parts.join('.')}'`);
+      if (found !== undefined) return withPosition(found, position);
+      this.#problems.add(position, '', `variable '${variable}' has no '${parts.join('.')}'`);
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
-      this.#problems.add(place, '', `variable '${variable}': ${error.message}`);
+      this.#problems.add(position, '', `variable '${variable}': ${error.message}`);
     }
     return undefined;
   }
 
-  async #value(name: string, place: Place): Promise<YamlNode | undefined> {
+  async #value(name: string, position: Position): Promise<YamlNode | undefined> {
     if (this.#values.has(name)) return this.#values.get(name);
     if (this.#inProgress.includes(name)) {
       const chain = [...this.#inProgress, name].join(' -> ');
-      this.#problems.add(place, '', `variable '${name}' depends on itself: ${chain}`);
+      this.#problems.add(position, '', `variable '${name}' depends on itself: ${chain}`);
       return undefined;
     }
     this.#inProgress.push(name);
@@ -198,7 +198,7 @@ class Interpolation {
   async #fetch(name: string): Promise<YamlNode | undefined> {
     const definition = this.#definitions.find((one) => one.name === name);
     if (definition === undefined) return this.#source.get({ name });
-    const { options, place: _, ...rest } = definition;
+    const { options, position: _, ...rest } = definition;
     const before = this.#problems.count + this.#unresolvedCount;
     const interpolated = options === undefined ? undefined : await this.interpolate(options);
     if (this.#problems.count + this.#unresolvedCount > before) return undefined;
@@ -233,18 +233,18 @@ function getPath(value: YamlNode, parts: readonly string[]): YamlNode | undefine
 /**
  * Sets the position of a value to the place where it is used, because errors in the value are reported there.
  */
-function withPosition(node: YamlNode, place: Place): YamlNode {
+function withPosition(node: YamlNode, position: Position): YamlNode {
   switch (node.kind) {
     case 'scalar':
-      return { ...node, place };
+      return { ...node, position };
     case 'list':
-      return { ...node, items: node.items.map((item) => withPosition(item, place)), place };
+      return { ...node, items: node.items.map((item) => withPosition(item, position)), position };
     case 'map': {
       const entries = node.entries.map(({ key, value }) => ({
-        key: { ...key, place },
-        value: withPosition(value, place),
+        key: { ...key, position },
+        value: withPosition(value, position),
       }));
-      return { ...node, entries, place };
+      return { ...node, entries, position };
     }
   }
 }

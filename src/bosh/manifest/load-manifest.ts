@@ -4,7 +4,7 @@ import { secretsInFlags } from '../../errors/redact/secret-strings.ts';
 import { openVariables, type VariableOptions } from '../variables/open-variables.ts';
 import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
-import { describeKind, describePlace, toValue } from '../yaml/yaml-node.ts';
+import { describeKind, describePosition, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
 import type { Manifest } from './manifest.ts';
 import { readWithOps } from './ops-file.ts';
@@ -37,7 +37,7 @@ export async function loadManifest(options: LoadManifestOptions): Promise<Loaded
   const problems = new ConfigErrors();
   const document = await readWithOps(options.path, options.opsFiles);
   if (document.kind === 'list' || (document.kind === 'scalar' && document.value !== null)) {
-    const message = `${describePlace(document.place)}: must be a map, found ${describeKind(document)}`;
+    const message = `${describePosition(document.position)}: must be a map, found ${describeKind(document)}`;
     throw new ProductError('MANIFEST_INVALID', message);
   }
   const node = await interpolate(document, (await openVariables(options)).source, problems);

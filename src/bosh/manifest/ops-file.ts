@@ -2,8 +2,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readGivenYaml } from '../yaml/parse-yaml.ts';
-import { describePlace } from '../yaml/yaml-node.ts';
-import type { Place, YamlNode } from '../yaml/yaml-node.ts';
+import { describePosition } from '../yaml/yaml-node.ts';
+import type { Position, YamlNode } from '../yaml/yaml-node.ts';
 import { OperationError, applyOperation } from './apply-operation.ts';
 import type { Operation } from './apply-operation.ts';
 import { parsePath } from './patch-path.ts';
@@ -12,7 +12,7 @@ import type { PathToken } from './patch-path.ts';
 /** An operation and its position in the ops file. */
 export interface OperationAtPosition {
   readonly operation: Operation;
-  readonly place: Place;
+  readonly position: Position;
   /** The author's error message, from the key `error` of the operation. */
   readonly message: string | undefined;
 }
@@ -40,15 +40,15 @@ export async function readWithOps(path: string, opsFiles: readonly string[] = []
  * does not fit.
  */
 export function applyOperations(document: YamlNode, operations: readonly OperationAtPosition[]): YamlNode {
-  return operations.reduce((current, { operation, place, message }) => {
+  return operations.reduce((current, { operation, position, message }) => {
     try {
       return applyOperation(current, operation);
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
-      const why = message === undefined ? error.message : `${message}: ${error.message}`;
+      const reason = message === undefined ? error.message : `${message}: ${error.message}`;
       throw new ProductError(
         'MANIFEST_INVALID',
-        `${describePlace(place)}: cannot ${operation.type} '${operation.path}': ${why}`,
+        `${describePosition(position)}: cannot ${operation.type} '${operation.path}': ${reason}`,
       );
     }
   }, document);
@@ -58,7 +58,7 @@ function readOperation(field: Field): OperationAtPosition | undefined {
   const type = field.get('type').requiredText();
   const path = field.get('path').text();
   const message = field.get('error').text();
-  const { place } = field;
+  const { nodePosition: position } = field;
   if (path === undefined) {
     field.problem("the operation has no 'path'");
     return undefined;
@@ -68,15 +68,15 @@ function readOperation(field: Field): OperationAtPosition | undefined {
   switch (type) {
     case 'replace':
       if (value === undefined) return operationError(field, "a 'replace' needs a 'value' other than null");
-      return { operation: { type, path, tokens, value }, place, message };
+      return { operation: { type, path, tokens, value }, position, message };
     case 'remove':
       if (value !== undefined) return operationError(field, "a 'remove' takes no 'value'");
-      return { operation: { type, path, tokens }, place, message };
+      return { operation: { type, path, tokens }, position, message };
     case 'test': {
       const absent = field.get('absent').boolean() === true;
       if (value === undefined && !absent)
         return operationError(field, "a 'test' needs a 'value' other than null, or 'absent: true'");
-      return { operation: { type, path, tokens, value: absent ? undefined : value }, place, message };
+      return { operation: { type, path, tokens, value: absent ? undefined : value }, position, message };
     }
     case '':
       return undefined;

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { fromValue, toValue } from '../yaml/yaml-node.ts';
 import { withoutCpiCredentials } from './without-cpi-credentials.ts';
 
-const place = { file: 'm.yml', line: 1, column: 1 };
+const position = { file: 'm.yml', line: 1, column: 1 };
 const strip = (value: unknown): string =>
-  JSON.stringify(toValue(withoutCpiCredentials(fromValue(value, place))));
+  JSON.stringify(toValue(withoutCpiCredentials(fromValue(value, position))));
 
 const kubeconfig = (change: object = {}): string =>
   JSON.stringify({

@@ -32,7 +32,7 @@ function stripKubeconfigCredentials(section: YamlNode): YamlNode {
 function mapInText(node: YamlNode): YamlNode {
   if (node.kind !== 'scalar' || typeof node.value !== 'string') return node;
   try {
-    return parseYaml(node.value, node.place.file, 'MANIFEST_INVALID');
+    return parseYaml(node.value, node.position.file, 'MANIFEST_INVALID');
   } catch (error) {
     if (isProductError(error)) return node;
     throw error;

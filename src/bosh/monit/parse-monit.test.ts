@@ -133,14 +133,14 @@ ${stanza('alert a@b but not on { instance } noalert c@d')}`;
 
 const invalid: readonly (readonly [string, RegExp])[] = [
   ['check process web with pidfile /x start program "/bin/x\n', /line 1, column 49: .*no closing "/],
-  ['check process web with pidfile x start program "/bin/x" group vcap', /no absolute path/],
+  ['check process web with pidfile x start program "/bin/x" group vcap', /must be an absolute path/],
   [
     'check process web with pidfile /x group vcap',
     /line 1, .*'web' has no start program, and no other check/,
   ],
   ['check process web with pidfile /x start program "/bin/x"', /group vcap/],
   ['check process web with pidfile /x start program /bin/x group vcap', /double-quoted/],
-  ['check process web with pidfile /x start program "bin/x" group vcap', /no absolute path/],
+  ['check process web with pidfile /x start program "bin/x" group vcap', /must be absolute/],
   [
     'check process web with pidfile /x start program "/b" with timeout soon group vcap',
     /must be a number of seconds/,

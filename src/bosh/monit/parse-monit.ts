@@ -143,7 +143,7 @@ function nameAt(reader: TokenReader, kind: CheckKind): string {
 function pathAt(reader: TokenReader, what: string): string {
   const token = reader.peek();
   const path = valueAt(reader, what);
-  if (!path.startsWith('/')) throw reader.invalid(token, `${what} is '${path}', no absolute path`);
+  if (!path.startsWith('/')) throw reader.invalid(token, `${what} must be an absolute path, not '${path}'`);
   return path;
 }
 

@@ -15,11 +15,11 @@ export interface MonitText {
  * Reads the monit files in a job's directory: `monit` and `*.monit` (bosh-agent: concrete_applier.go,
  * ConfigureJobs).
  */
-export async function readMonitTexts(folder: string): Promise<readonly MonitText[]> {
-  const names = (await readdir(folder)).toSorted();
+export async function readMonitTexts(directory: string): Promise<readonly MonitText[]> {
+  const names = (await readdir(directory)).toSorted();
   const read = async (name: string, label: string): Promise<MonitText> => ({
     label,
-    text: await readFile(join(folder, name), 'utf8'),
+    text: await readFile(join(directory, name), 'utf8'),
   });
   return Promise.all([
     ...names.filter((name) => name === 'monit').map((name) => read(name, '')),

@@ -13,8 +13,8 @@ import type { TokenReader } from './token-reader.ts';
 
 // monit: src/monitor.h, NET_TIMEOUT and BITMAP_MAX
 const defaultNetSeconds = 5;
-const mostCycles = 64;
-const largestLimit = 2 ** 31 - 1;
+const maxCycles = 64;
+const maxLimit = 2 ** 31 - 1;
 
 export type CheckKind = 'process' | 'file' | 'host';
 
@@ -132,7 +132,7 @@ function resourceAt(reader: TokenReader, start: Token): MonitTest {
   const number = reader.takeNumber();
   if (number === undefined) throw reader.invalid(at, `the limit of ${resource} must be a number`);
   const { limit, unit } = limitAt(reader, number, resource);
-  if (limit > largestLimit) throw reader.invalid(at, `the limit of ${resource} is too large`);
+  if (limit > maxLimit) throw reader.invalid(at, `the limit of ${resource} is too large`);
   const needed = resource.includes('cpu') ? '%' : resource.includes('mem') ? undefined : '';
   if (needed !== undefined && unit !== needed)
     throw reader.invalid(
@@ -176,10 +176,10 @@ function operatorAt(reader: TokenReader): MonitOperator {
 function rateAt(reader: TokenReader): MonitRate {
   const token = reader.peek();
   if (token === undefined || !/^[0-9]/.test(token.value)) return { count: 1, cycles: 1 };
-  const count = reader.wholeNumber('the number of cycles', 1, mostCycles);
+  const count = reader.wholeNumber('the number of cycles', 1, maxCycles);
   const cycles = reader.is(reader.peek(), 'cycle', 'cycles')
     ? count
-    : reader.wholeNumber('the number of cycles', 1, mostCycles);
+    : reader.wholeNumber('the number of cycles', 1, maxCycles);
   reader.expect('cycles', 'cycle');
   if (count > cycles) throw reader.invalid(token, `${count} times do not fit into ${cycles} cycles`);
   return { count, cycles };

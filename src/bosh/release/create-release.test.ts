@@ -122,10 +122,10 @@ test('what cannot be made is refused before anything is written', async (t) => {
   };
   await refused({ tarball: join(scratch, 'none/x.tgz') }, 'FILE_NOT_FOUND', /There is no folder '.*none'/u);
   const spec = join(directory, 'packages/zlib/spec');
-  const former = await readFile(spec, 'utf8');
-  await writeFile(spec, former.replace('[base]', '[base, gone]'));
+  const previous = await readFile(spec, 'utf8');
+  await writeFile(spec, previous.replace('[base]', '[base, gone]'));
   await refused({}, 'RELEASE_INVALID', /zlib\/spec.*dependencies.*there is no package 'gone' in the release/u);
-  await writeFile(spec, former);
+  await writeFile(spec, previous);
   await writeFile(join(directory, 'blobs/unknown'), '');
   await refused({}, 'RELEASE_INVALID', /'blobs\/unknown' is not in config\/blobs\.yml; move it to src/u);
   await rm(join(directory, 'blobs/unknown'));

@@ -65,11 +65,11 @@ test('a class holds what it holds to the bosh CLI', async (t) => {
 
 test('no pattern takes long, whatever it holds', { timeout: 60_000 }, async (t) => {
   const root = await scratchDirectory(t);
-  const folder = join(root, ...Array.from({ length: 40 }, (_, index) => `d${index}`));
-  await mkdir(folder, { recursive: true });
+  const directory = join(root, ...Array.from({ length: 40 }, (_, index) => `d${index}`));
+  await mkdir(directory, { recursive: true });
   const name = 'a'.repeat(200);
-  await writeFile(join(folder, name), '');
-  const path = relative(root, join(folder, name));
+  await writeFile(join(directory, name), '');
+  const path = relative(root, join(directory, name));
   assert.deepEqual(await globFiles(root, `${'**/'.repeat(30)}${'*a'.repeat(60)}`), [path]);
   assert.deepEqual(await globFiles(root, `${'**/*/'.repeat(12)}a*`), [path]);
   assert.deepEqual(await globFiles(root, `**/${'*a'.repeat(60)}b`), []);

@@ -5,9 +5,9 @@ import { compareBytes } from '../archive/pack-archive.ts';
 import { throwIfInterrupted } from './throw-if-interrupted.ts';
 
 /** Braces can expand a pattern of a few hundred characters beyond any memory. */
-const mostAlternatives = 10_000;
+const maxAlternatives = 10_000;
 /** The limit for all alternatives together. */
-const mostCharacters = 1_000_000;
+const maxCharacters = 1_000_000;
 
 /**
  * Returns the files below `root` (links included, directories not) that match a release's `files` pattern, as
@@ -50,17 +50,17 @@ function folded(components: readonly string[]): readonly Component[] {
   return components.filter((part, index) => part !== '**' || components[index - 1] !== '**').map(parseComponent);
 }
 
-async function walk(state: Walk, folder: string, at: number): Promise<void> {
+async function walk(state: Walk, directory: string, at: number): Promise<void> {
   const { root, pattern, found, seen } = state;
   const first = pattern[at];
-  const key = `${at} ${folder}`;
+  const key = `${at} ${directory}`;
   if (first === undefined || seen.has(key)) return;
   seen.add(key);
   throwIfInterrupted(state.signal);
   const isLast = at === pattern.length - 1;
-  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  const entries = await readdir(join(root, directory), { withFileTypes: true });
   for (const entry of entries) {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
     if (first.kind === 'any-depth') {
       if (entry.isDirectory()) await walk(state, path, at);
       else if (isLast) found.add(path);
@@ -69,7 +69,7 @@ async function walk(state: Walk, folder: string, at: number): Promise<void> {
       else if (isLast) found.add(path);
     }
   }
-  if (first.kind === 'any-depth' && !isLast) await walk(state, folder, at + 1);
+  if (first.kind === 'any-depth' && !isLast) await walk(state, directory, at + 1);
 }
 
 function parseComponent(text: string): Component {
@@ -175,10 +175,10 @@ export function expandAlternatives(pattern: string): readonly string[] {
     const unfolded = unfoldFirst(next);
     if (unfolded === undefined) done.push(next);
     else waiting.push(...unfolded.toReversed());
-    if (done.length + waiting.length > mostAlternatives || characters > mostCharacters)
+    if (done.length + waiting.length > maxAlternatives || characters > maxCharacters)
       throw new ProductError(
         'RELEASE_INVALID',
-        `The pattern '${pattern.slice(0, 200)}' stands for more than ${mostAlternatives} patterns, or more than ${mostCharacters} characters in all; ` +
+        `The pattern '${pattern.slice(0, 200)}' stands for more than ${maxAlternatives} patterns, or more than ${maxCharacters} characters in all; ` +
           'write fewer braces',
       );
   }

@@ -35,10 +35,10 @@ export async function openRelease({
   archivePath,
   digest,
   directory,
-  within: place,
+  within: position,
   limits = archiveLimits,
 }: OpenReleaseOptions): Promise<Release> {
-  await removeTree(directory, { within: place });
+  await removeTree(directory, { within: position });
   await mkdir(directory, { recursive: true });
   await unpackArchive(archivePath, directory, { digest, budget: new ByteBudget(limits) });
   return within(archivePath, async () => {

@@ -21,7 +21,7 @@ export interface PartEntry {
 
 type Entries = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-const folders: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
+const directories: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
 
 /**
  * `.dev_builds` or `.final_builds` of a release directory: the index of the packed parts (bosh-cli:
@@ -61,7 +61,7 @@ export class PartIndex {
   }
 
   #pathOf({ kind, name }: Pick<SourcePart, 'kind' | 'name'>): string {
-    const folder = join(this.#directory, folders[kind]);
+    const folder = join(this.#directory, directories[kind]);
     return kind === 'license' ? join(folder, 'index.yml') : join(folder, name, 'index.yml');
   }
 }
@@ -70,7 +70,7 @@ export class PartIndex {
  * Returns the entries of an index file by key, with the strings of each. Returns an empty map if the file
  * does not exist.
  */
-export async function readEntries(path: string): Promise<Entries> {
+async function readEntries(path: string): Promise<Entries> {
   if (!existsSync(path)) return new Map();
   const problems = new ConfigErrors();
   const builds = rootField(await readYaml(path, 'RELEASE_INVALID'), problems).get('builds').entries();
@@ -83,7 +83,7 @@ export async function readEntries(path: string): Promise<Entries> {
 }
 
 /** Returns the text of an index file, sorted as the bosh CLI does. */
-export function formatIndex(entries: Entries): string {
+function formatIndex(entries: Entries): string {
   const sorted = [...entries].toSorted(([a], [b]) => compareBytes(a, b));
   return stringify({ builds: Object.fromEntries(sorted), 'format-version': '2' }, { version: '1.1', lineWidth: 0 });
 }

@@ -25,11 +25,11 @@ export async function readReleaseConfig(directory: string): Promise<ReleaseConfi
   const privatePath = join(directory, 'config', 'private.yml');
   const own = existsSync(privatePath) ? await readRoot(privatePath, problems) : undefined;
   const name = final.get('name');
-  const former = final.get('final_name');
-  if (name.isPresent && former.isPresent) former.problem("stands beside 'name'; keep one of them");
+  const previous = final.get('final_name');
+  if (name.isPresent && previous.isPresent) previous.problem("stands beside 'name'; keep one of them");
   const blobstore = final.get('blobstore');
   const config = {
-    name: (former.isPresent ? former : name).requiredSegment(),
+    name: (previous.isPresent ? previous : name).requiredSegment(),
     noCompression: final.get('no_compression').boolean() === true,
     blobstore: blobstore.isPresent ? readBlobstore(directory, blobstore, own) : undefined,
   };

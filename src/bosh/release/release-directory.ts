@@ -45,13 +45,13 @@ export async function readReleaseDirectory(directory: string, signal?: AbortSign
   const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
   const name = final.get('name').isPresent ? final.get('name').requiredText() : final.get('final_name').requiredText();
   const packages: SourcePackage[] = [];
-  for (const path of await folders(join(directory, 'packages'))) {
+  for (const path of await directories(join(directory, 'packages'))) {
     packages.push(await readPackage(path, directory, { problems, signal }));
   }
   const known = packages.map((one) => one.name);
   checkDependencies(directory, packages, problems);
   const jobs: SourceJob[] = [];
-  for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
+  for (const path of await directories(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
   const license = await licenseFiles(directory);
   // For jobs and licenses the target of a link is packed.
   for (const { path } of [...jobs.flatMap(({ files }) => files), ...license]) await assertInsideRelease(directory, path);
@@ -63,9 +63,9 @@ export async function readReleaseDirectory(directory: string, signal?: AbortSign
 function checkDependencies(directory: string, packages: readonly SourcePackage[], problems: ConfigErrors): void {
   const known = new Set<string>(packages.map(({ name }) => name));
   for (const { name, dependencies } of packages) {
-    const place = { file: join(directory, 'packages', name, 'spec'), line: 1, column: 1 };
+    const position = { file: join(directory, 'packages', name, 'spec'), line: 1, column: 1 };
     for (const needed of dependencies)
-      if (!known.has(needed)) problems.add(place, 'dependencies', `there is no package '${needed}' in the release`);
+      if (!known.has(needed)) problems.add(position, 'dependencies', `there is no package '${needed}' in the release`);
   }
 }
 
@@ -177,7 +177,7 @@ async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
 }
 
 /** Returns the directories in a directory, sorted; none if it does not exist. */
-async function folders(path: string): Promise<readonly string[]> {
+async function directories(path: string): Promise<readonly string[]> {
   const names = await readdir(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

@@ -42,20 +42,17 @@ interface RubyResult {
  */
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
   const { rubyPath, startTimeoutMs = 60_000 } = options;
-  const native =
-    rubyPath === undefined
-      ? []
-      : [{ ...withNamespaces(nativeRuby(rubyPath)), startPatience: startTimeoutMs }];
-  const wasm = { ...withNamespaces(wasmRuby()), startPatience: 60_000 };
+  const native = rubyPath === undefined ? [] : [{ ...withNamespaces(nativeRuby(rubyPath)), startTimeoutMs }];
+  const wasm = { ...withNamespaces(wasmRuby()), startTimeoutMs: 60_000 };
   return rendererOf([...native, wasm, withLimits(wasmRuby())], options);
 }
 
 /** Creates a renderer with the first of these commands that starts. */
 export function rendererOf(
   commands: readonly RubyCommand[],
-  { templateTimeoutMs = 60_000, warn, signal }: Omit<TemplateRendererOptions, 'rubyPath' | 'startPatience'>,
+  { templateTimeoutMs = 60_000, warn, signal }: Omit<TemplateRendererOptions, 'rubyPath' | 'startTimeoutMs'>,
 ): TemplateRenderer {
-  return new RubyRenderer(commands, { patience: templateTimeoutMs, warn, signal });
+  return new RubyRenderer(commands, { idleTimeoutMs: templateTimeoutMs, warn, signal });
 }
 
 /** Returns the first executable `ruby` of that PATH, with its links resolved, or undefined. */
@@ -67,20 +64,22 @@ export async function findRuby(path: string | undefined): Promise<string | undef
   return undefined;
 }
 
-type RubyRendererOptions = Pick<TemplateRendererOptions, 'warn' | 'signal'> & { readonly patience: number };
+type RubyRendererOptions = Pick<TemplateRendererOptions, 'warn' | 'signal'> & {
+  readonly idleTimeoutMs: number;
+};
 
 /** Uses one ruby process for all batches, until close(). */
 class RubyRenderer implements TemplateRenderer {
   readonly #commands: readonly RubyCommand[];
-  readonly #patience: number;
+  readonly #idleTimeoutMs: number;
   readonly #warn: TemplateRendererOptions['warn'];
   readonly #signal: AbortSignal | undefined;
   #engine: RubyCommand['engine'];
   #process: Promise<RubyProcess> | undefined;
 
-  constructor(commands: readonly RubyCommand[], { patience, warn, signal }: RubyRendererOptions) {
+  constructor(commands: readonly RubyCommand[], { idleTimeoutMs, warn, signal }: RubyRendererOptions) {
     this.#commands = commands;
-    this.#patience = patience;
+    this.#idleTimeoutMs = idleTimeoutMs;
     this.#warn = warn;
     this.#signal = signal;
     this.#engine = commands[0]?.engine ?? 'ruby.wasm';
@@ -130,7 +129,7 @@ class RubyRenderer implements TemplateRenderer {
       // have no limit.
       for (const one of batch) {
         ruby.send(toJson({ templates: [one] }));
-        results.push(parseResult(one.name, await ruby.answer(one.name, this.#patience)));
+        results.push(parseResult(one.name, await ruby.answer(one.name, this.#idleTimeoutMs)));
       }
       return results;
     } catch (error) {
@@ -149,7 +148,7 @@ class RubyRenderer implements TemplateRenderer {
           return ruby;
         }
         this.#warn?.(
-          `'${command.name}' was not ready after ${(command.startPatience ?? 0) / 1000} s and was ended; ruby.wasm renders ` +
+          `'${command.name}' was not ready after ${(command.startTimeoutMs ?? 0) / 1000} s and was ended; ruby.wasm renders ` +
             'the job templates instead. Mend it, or take it off the PATH',
         );
       } catch (error) {
@@ -164,14 +163,14 @@ class RubyRenderer implements TemplateRenderer {
   }
 }
 
-const longestMessage = 2000;
+const maxMessageLength = 2000;
 
 function parseResult(name: string, answer: string): RubyResult {
   const { text, error } = parseJsonObject(answer) ?? {};
   if (typeof text === 'string') return { text };
   const { message, line } = isObject(error) ? error : {};
   if (typeof message === 'string') {
-    const shown = truncateAtWord(message, longestMessage);
+    const shown = truncateAtWord(message, maxMessageLength);
     return { error: typeof line === 'number' ? { message: shown, line } : { message: shown } };
   }
   throw new ProductError(
@@ -184,10 +183,10 @@ function describe(
   template: TemplateToRender | undefined,
   { message, line }: NonNullable<RubyResult['error']>,
 ): string {
-  const place = line === undefined ? '' : ` (line ${line})`;
+  const position = line === undefined ? '' : ` (line ${line})`;
   const properties =
     template?.propertiesPosition === undefined ? '' : `; its properties: ${template.propertiesPosition}`;
-  return `Cannot render '${template?.name ?? ''}'${place}: ${message}${properties}`;
+  return `Cannot render '${template?.name ?? ''}'${position}: ${message}${properties}`;
 }
 
 async function isExecutable(path: string): Promise<boolean> {

@@ -169,7 +169,7 @@ export interface JobContextOptions {
  * `name` exist in a director's context, but not in the bosh CLI's, which has only `address` and `job.name`.
  * `networks` has empty values, as in the bosh CLI.
  */
-export function jobContext(options: JobContextOptions): TemplateContext {
+function jobContext(options: JobContextOptions): TemplateContext {
   const { job, address, instanceGroup } = options;
   const defaults = Object.entries(job.spec.properties).map(
     ([name, property]) => [name, property.default ?? null] as const,
@@ -197,13 +197,13 @@ export function jobContext(options: JobContextOptions): TemplateContext {
  */
 export async function packRenderedJobs(jobs: readonly RenderedJob[], outFile: string): Promise<string> {
   const sorted = jobs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const folders = await Promise.all(
+  const directories = await Promise.all(
     sorted.map(async ({ name, directory }): Promise<readonly ArchiveEntry[]> => [
       { kind: 'directory', name: `./${name}/`, mode: 0o755 },
       ...(await entriesOf(directory, `./${name}/`)).map(withUsualMode),
     ]),
   );
-  await packArchive(folders.flat(), outFile, { mode: 0o600 });
+  await packArchive(directories.flat(), outFile, { mode: 0o600 });
   return digestOfFile(outFile);
 }
 

@@ -12,7 +12,7 @@ export interface RubyCommand {
    * Milliseconds until it must be ready to render. If absent, there is no limit; this is for the engine that
    * we ship.
    */
-  readonly startPatience?: number;
+  readonly startTimeoutMs?: number;
 }
 
 /** A command with the paths and limits that it needs. */
@@ -79,11 +79,11 @@ function librariesIn(lib: string): readonly string[] {
   ];
 }
 
-function namesIn(folder: string, pattern: RegExp): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+function namesIn(directory: string, pattern: RegExp): readonly string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
     .filter((name) => pattern.test(name))
-    .map((name) => join(folder, name));
+    .map((name) => join(directory, name));
 }
 
 /**

@@ -10,7 +10,7 @@ import type { RubyCommand } from './ruby-command.ts';
 
 const maxStderr = 4096;
 /** Bytes of all responses of one process: far more than the jobs of a VM need. */
-const longestAnswers = 64 * 1024 * 1024;
+const maxAnswersLength = 64 * 1024 * 1024;
 
 type RubyChild = ChildProcess & {
   readonly stdin: Writable;
@@ -47,7 +47,7 @@ export class RubyProcess {
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errorText = (this.#errorText + text).slice(-maxStderr);
     });
-    this.#lines = linesOf(this.#child.stdout, longestAnswers);
+    this.#lines = linesOf(this.#child.stdout, maxAnswersLength);
   }
 
   /**
@@ -60,7 +60,7 @@ export class RubyProcess {
     );
     const line = await this.#withTimeout(
       Promise.race([this.#lines.next(), failed]),
-      this.#command.startPatience,
+      this.#command.startTimeoutMs,
     );
     if (line === 'late') return false;
     if (line.done !== true && line.value === '{"ready":true}') return true;
@@ -75,16 +75,16 @@ export class RubyProcess {
 
   /**
    * Waits for the result of the next template; `name` names it in errors. Throws RUBY_FAILED if the process
-   * ends or takes longer than `patience` milliseconds, and INTERRUPTED if the signal is aborted. Errors do
+   * ends or takes longer than `idleTimeoutMs` milliseconds, and INTERRUPTED if the signal is aborted. Errors do
    * not contain the output of the process, because templates may have printed secrets.
    */
-  async answer(name: string, patience: number): Promise<string> {
+  async answer(name: string, idleTimeoutMs: number): Promise<string> {
     const { engine } = this.#command;
-    const line = await this.#withTimeout(this.#lines.next(), patience);
+    const line = await this.#withTimeout(this.#lines.next(), idleTimeoutMs);
     if (line === 'late') {
       throw new ProductError(
         'RUBY_FAILED',
-        `'${name}' was not rendered after ${patience / 1000} s, so ${engine} was ended; that template of the release does not end`,
+        `'${name}' was not rendered after ${idleTimeoutMs / 1000} s, so ${engine} was ended; that template of the release does not end`,
       );
     }
     if (line.done !== true) return line.value;
@@ -104,14 +104,14 @@ export class RubyProcess {
     await this.#exited;
   }
 
-  async #withTimeout<T>(answer: Promise<T>, patience: number | undefined): Promise<T | 'late'> {
-    if (patience === undefined) return answer;
+  async #withTimeout<T>(answer: Promise<T>, idleTimeoutMs: number | undefined): Promise<T | 'late'> {
+    if (idleTimeoutMs === undefined) return answer;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(() => {
         this.#end();
         resolve('late');
-      }, patience);
+      }, idleTimeoutMs);
     });
     return Promise.race([answer, late]).finally(() => clearTimeout(timer));
   }
@@ -127,10 +127,10 @@ export class RubyProcess {
   }
 
   #failure(cause: unknown): ProductError {
-    const said = cause instanceof Error ? cause.message : this.#errorText.trim();
+    const output = cause instanceof Error ? cause.message : this.#errorText.trim();
     return new ProductError(
       'RUBY_FAILED',
-      `'${this.#command.name}' could not be used to render templates: ${said}`,
+      `'${this.#command.name}' could not be used to render templates: ${output}`,
       {
         cause,
       },

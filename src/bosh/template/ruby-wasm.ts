@@ -28,7 +28,7 @@ const { vm } = await RubyVM.instantiateModule({
   wasip1: wasi,
   addToImports: (imports) => {
     const bridge = imports['rb-js-abi-host'] ?? {};
-    for (const name of Object.keys(bridge)) bridge[name] = refuseJavaScript;
+    for (const name of Object.keys(bridge)) bridge[name] = rejectJavaScript;
   },
   args: [
     'ruby.wasm',
@@ -39,6 +39,6 @@ const { vm } = await RubyVM.instantiateModule({
 });
 vm.eval(source);
 
-function refuseJavaScript(): never {
+function rejectJavaScript(): never {
   throw new Error('a template asked for JavaScript');
 }

@@ -199,7 +199,7 @@ function suite(command: RubyCommand): void {
   test('a template uses descriptors that the deployer was started with', async () => {
     const file = join(target.home, 'written-by-descriptor');
     await using key = await open(join(target.home, 'key'));
-    await using folder = await open('/');
+    await using directory = await open('/');
     await using output = await open(file, 'w');
     const program = `
       import { rendererOf } from '${join(import.meta.dirname, 'create-template-renderer.ts')}';
@@ -224,7 +224,7 @@ function suite(command: RubyCommand): void {
     for (const [at, from] of [
       [2, 2],
       [20, key.fd],
-      [21, folder.fd],
+      [21, directory.fd],
       [63, output.fd],
     ] as const)
       stdio[at] = from;

@@ -8,16 +8,16 @@ export interface TestCertificate {
   readonly ca: string;
 }
 
-const place = { file: 'test', line: 1, column: 1 };
+const position = { file: 'test', line: 1, column: 1 };
 const generate = createValueGenerator({ now: () => new Date(Date.now() - 60_000), randomBelow: () => 0 });
 
 async function make(options: object, ca?: TestCertificate): Promise<TestCertificate> {
   const definition = {
     name: 'test',
     type: 'certificate',
-    options: fromValue({ key_length: 2048, ...options }, place),
+    options: fromValue({ key_length: 2048, ...options }, position),
   };
-  const find = async (): Promise<YamlNode | undefined> => ca && fromValue(ca, place);
+  const find = async (): Promise<YamlNode | undefined> => ca && fromValue(ca, position);
   return (await generate(definition, find)) as TestCertificate;
 }
 

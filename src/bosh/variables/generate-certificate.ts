@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import type { Extension, KeyUsageFlags, Name, X509Certificate } from '@peculiar/x509';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../yaml/field.ts';
-import { describePlace, lookUp, type YamlNode } from '../yaml/yaml-node.ts';
+import { describePosition, lookUp, type YamlNode } from '../yaml/yaml-node.ts';
 import { readOptions, type VariableDefinition } from './variable.ts';
 import {
   certificateBits,
@@ -186,11 +186,15 @@ interface AuthorityReference {
 }
 
 async function loadAuthority(x509: X509, { name, definition, find }: AuthorityReference): Promise<Authority> {
-  const where = definition.options === undefined ? '' : `${describePlace(definition.options.place)}: `;
-  const fault = (why: string, cause?: unknown): ProductError =>
-    new ProductError('MANIFEST_INVALID', `${where}variables: '${definition.name}': the CA '${name}' ${why}`, {
-      cause,
-    });
+  const where = definition.options === undefined ? '' : `${describePosition(definition.options.position)}: `;
+  const fault = (reason: string, cause?: unknown): ProductError =>
+    new ProductError(
+      'MANIFEST_INVALID',
+      `${where}variables: '${definition.name}': the CA '${name}' ${reason}`,
+      {
+        cause,
+      },
+    );
   const value = await find(name);
   if (value === undefined) throw fault('is not given and not generated before it');
   const [certificate, key] = [lookUp(value, 'certificate'), lookUp(value, 'private_key')];

@@ -25,8 +25,8 @@ test('a file of --var-file that does not end is refused, and a pipe is read', as
 });
 
 test('a name with dots is a part of the variable before its first dot, wherever it is given', async (t) => {
-  const folder = await scratchDirectory(t);
-  const [vars, ca] = [join(folder, 'vars.yml'), join(folder, 'ca.pem')];
+  const directory = await scratchDirectory(t);
+  const [vars, ca] = [join(directory, 'vars.yml'), join(directory, 'ca.pem')];
   await writeFile(vars, 'db.host: h\ndb.tls.on: true\ndb:\n  port: 1\n');
   await writeFile(ca, 'PEM\n');
 

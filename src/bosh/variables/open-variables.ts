@@ -6,7 +6,7 @@ import {
   toValue,
   type YamlNode,
   describeKind,
-  describePlace,
+  describePosition,
   fromValue,
   keyText,
   scalar,
@@ -146,17 +146,17 @@ function setPath(
   if (part === undefined) return value;
   if (node !== undefined && node.kind !== 'map') {
     const [name, whole] = [parts.join('.'), parts.slice(0, depth).join('.')];
-    const message = `${describePlace(value.place)}: variable '${name}' is a part of '${whole}', which is ${describeKind(node)}`;
+    const message = `${describePosition(value.position)}: variable '${name}' is a part of '${whole}', which is ${describeKind(node)}`;
     throw new ProductError('MANIFEST_INVALID', message);
   }
   const entries = node?.entries ?? [];
   const found = entries.find(({ key }) => keyText(key) === part);
   const entry = {
-    key: found?.key ?? scalar(part, value.place),
+    key: found?.key ?? scalar(part, value.position),
     value: setPath(found?.value, parts, depth + 1, value),
   };
-  const place = node?.place ?? value.place;
-  return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], place };
+  const position = node?.position ?? value.position;
+  return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], position };
 }
 
 /**
@@ -180,7 +180,7 @@ async function readVarsFile(path: string): Promise<Given> {
   if (node.kind !== 'map') {
     throw new ProductError(
       'MANIFEST_INVALID',
-      `${describePlace(node.place)}: expected a map of variables, found ${describeKind(node)}`,
+      `${describePosition(node.position)}: expected a map of variables, found ${describeKind(node)}`,
     );
   }
   return node.entries.map(({ key, value }) => [key.text, value] as const);

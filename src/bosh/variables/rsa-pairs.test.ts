@@ -45,9 +45,9 @@ test('a failure is met by who takes the pair, and by nobody else', async () => {
 });
 
 test('definitions tell the pairs that they will take, as far as they are right', () => {
-  const place = { file: 'm.yml', line: 1, column: 1 };
+  const position = { file: 'm.yml', line: 1, column: 1 };
   const certificate = (options: unknown) => ({
-    ...{ name: 'c', type: 'certificate', options: fromValue(options, place) },
+    ...{ name: 'c', type: 'certificate', options: fromValue(options, position) },
   });
   const definitions = [
     { name: 'a', type: 'certificate' },

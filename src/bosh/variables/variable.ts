@@ -26,7 +26,7 @@ export function readOptions<T>(
 ): T {
   const problems = new ConfigErrors();
   const node: YamlNode | undefined = definition.options;
-  const parent = node?.place ?? { file: `variable '${definition.name}'`, line: 1, column: 1 };
+  const parent = node?.position ?? { file: `variable '${definition.name}'`, line: 1, column: 1 };
   const field = new Field(node, { path: `variables: '${definition.name}' options`, parent, problems });
   for (const [key, option] of field.entries()) {
     if (!known.includes(key))

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate, createPrivateKey, createPublicKey, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, readdir, stat, symlink, lstat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:https';
-import { get } from 'node:https';
+import { createServer, get } from 'node:https';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
@@ -12,7 +11,7 @@ import { createValueGenerator } from './generate-value.ts';
 import { VarsStore } from './vars-store.ts';
 
 const now = new Date('2030-01-02T03:04:05Z');
-const place = { file: 'm.yml', line: 7, column: 3 };
+const position = { file: 'm.yml', line: 7, column: 3 };
 
 function openStore(path: string, at = now): VarsStore {
   const generate = createValueGenerator({ now: () => at, randomBelow: (limit) => randomInt(limit) });
@@ -20,7 +19,7 @@ function openStore(path: string, at = now): VarsStore {
 }
 
 async function value(store: VarsStore, name: string, type: string, options?: unknown): Promise<unknown> {
-  const given = options === undefined ? {} : { options: fromValue(options, place) };
+  const given = options === undefined ? {} : { options: fromValue(options, position) };
   const node = await store.get({ name, type, ...given });
   return node && toValue(node);
 }

@@ -69,10 +69,10 @@ export class VarsStore implements VariableSource {
 
   async #load(): Promise<MapNode> {
     const { path } = this.#options;
-    const place = { file: path, line: 1, column: 1 };
+    const position = { file: path, line: 1, column: 1 };
     const node = parseYaml(await readOptional(path), path, 'VARS_STORE_INVALID');
     if (node.kind === 'map') return node;
-    if (node.kind === 'scalar' && node.value === null) return { kind: 'map', entries: [], place };
+    if (node.kind === 'scalar' && node.value === null) return { kind: 'map', entries: [], position };
     throw new ProductError(
       'VARS_STORE_INVALID',
       `${path}:1:1: a vars store is a map, found ${describeKind(node)}`,
@@ -80,10 +80,13 @@ export class VarsStore implements VariableSource {
   }
 
   async #add(values: MapNode, name: string, value: unknown): Promise<YamlNode> {
-    const { place } = values;
-    const node = fromValue(value, place);
+    const { position } = values;
+    const node = fromValue(value, position);
     const others = values.entries.filter(({ key }) => keyText(key) !== name);
-    const changed: MapNode = { ...values, entries: [...others, { key: scalar(name, place), value: node }] };
+    const changed: MapNode = {
+      ...values,
+      entries: [...others, { key: scalar(name, position), value: node }],
+    };
     await writeSecretFile(await resolveLinks(this.#options.path), toGoYaml(changed));
     this.#values = changed;
     return node;

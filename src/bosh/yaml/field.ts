@@ -1,11 +1,11 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
-import { describeKind, describePlace, keyText, lookUp, toValue } from './yaml-node.ts';
-import type { JsonValue, Place, YamlNode } from './yaml-node.ts';
+import { describeKind, describePosition, keyText, lookUp, toValue } from './yaml-node.ts';
+import type { JsonValue, Position, YamlNode } from './yaml-node.ts';
 
 interface Problem {
-  readonly place: Place;
+  readonly position: Position;
   readonly text: string;
 }
 
@@ -14,9 +14,9 @@ export class ConfigErrors {
   readonly #found: Problem[] = [];
 
   /** Adds an error. `path` is the key path; empty for the whole file. */
-  add(place: Place, path: string, message: string): void {
-    const text = `${describePlace(place)}: ${path === '' ? '' : `${path}: `}${message}`;
-    if (!this.#found.some((problem) => problem.text === text)) this.#found.push({ place, text });
+  add(position: Position, path: string, message: string): void {
+    const text = `${describePosition(position)}: ${path === '' ? '' : `${path}: `}${message}`;
+    if (!this.#found.some((problem) => problem.text === text)) this.#found.push({ position, text });
   }
 
   get count(): number {
@@ -26,12 +26,12 @@ export class ConfigErrors {
   /** Throws an error of this code with one line per problem, in the order of the file. */
   throwIfAny(code: ErrorCode): void {
     if (this.#found.length === 0) return;
-    const sorted = this.#found.toSorted((a, b) => comparePlaces(a.place, b.place));
+    const sorted = this.#found.toSorted((a, b) => comparePositions(a.position, b.position));
     throw new ProductError(code, sorted.map(({ text }) => text).join('\n'));
   }
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function comparePositions(a: Position, b: Position): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || a.column - b.column;
 }
@@ -43,10 +43,13 @@ function comparePlaces(a: Place, b: Place): number {
 export class Field {
   readonly path: string;
   readonly node: YamlNode | undefined;
-  readonly #parent: Place;
+  readonly #parent: Position;
   readonly #problems: ConfigErrors;
 
-  constructor(node: YamlNode | undefined, options: { path: string; parent: Place; problems: ConfigErrors }) {
+  constructor(
+    node: YamlNode | undefined,
+    options: { path: string; parent: Position; problems: ConfigErrors },
+  ) {
     this.node = node;
     this.path = options.path;
     this.#parent = options.parent;
@@ -58,22 +61,22 @@ export class Field {
     return this.node !== undefined && !(this.node.kind === 'scalar' && this.node.value === null);
   }
 
-  get place(): Place {
-    return this.node?.place ?? this.#parent;
+  get nodePosition(): Position {
+    return this.node?.position ?? this.#parent;
   }
 
   /** File, line, column and key path, which are the beginning of a problem's text. */
   get position(): string {
-    return `${describePlace(this.place)}: ${this.path}`;
+    return `${describePosition(this.nodePosition)}: ${this.path}`;
   }
 
   problem(message: string): void {
-    this.#problems.add(this.place, this.path, message);
+    this.#problems.add(this.nodePosition, this.path, message);
   }
 
   get(key: string): Field {
     const path = this.path === '' ? key : `${this.path}.${key}`;
-    return new Field(lookUp(this.node, key), { path, parent: this.place, problems: this.#problems });
+    return new Field(lookUp(this.node, key), { path, parent: this.nodePosition, problems: this.#problems });
   }
 
   /** Returns the items of a list; none if it is missing. */
@@ -82,7 +85,11 @@ export class Field {
     if (this.node?.kind !== 'list') return this.#mismatch('a list', []);
     return this.node.items.map(
       (item, index) =>
-        new Field(item, { path: `${this.path}[${index}]`, parent: this.place, problems: this.#problems }),
+        new Field(item, {
+          path: `${this.path}[${index}]`,
+          parent: this.nodePosition,
+          problems: this.#problems,
+        }),
     );
   }
 
@@ -94,7 +101,7 @@ export class Field {
       const path = this.path === '' ? keyText(key) : `${this.path}.${keyText(key)}`;
       return [
         keyText(key),
-        new Field(value, { path, parent: this.place, problems: this.#problems }),
+        new Field(value, { path, parent: this.nodePosition, problems: this.#problems }),
       ] as const;
     });
   }
@@ -162,7 +169,7 @@ export class Field {
     if (node.kind !== 'map') return;
     for (const { key, value } of node.entries) {
       if (typeof key.value !== 'string') {
-        this.#problems.add(key.place, this.path, `the key '${key.text}' has to be text; put it in quotes`);
+        this.#problems.add(key.position, this.path, `the key '${key.text}' has to be text; put it in quotes`);
       }
       this.#checkKeys(value);
     }
@@ -179,7 +186,7 @@ const placeholderSegment = 'refused' as PathSegment;
 
 /** Returns the whole file as a field. */
 export function rootField(node: YamlNode, problems: ConfigErrors): Field {
-  return new Field(node, { path: '', parent: node.place, problems });
+  return new Field(node, { path: '', parent: node.position, problems });
 }
 
 function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {

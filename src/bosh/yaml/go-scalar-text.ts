@@ -75,7 +75,7 @@ export function escapeChar(char: string, always: boolean): string {
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
 
 /** The maximum length of a simple key in bytes of UTF-8. A longer key needs a `?`. */
-export const simpleKeyLimit = 128;
+const simpleKeyLimit = 128;
 
 export interface ScalarUse {
   readonly key: boolean;
@@ -87,7 +87,7 @@ export interface ScalarUse {
  * Returns how go yaml.v2 quotes a text (encode.go: stringv; emitterc.go: analyze_scalar,
  * select_scalar_style).
  */
-export function scalarStyle(text: string, { key, ambiguous }: ScalarUse): ScalarStyle {
+function scalarStyle(text: string, { key, ambiguous }: ScalarUse): ScalarStyle {
   const chars = codePoints(text);
   if (text.includes('\n')) return key || !literalAllowed(chars) ? 'double' : 'literal';
   if (ambiguous || (key && chars.some(isBreak))) return 'double';
@@ -103,7 +103,7 @@ export function isBreak(char: string | undefined): boolean {
  * Returns true for code points that the emitter writes unescaped. Tabs and code points beyond 16 bits are
  * escaped.
  */
-export function isPrintable(code: number): boolean {
+function isPrintable(code: number): boolean {
   if (code === 0x0a) return true;
   if (code < 0xa0) return code >= 0x20 && code <= 0x7e;
   return code <= 0xfffd && code !== 0xfeff && !(code >= 0xd800 && code <= 0xdfff);

@@ -26,7 +26,7 @@ import { resolvePlain } from './go-scalar.ts';
 import {
   scalar,
   type MapEntry,
-  type Place,
+  type Position,
   type ScalarNode,
   type ScalarValue,
   type YamlNode,
@@ -114,12 +114,12 @@ interface Source {
 
 function describeFaults(
   faults: readonly { readonly offset: number; readonly message: string }[],
-  place: (offset: number) => string,
+  position: (offset: number) => string,
 ): string {
   const sorted = faults.toSorted((one, other) => one.offset - other.offset);
   const shown = sorted
     .slice(0, maxReportedErrors)
-    .map(({ offset, message }) => `${place(offset)}: ${message}`);
+    .map(({ offset, message }) => `${position(offset)}: ${message}`);
   const others = faults.length - shown.length;
   return [...shown, ...(others === 0 ? [] : [`... and ${others} others`])].join('\n');
 }
@@ -193,12 +193,12 @@ class DocumentConverter {
       return {
         kind: 'list',
         items: node.items.map((item) => this.convert(item)),
-        place: this.#place(node.range?.[0]),
+        position: this.#position(node.range?.[0]),
       };
     }
     if (isMap(node))
-      return { kind: 'map', entries: this.#entries(node), place: this.#place(node.range?.[0]) };
-    return scalar(null, this.#place(0));
+      return { kind: 'map', entries: this.#entries(node), position: this.#position(node.range?.[0]) };
+    return scalar(null, this.#position(0));
   }
 
   /** Resolves an alias. The library's own function would search the whole document for each alias. */
@@ -226,7 +226,8 @@ class DocumentConverter {
   #merge(pair: Pair, merged: Map<string, MapEntry>): void {
     const source = this.convert(pair.value);
     for (const map of source.kind === 'list' ? source.items : [source]) {
-      if (map.kind !== 'map') throw this.#fault(undefined, `'<<' merges maps only (line ${map.place.line})`);
+      if (map.kind !== 'map')
+        throw this.#fault(undefined, `'<<' merges maps only (line ${map.position.line})`);
       for (const entry of map.entries) {
         if (!merged.has(identity(entry.key))) merged.set(identity(entry.key), entry);
       }
@@ -238,19 +239,19 @@ class DocumentConverter {
     if (key.kind === 'scalar') return key;
     throw new ProductError(
       this.#code,
-      `${this.#file}:${key.place.line}:${key.place.column}: a key cannot be a ${key.kind}`,
+      `${this.#file}:${key.position.line}:${key.position.column}: a key cannot be a ${key.kind}`,
     );
   }
 
   #scalar(node: Scalar): ScalarNode {
-    const place = this.#place(node.range?.[0]);
+    const position = this.#position(node.range?.[0]);
     const text = this.#scalarText(node);
     const value = scalarValue(node, text);
     if (typeof value === 'number' && !Number.isSafeInteger(value) && /^[-+]?[0-9_]+$/.test(text)) {
-      if (this.#largeNumbers === 'text') return { kind: 'scalar', value: text, text, place };
+      if (this.#largeNumbers === 'text') return { kind: 'scalar', value: text, text, position };
       throw this.#fault(node.range?.[0], 'the number is too large; put it in quotes');
     }
-    return { kind: 'scalar', value, text, place };
+    return { kind: 'scalar', value, text, position };
   }
 
   /**
@@ -264,7 +265,7 @@ class DocumentConverter {
     return isOpen ? text.replace(/\n$/, '') : text;
   }
 
-  #place(offset: number | undefined): Place {
+  #position(offset: number | undefined): Position {
     const { line, col } = this.#lines.linePos(offset ?? 0);
     return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1) };
   }

@@ -1,5 +1,5 @@
 /** A position in a file. Line and column count from 1. */
-export interface Place {
+export interface Position {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -13,7 +13,7 @@ export interface ScalarNode {
   readonly value: ScalarValue;
   /** The text as written: `1.10` for the value 1.1. */
   readonly text: string;
-  readonly place: Place;
+  readonly position: Position;
 }
 
 export interface MapEntry {
@@ -24,13 +24,13 @@ export interface MapEntry {
 export interface MapNode {
   readonly kind: 'map';
   readonly entries: readonly MapEntry[];
-  readonly place: Place;
+  readonly position: Position;
 }
 
 export interface ListNode {
   readonly kind: 'list';
   readonly items: readonly YamlNode[];
-  readonly place: Place;
+  readonly position: Position;
 }
 
 /**
@@ -53,19 +53,19 @@ export function toValue(node: YamlNode): JsonValue {
   }
 }
 
-/** Returns a node for a plain value without a source of its own; `place` is the position where it is used. */
-export function fromValue(value: unknown, place: Place): YamlNode {
+/** Returns a node for a plain value without a source of its own; `position` is where it is used. */
+export function fromValue(value: unknown, position: Position): YamlNode {
   if (Array.isArray(value))
-    return { kind: 'list', items: value.map((item) => fromValue(item, place)), place };
+    return { kind: 'list', items: value.map((item) => fromValue(item, position)), position };
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value).map(([key, item]) => ({
-      key: scalar(key, place),
-      value: fromValue(item, place),
+      key: scalar(key, position),
+      value: fromValue(item, position),
     }));
-    return { kind: 'map', entries, place };
+    return { kind: 'map', entries, position };
   }
-  if (value === undefined || value === null) return scalar(null, place);
-  if (isScalarValue(value)) return scalar(value, place);
+  if (value === undefined || value === null) return scalar(null, position);
+  if (isScalarValue(value)) return scalar(value, position);
   throw new TypeError(`a ${typeof value} is not a YAML value`);
 }
 
@@ -73,8 +73,8 @@ function isScalarValue(value: unknown): value is ScalarValue {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
 }
 
-export function scalar(value: ScalarValue, place: Place): ScalarNode {
-  return { kind: 'scalar', value, text: value === null ? '' : String(value), place };
+export function scalar(value: ScalarValue, position: Position): ScalarNode {
+  return { kind: 'scalar', value, text: value === null ? '' : String(value), position };
 }
 
 /** Returns the value of a key in a map. Returns undefined if the key is missing or the node is not a map. */
@@ -87,7 +87,7 @@ export function keyText(key: ScalarNode): string {
   return typeof key.value === 'string' ? key.value : key.text;
 }
 
-export function describePlace({ file, line, column }: Place): string {
+export function describePosition({ file, line, column }: Position): string {
   return `${file}:${line}:${column}`;
 }
 

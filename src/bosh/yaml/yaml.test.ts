@@ -6,7 +6,7 @@ import { toGoYaml } from './go-yaml.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { fromValue, lookUp, toValue } from './yaml-node.ts';
 
-const place = { file: 'f', line: 1, column: 1 };
+const position = { file: 'f', line: 1, column: 1 };
 const parse = (text: string): ReturnType<typeof parseYaml> => parseYaml(text, 'f.yml', 'MANIFEST_INVALID');
 
 test('scalars mean what they mean to the bosh CLI', () => {
@@ -85,7 +85,7 @@ test('texts are quoted and folded as the bosh CLI does it', () => {
     [null, 'null\n'],
     [[], '[]\n'],
   ];
-  for (const [value, printed] of cases) assert.equal(toGoYaml(fromValue(value, place)), printed);
+  for (const [value, printed] of cases) assert.equal(toGoYaml(fromValue(value, position)), printed);
 });
 
 test('keys stand in the order of the bosh CLI', () => {
@@ -113,7 +113,7 @@ test('what is written reads back the same', () => {
   fc.assert(
     fc.property(json, (value) => {
       const plain: unknown = JSON.parse(JSON.stringify(value, exact));
-      const text = toGoYaml(fromValue(plain, place));
+      const text = toGoYaml(fromValue(plain, position));
       assert.deepEqual(toValue(parse(text)), plain);
       assert.equal(toGoYaml(parse(text)), text);
     }),
@@ -148,7 +148,7 @@ test('a block scalar ends with a line break only where the text gives one', () =
 
 test('every value knows its line and column', () => {
   const value = lookUp(lookUp(parse('a:\n  b:\n    - x\n    - deep: 5\n'), 'a'), 'b');
-  assert.deepEqual(value?.kind === 'list' ? value.items[1]?.place : undefined, {
+  assert.deepEqual(value?.kind === 'list' ? value.items[1]?.position : undefined, {
     file: 'f.yml',
     line: 4,
     column: 7,

@@ -42,7 +42,7 @@ async function closedPort(): Promise<number> {
 const pinging = (port: number) => (): Promise<unknown> =>
   new MbusConnection({ mbusUrl: `https://u:p@127.0.0.1:${port}` }).send(
     {
-      ...{ method: 'POST', path: '/agent', patience: 100, deadline: 1000 },
+      ...{ method: 'POST', path: '/agent', idleTimeoutMs: 100, deadline: 1000 },
       body: { stream: Readable.from([]), length: 0 },
     },
     async () => 'pong',
