@@ -23,13 +23,7 @@ const roomOf = (path: string): string | undefined =>
 
 function mayImport(room: string, target: string): boolean {
   const other = roomOf(target);
-  if (
-    other === room ||
-    other === 'errors' ||
-    (other === 'platform' && room !== 'kubernetes') ||
-    ports.includes(target)
-  )
-    return true;
+  if (other === room || other === 'errors' || other === 'platform' || ports.includes(target)) return true;
   return (rooms.get(room) ?? []).some((allowed) => target.startsWith(`${allowed}/`));
 }
 

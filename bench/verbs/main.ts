@@ -3,19 +3,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatTable } from '../../src/cli/table.ts';
-import type { CallContext } from '../../src/cpi/cloud.ts';
-import { parseConfig } from '../../src/cpi/config.ts';
-import { methods } from '../../src/cpi/methods.ts';
+import type { CallContext } from '../../src/cpi/call.ts';
+import { parseConfig } from '../../src/cpi/config/config.ts';
+import { methods } from '../../src/cpi/protocol/methods.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { startStorage } from '../../src/cpi/testing/storage-cloud.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
-import type { VerbScenario } from '../../src/cpi/testing/verb-scenarios.ts';
-import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import { type VerbScenario, verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { buildArtefacts, CpiWorld } from '../../test/cpi/cpi-world.ts';
-import type { Measured } from './run-measured.ts';
-import { runMeasured } from './run-measured.ts';
+import { type Measured, runMeasured } from './run-measured.ts';
 
 /**
  * Measures requests, wall time and CPU time of every verb without failures: a real process against the

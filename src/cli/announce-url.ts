@@ -1,4 +1,4 @@
-import { oneLine } from '../errors/one-line.ts';
+import { oneLine } from '../errors/text.ts';
 import type { Clock } from '../deploy/clock.ts';
 import { awaitConnection } from './await-connection.ts';
 import type { Terminal } from './terminal.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import type { Volume } from '../kubernetes/pod.ts';
+import type { Volume } from '../kubernetes/types/pod.ts';
 import { namespaces, persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
 import { plannedPod } from '../cpi/testing/planned-pod.ts';
 import { listBoshObjects } from './bosh-objects.ts';

@@ -1,7 +1,7 @@
 import { objectAnnotations, objectLabels, vmScriptsVersion } from '../bosh/object-labels.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import type { Pod } from '../kubernetes/pod.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
 
 const { diskId, kind, unclaimed, vmId } = objectLabels;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterIdentity } from '../deploy/state/cluster-note.ts';
-import type { Access } from '../kubernetes/access.ts';
-import { isApiError } from '../kubernetes/api-error.ts';
+import type { Access } from '../kubernetes/access/access.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { namespaces } from '../kubernetes/resources.ts';
 

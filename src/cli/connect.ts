@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../errors/redact/secret-strings.ts';
-import { issuedCredentials, type Access } from '../kubernetes/access.ts';
-import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
-import { loadAccess } from '../kubernetes/load-access.ts';
-import { openTransport } from '../kubernetes/open-transport.ts';
-import { RestApi } from '../kubernetes/rest-api.ts';
+import { issuedCredentials, type Access } from '../kubernetes/access/access.ts';
+import { secretsOfKubeconfig } from '../kubernetes/access/kubeconfig-secrets.ts';
+import { loadAccess } from '../kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../kubernetes/client/open-transport.ts';
+import { RestApi } from '../kubernetes/client/rest-api.ts';
 
 /** Returns the path of the embedded cluster's kubeconfig, which contains an administrator's key. */
 export function kubeconfigPath(clusterDirectory: string): string {

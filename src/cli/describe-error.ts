@@ -1,4 +1,4 @@
-import { ApiError } from '../kubernetes/api-error.ts';
+import { ApiError } from '../kubernetes/client/api-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { roomStep } from '../errors/room-step.ts';
 import { isProductError } from '../errors/product-error.ts';

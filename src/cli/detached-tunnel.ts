@@ -8,7 +8,7 @@ import { isAlive } from '../deploy/process/process-identity.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { stdioWithoutInheritedFds } from '../platform/inherited-descriptors.ts';
-import { ensurePrivateDirectory } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { readRegularFile } from '../platform/read-file.ts';
 import { mainModulePath } from './built-command-line.ts';

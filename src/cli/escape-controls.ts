@@ -1,4 +1,4 @@
-import { oneLine } from '../errors/one-line.ts';
+import { oneLine } from '../errors/text.ts';
 
 /**
  * Escapes all control characters except newline and tab as `\u001b`. Messages quote servers, agents and

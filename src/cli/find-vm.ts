@@ -1,4 +1,4 @@
-import { isApiError } from '../kubernetes/api-error.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { pods } from '../kubernetes/resources.ts';
 

@@ -1,8 +1,8 @@
-import { isApiError } from '../kubernetes/api-error.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { PendingDisk } from '../deploy/state/pending-file.ts';
 import { persistentVolumeClaims } from '../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../kubernetes/types/storage.ts';
 import { readCid } from './find-vm.ts';
 
 /**

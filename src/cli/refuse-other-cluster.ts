@@ -7,7 +7,7 @@ import { readKnownResources, type KnownResources } from '../deploy/state/known-r
 import { pendingPathFor } from '../deploy/state/pending-file.ts';
 import { readState } from '../deploy/state/state-file.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { loadAccess } from '../kubernetes/load-access.ts';
+import { loadAccess } from '../kubernetes/access/kubeconfig-access.ts';
 import { identityOfAccess } from './cluster-identity.ts';
 import { kubeconfigPath, withKubernetes } from './connect.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';

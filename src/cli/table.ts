@@ -1,4 +1,4 @@
-import { oneLine } from '../errors/one-line.ts';
+import { oneLine } from '../errors/text.ts';
 
 /**
  * Formats columns padded to their widest cell, with two spaces between them and no trailing blanks, as bosh

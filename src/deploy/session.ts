@@ -8,7 +8,7 @@ import {
   prepareInstallation,
   type InstallationDirectory,
 } from './install/installation-directory.ts';
-import { ensurePrivateDirectory } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { acquireLock } from './lock.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { ChildWatch } from './process/child-watch.ts';

@@ -7,7 +7,7 @@ import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
 import { isObject } from '../platform/fields.ts';
 import { removeTree } from '../platform/remove-tree.ts';
-import { parseMilli } from '../kubernetes/quantity.ts';
+import { parseMilli } from '../kubernetes/types/quantity.ts';
 import type { Target } from './commands-script.ts';
 import type { AccessMode } from './director-file.ts';
 import { readDirectorStemcell, type DirectorStemcell } from './director-stemcell.ts';

@@ -4,7 +4,7 @@ import { removeDurably, writeDurably } from '../deploy/durable-file.ts';
 import { readBesideState } from '../deploy/state/read-beside-state.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
-import { ensurePrivateDirectory } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readDirectorFile, writeDirectorFile, type DirectorFile } from './director-file.ts';
 

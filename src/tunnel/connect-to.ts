@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Access } from '../kubernetes/access.ts';
-import { openPodPort } from '../kubernetes/pod-port.ts';
+import type { Access } from '../kubernetes/access/access.ts';
+import { openPodPort } from '../kubernetes/client/port-forward.ts';
 import { findRoute, type Route, type RouteOptions } from './find-route.ts';
 import type { Destination } from './socks5.ts';
 

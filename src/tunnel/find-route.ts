@@ -1,16 +1,15 @@
 import { isIP } from 'node:net';
 import { ProductError } from '../errors/product-error.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
-import { ignoreNotFound } from '../kubernetes/if-there.ts';
-import type { PodPort } from '../kubernetes/pod-port.ts';
-import type { Pod } from '../kubernetes/pod.ts';
+import { type KubernetesApi, ignoreNotFound } from '../kubernetes/api.ts';
+import type { PodPort } from '../kubernetes/client/port-forward.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { endpointSlices, pods, services } from '../kubernetes/resources.ts';
 import {
   serviceNameLabel,
   type EndpointSlice,
   type Service,
   type ServicePort,
-} from '../kubernetes/service.ts';
+} from '../kubernetes/types/service.ts';
 import type { NameMap, ServiceName } from './name-map.ts';
 import { isLoopbackAddress, normalizeAddress, type Networks } from './networks.ts';
 import type { Destination } from './socks5.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readState, statePathFor } from '../../deploy/state/state-file.ts';
-import { oneLine } from '../../errors/one-line.ts';
+import { oneLine } from '../../errors/text.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';

@@ -5,7 +5,7 @@ import type { Socks5Proxy } from '../../bosh/agent-client/socks5-connect.ts';
 import { runProcess } from '../../deploy/process/run-process.ts';
 import { openVm, type VmAccess } from '../../deploy/vm-access.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { writeNew } from '../../platform/replace-file.ts';
+import { writeNew } from '../../platform/durable-file.ts';
 import type { CommandContext } from '../command.ts';
 import type { EnvInputs } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';

@@ -1,6 +1,6 @@
 import { readOperatorFile } from '../../bosh/archive/read-at-most.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
 import { verifyBlob } from '../../oci/blob/verify-blob.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
@@ -8,8 +8,7 @@ import { layoutPaths } from '../../oci/layout/layout-paths.ts';
 import { layoutError, openLayout } from '../../oci/layout/open-layout.ts';
 import { findCredentials } from '../../oci/registry/access/auth-files.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
-import type { PushedImage } from '../../oci/registry/push-image.ts';
-import { pushImage } from '../../oci/registry/push-image.ts';
+import { type PushedImage, pushImage } from '../../oci/registry/push-image.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';

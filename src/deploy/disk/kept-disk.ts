@@ -1,4 +1,4 @@
-import { oneLine } from '../../errors/one-line.ts';
+import { oneLine } from '../../errors/text.ts';
 import { currentDisk } from '../state/state-changes.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { planDisk, type WantedDisk } from './plan-disk.ts';

@@ -1,4 +1,4 @@
-import { oneLine } from '../../errors/one-line.ts';
+import { oneLine } from '../../errors/text.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Stage, Step, StepOptions } from './stage.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { readSigningKey } from '../signature/signed-volume-id.ts';
 import type { BrokerConfig } from './config.ts';
 import type { VolumeIdScheme } from './volume-mount.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { FileLock } from '../../platform/file-lock.ts';
 import { parentMount, type MountEntry, readMountTable } from '../../platform/mountinfo.ts';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import type { Volman } from '../volman/volman.ts';
 import { AppProcess, type AppSpec } from './app-process.ts';

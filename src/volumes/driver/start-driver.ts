@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { type FileLock, takeFileLock } from '../../platform/file-lock.ts';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { type PublicKeys, readPublicKeys } from '../signature/signed-volume-id.ts';
 import type { DriverConfig } from './config.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOwnFile } from '../../platform/read-file.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { parseVolumeName, type VolumeName } from '../options/volume-name.ts';
 import { isObject } from '../../platform/fields.ts';
 import { parseJsonObject } from '../../platform/json.ts';
