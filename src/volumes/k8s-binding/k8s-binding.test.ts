@@ -152,7 +152,7 @@ const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
   ['a space at the end', answerOf('smbdriver', { ...smb, password: `${password} ` }), /space/u],
   ['another driver', answerOf('cephdriver', {}), /'cephdriver'/u],
   ['a folder of the kernel', answerOf('smbdriver', smb, { container_dir: '/proc' }), /container_dir/u],
-  ['no JSON', `{"volume_mounts": [{"password": "${password}"`, /no JSON object/u],
+  ['no JSON', `{"volume_mounts": [{"password": "${password}"`, /must be a JSON object or a list/u],
   ['no share', '{}', /no share/u],
   ['a volume that is there twice', twice(answerOf('smbdriver', smb)), /'.+' is in volume_mounts twice/u],
 ];
