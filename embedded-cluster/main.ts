@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { isProductError } from '../src/errors/product-error.ts';
-import { systemClock } from '../src/kubernetes/clock.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { kubernetesVersion as version } from './api-server/http/server-info.ts';
 import { openLocalApi } from './api-server/open-local-api.ts';
 import { loadCredentials } from './api-server/pki/credentials.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
-import { holdScript } from '../src/cpi/disk/attach/hold-script.ts';
+import { holdScript } from '../src/cpi/disk/attach/scripts/hold.ts';
 import { admissionParameters, manifestFolder } from './admission-parameters.ts';
 
 test('manifests/admission/parameters.yaml has the scripts as they are', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
-import { holdScript } from '../src/cpi/disk/attach/hold-script.ts';
-import { sweepScript } from '../src/cpi/disk/attach/sweep-script.ts';
+import { holdScript } from '../src/cpi/disk/attach/scripts/hold.ts';
+import { sweepScript } from '../src/cpi/disk/attach/scripts/volume-functions.ts';
 
 export const manifestFolder = new URL('../manifests/admission/', import.meta.url);
 

@@ -4,7 +4,7 @@ import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../../src/kubernetes/types/storage.ts';
 import { ClusterWorld } from '../../test/cluster/support/cluster-world.ts';
 import { askedCluster, openCluster } from '../../test/cluster/support/open-cluster.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';

@@ -1,4 +1,4 @@
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import type { ClusterWorld } from '../../test/cluster/support/cluster-world.ts';
 import { watchPod } from './pod-moments.ts';

@@ -1,5 +1,5 @@
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 
 /** The time at which the API first reported each stage of a pod, in milliseconds of `performance.now`. */

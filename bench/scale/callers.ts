@@ -1,7 +1,7 @@
 import { runCpi } from '../../test/cpi/artefact.ts';
-import { methods } from '../../src/cpi/methods.ts';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
-import { openCall } from '../../src/cpi/session.ts';
+import { methods } from '../../src/cpi/protocol/methods.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
+import { openCall } from '../../src/cpi/open-call.ts';
 
 /** Makes one CPI call. Rejects if the CPI responds with an error. */
 export type Caller = (method: string, args: readonly unknown[]) => Promise<unknown>;

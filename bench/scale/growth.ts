@@ -1,8 +1,8 @@
 import { formatTable } from '../../src/cli/output/terminal.ts';
-import { offlineMethods, methods } from '../../src/cpi/methods.ts';
+import { offlineMethods, methods } from '../../src/cpi/protocol/methods.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/volume.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/types/storage.ts';
 import type { Caller } from './callers.ts';
 import { volumeOf } from './others.ts';
 import type { ScaleServer } from './scale-server.ts';

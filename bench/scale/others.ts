@@ -5,10 +5,13 @@ import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.
 import { networkPolicyKind, volumeAttachmentKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../src/kubernetes/types/storage.ts';
 
 const namespace = 'bosh';
 const driver = 'driver.example';

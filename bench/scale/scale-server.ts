@@ -7,8 +7,8 @@ import type { ExecRequest, ExecSession } from '../../embedded-cluster/node/pod-c
 import { startSimulatedCluster } from '../../embedded-cluster/testing/simulated-cluster.ts';
 import { defaultNodeTimings } from '../../embedded-cluster/controllers/nodes/node-timings.ts';
 import { endedSession, HolderConsole } from '../../src/cpi/testing/holder-console.ts';
-import { successExit } from '../../src/kubernetes/pod-script.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { successExit } from '../../src/kubernetes/client/exec.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { addOthers, serveForeignKinds } from './others.ts';
 

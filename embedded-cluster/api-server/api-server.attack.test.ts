@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { connect, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { configMaps, roleBindings, roles, serviceAccounts } from '../../src/kubernetes/resources.ts';
 import { decodeProtobuf } from './http/protobuf.ts';
-import { startTestServer } from './testing/test-server.ts';
-import type { Answer, Call, TestServer } from './testing/test-server.ts';
+import { startTestServer, type Answer, type Call, type TestServer } from './testing/test-server.ts';
 
 const rbac = 'rbac.authorization.k8s.io';
 const collection = '/api/v1/namespaces/bosh/configmaps';

@@ -1,8 +1,8 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { namespaces, storageClasses, volumeSnapshotClasses } from '../../src/kubernetes/resources.ts';
-import { snapshotAnnotations } from '../../src/kubernetes/snapshot.ts';
+import { snapshotAnnotations } from '../../src/kubernetes/types/storage.ts';
 import { bootstrapObjects } from './access/built-in-roles.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { test, type TestContext } from 'node:test';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { WatchEvent } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import {
   configMaps,
   namespaces,

@@ -1,4 +1,4 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type {
   CreateOptions,
   DeleteOptions,
@@ -18,8 +18,7 @@ import { deleteObject } from './registry/delete.ts';
 import { EventQueue } from './registry/event-queue.ts';
 import { listObjects } from './registry/list.ts';
 import { patchObject } from './registry/patch.ts';
-import { getObject, kindOf } from './registry/registry.ts';
-import type { Location, Registry } from './registry/registry.ts';
+import { getObject, kindOf, type Location, type Registry } from './registry/registry.ts';
 import { updateObject } from './registry/update.ts';
 import { watchObjects } from './registry/watch.ts';
 import { copyJson } from './schema/json.ts';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import type { Clock } from '../../src/kubernetes/clock.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { bootstrapCluster } from './bootstrap.ts';
 import { groupResource } from './errors/status-errors.ts';
 import { allKinds } from './kinds/all-kinds.ts';

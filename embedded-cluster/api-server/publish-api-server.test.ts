@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EndpointSlice, Service } from '../../src/kubernetes/service.ts';
+import type { EndpointSlice, Service } from '../../src/kubernetes/types/service.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
 import { openLocalApi } from './open-local-api.ts';
 import { apiServerAddress, publishApiServer } from './publish-api-server.ts';

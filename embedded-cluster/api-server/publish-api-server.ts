@@ -1,9 +1,13 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/service.ts';
+import {
+  serviceNameLabel,
+  type EndpointSlice,
+  type Service,
+  type ServiceSpec,
+} from '../../src/kubernetes/types/service.ts';
 import { addressText, serviceRange } from './kinds/service/service-ranges.ts';
 
 const namespace = 'default';

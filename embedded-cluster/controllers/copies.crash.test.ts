@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -8,12 +8,13 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
-import type { ClusterFixture } from './testing/cluster-fixture.ts';
-import { at, makePod } from './testing/cluster-fixture.ts';
-import type { Until } from './testing/killed-lives.ts';
-import { testEachCrash } from './testing/killed-lives.ts';
+import type {
+  VolumeSnapshot,
+  PersistentVolumeClaim,
+  VolumeAttributesClass,
+} from '../../src/kubernetes/types/storage.ts';
+import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
+import { type Until, testEachCrash } from './testing/killed-lives.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],

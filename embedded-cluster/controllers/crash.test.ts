@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, secrets } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
-import type { ClusterFixture } from './testing/cluster-fixture.ts';
-import { at, makePod } from './testing/cluster-fixture.ts';
-import type { Until } from './testing/killed-lives.ts';
-import { testEachCrash } from './testing/killed-lives.ts';
+import type { PersistentVolumeClaim } from '../../src/kubernetes/types/storage.ts';
+import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
+import { type Until, testEachCrash } from './testing/killed-lives.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/kubernetes/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import type { ControlPlaneApi } from '../api-server/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import { createDefaultAccounts } from './accounts/default-accounts.ts';
@@ -9,8 +9,7 @@ import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
 import { createNodeLifecycle } from './nodes/node-lifecycle.ts';
-import type { NodeTimings } from './nodes/node-timings.ts';
-import { defaultNodeTimings } from './nodes/node-timings.ts';
+import { type NodeTimings, defaultNodeTimings } from './nodes/node-timings.ts';
 import { createPodCollector } from './nodes/pod-collector.ts';
 import { createTaintEviction } from './nodes/taint-eviction.ts';
 import type { ControllerContext, CreateController } from './runtime/controller.ts';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { until } from '../../test/support/until.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openApi } from '../../src/kubernetes/client/rest-api.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { hostRootImage } from '../node/image/host-root-image.ts';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isProductError } from '../../src/errors/product-error.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
 
 /** Returns whether the cluster's API reports that it is ready. The request is that of any client. */
 export async function isReady(directory: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../src/errors/product-error.ts';
-import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { withoutInheritedState } from '../node/isolated-command.ts';
 import { besideCluster } from './built-cluster.ts';
 import { checkOwner } from './check-owner.ts';

@@ -1,8 +1,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { ProductError } from '../../src/errors/product-error.ts';
-import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
-import { mountsAtOrBelow } from '../../src/platform/mountinfo.ts';
-import { parseMountInfo } from '../../src/platform/mountinfo.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { mountsAtOrBelow, parseMountInfo } from '../../src/platform/mountinfo.ts';
 import { checkOwner } from './check-owner.ts';
 import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { createVolume } from './testing/create-volume.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 import { container, nodeWorld, until, type NodeWorld } from './testing/node-world.ts';

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { ObjectList } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { ContainerConsole } from './console/container-console.ts';
 import { toApiPath } from './paths-in-objects.ts';

@@ -1,8 +1,8 @@
 import { arch, cpus, release, totalmem } from 'node:os';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { machineLabel } from '../../src/kubernetes/node.ts';
+import { machineLabel } from '../../src/kubernetes/types/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { hostRootImage } from './image/host-root-image.ts';
 import { nodeAddress } from './pods/pod-addresses.ts';

@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import { inClusterAccess } from '../../src/kubernetes/in-cluster-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { isPodReady } from '../../src/kubernetes/pod-readiness.ts';
-import type { EventRecord } from '../../src/kubernetes/pod-words.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { inClusterAccess } from '../../src/kubernetes/access/server-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
+import { isPodReady, type Pod } from '../../src/kubernetes/types/pod.ts';
+import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import {
   configMaps,
   events,
@@ -20,12 +19,11 @@ import {
   secrets,
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import type { LocalApi } from '../api-server/local-api.ts';
 import { openLocalApi } from '../api-server/open-local-api.ts';
 import { loadCredentials } from '../api-server/pki/credentials.ts';
-import type { ApiServer } from '../api-server/start-api-server.ts';
-import { startApiServer } from '../api-server/start-api-server.ts';
+import { type ApiServer, startApiServer } from '../api-server/start-api-server.ts';
 import { startControllers } from '../controllers/start-controllers.ts';
 import { runCommand } from './command.ts';
 import type { EmbeddedNode } from './embedded-node.ts';

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
-import type { Clock } from '../../src/kubernetes/clock.ts';
-import { machineLabel } from '../../src/kubernetes/node.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { machineLabel } from '../../src/kubernetes/types/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { EmbeddedNode } from './embedded-node.ts';
 import { findPreparedHost, prepareHost } from './image/prepare-host.ts';

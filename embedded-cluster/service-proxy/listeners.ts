@@ -1,5 +1,4 @@
-import { serviceNameLabel } from '../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service } from '../../src/kubernetes/service.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../src/kubernetes/types/service.ts';
 
 export interface Backend {
   readonly address: string;

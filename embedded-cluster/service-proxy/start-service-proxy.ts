@@ -1,13 +1,10 @@
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service } from '../../src/kubernetes/service.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../src/kubernetes/types/service.ts';
 import { EventRecorder } from '../controllers/runtime/event-recorder.ts';
 import { Informer } from '../controllers/runtime/informer.ts';
-import { WorkQueue } from '../controllers/runtime/work-queue.ts';
-import type { ControllerRuntime } from '../controllers/runtime/work-queue.ts';
-import type { Listener } from './listeners.ts';
-import { listenersOf } from './listeners.ts';
+import { WorkQueue, type ControllerRuntime } from '../controllers/runtime/work-queue.ts';
+import { type Listener, listenersOf } from './listeners.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 export interface ServiceProxyOptions extends ControllerRuntime {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { LocalApi } from '../api-server/local-api.ts';
 import { openLocalApi } from '../api-server/open-local-api.ts';
 import { startApiServer } from '../api-server/start-api-server.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { entryScript } from '../cpi/vm/entry-script.ts';
+import { entryScript } from '../cpi/vm/scripts/entry.ts';
 import { createTestAuthority } from '../kubernetes/testing/certificates.ts';
 import { directoriesOf } from './directories.ts';
 import { errorText } from './file/error-code.ts';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { whyNotRun } from '../../embedded-cluster/testing/why-not-run.ts';
-import { loadAccess } from '../kubernetes/load-access.ts';
+import { loadAccess } from '../kubernetes/access/kubeconfig-access.ts';
+import { openApi } from '../kubernetes/client/rest-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import { openApi } from '../kubernetes/open-api.ts';
 import { configMaps } from '../kubernetes/resources.ts';
 import { mainModulePath } from './installation.ts';
 

@@ -8,17 +8,16 @@ import {
   renameSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { createRelease } from '../bosh/release/create-release.ts';
-import type {
-  CreatedRelease,
-  CreateReleaseOptions,
-  CreateReleasePorts,
-} from '../bosh/release/create-release.ts';
 import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import {
+  createRelease,
+  type CreatedRelease,
+  type CreateReleaseOptions,
+  type CreateReleasePorts,
+} from '../bosh/release/create-release.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { temporaryPath } from '../platform/draft.ts';
+import { temporaryPath, replaceFile } from '../platform/durable-file.ts';
 import { removeTree } from '../platform/remove-tree.ts';
-import { replaceFile } from '../platform/replace-file.ts';
 
 export interface CpiReleaseOptions extends Omit<CreateReleaseOptions, 'directory'> {
   /** The directory of the checkout. */

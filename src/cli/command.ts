@@ -1,4 +1,4 @@
-import type { KnownSecrets } from '../errors/redact/known-secrets.ts';
+import type { KnownSecrets } from '../errors/redact/redactor.ts';
 import type { Installation } from './installation.ts';
 import type { Terminal } from './output/terminal.ts';
 

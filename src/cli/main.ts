@@ -1,4 +1,4 @@
-import { knownSecrets } from '../errors/redact/known-secrets.ts';
+import { knownSecrets } from '../errors/redact/redactor.ts';
 import { commands } from './commands.ts';
 import { locateInstallation } from './installation.ts';
 import { interruption } from './interruption.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { boshCli } from '../../test/support/upstream-programs.ts';
 import { writeReleaseFixture } from '../bosh/testing/release-fixture.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
-import { knownSecrets } from '../errors/redact/known-secrets.ts';
+import { knownSecrets } from '../errors/redact/redactor.ts';
 import type { CommandContext } from './command.ts';
 import { createRelease, inspectLocalRelease } from './commands/release.ts';
 import { locateInstallation } from './installation.ts';

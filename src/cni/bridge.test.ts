@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { addressAnnotation, annotationsCapability } from './address/asked-addresses.ts';
-import { buildExecutable, executableIsMissing, runExecutable } from './testing/executable.ts';
-import type { BuiltExecutable, ProcessOutcome } from './testing/executable.ts';
+import { addressAnnotation, annotationsCapability } from './plugin/requested-addresses.ts';
+import {
+  buildExecutable,
+  executableIsMissing,
+  runExecutable,
+  type BuiltExecutable,
+  type ProcessOutcome,
+} from './testing/executable.ts';
 
 const plugins = '/usr/lib/cni';
 

@@ -4,9 +4,14 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { addressAnnotation, annotationsCapability } from './address/asked-addresses.ts';
-import { buildExecutable, executableIsMissing, runExecutable } from './testing/executable.ts';
-import type { BuiltExecutable, ProcessOutcome } from './testing/executable.ts';
+import { addressAnnotation, annotationsCapability } from './plugin/requested-addresses.ts';
+import {
+  buildExecutable,
+  executableIsMissing,
+  runExecutable,
+  type BuiltExecutable,
+  type ProcessOutcome,
+} from './testing/executable.ts';
 
 const plugins = '/usr/lib/cni';
 const hostLocalIsMissing =

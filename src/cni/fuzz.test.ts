@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { annotationsCapability } from './address/asked-addresses.ts';
+import { annotationsCapability } from './plugin/requested-addresses.ts';
 import { assertCniError, assertFuzzedCalls, assertFuzzedProcesses } from './testing/assert-fuzzed.ts';
-import { buildExecutable, executableIsMissing, runExecutable } from './testing/executable.ts';
-import type { BuiltExecutable } from './testing/executable.ts';
+import {
+  buildExecutable,
+  executableIsMissing,
+  runExecutable,
+  type BuiltExecutable,
+} from './testing/executable.ts';
 
 // fuzz.crash.test.ts does this a hundred thousand times
 test('5,000 calls that cannot succeed are one CNI error each', () => assertFuzzedCalls(5000));

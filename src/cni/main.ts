@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { runPlugin } from './delegate/run-process.ts';
+import { runPlugin } from './delegate/run-delegate.ts';
 import { answerCall } from './plugin/plugin.ts';
 
 /**

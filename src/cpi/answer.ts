@@ -1,15 +1,22 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { Verb } from './cloud.ts';
-import { infoMethod, offlineMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
-import type { CpiRequest, CpiResponse } from './protocol.ts';
+import type { Verb } from './call.ts';
+import type { OpenCall, SessionOptions } from './open-call.ts';
 import {
+  infoMethod,
+  offlineMethods,
+  methods,
+  stemcellFormats,
+  unsupportedMethods,
+} from './protocol/methods.ts';
+import {
+  type CpiRequest,
+  type CpiResponse,
   checkApiVersion,
   errorResponse,
   newestApiVersion,
   parseRequest,
   successResponse,
-} from './protocol.ts';
-import type { OpenCall, SessionOptions } from './session.ts';
+} from './protocol/protocol.ts';
 
 export interface AnswerDependencies {
   /** Reads the text of the config file; undefined if no file was given. */
@@ -70,8 +77,8 @@ async function callVerb(
   try {
     const configText = await ports.readConfig();
     const [{ parseCall, qualifyResult }, { signatures }, verb] = await Promise.all([
-      import('./call/resolve-call.ts'),
-      import('./call/signatures.ts'),
+      import('./protocol/arguments.ts'),
+      import('./protocol/methods.ts'),
       load(),
     ]);
     const { method, context } = request;
@@ -90,8 +97,8 @@ async function callVerb(
   } catch (error) {
     const [redact, { isApiError }, { explainApiError }] = await Promise.all([
       createRedactor(file, request, session),
-      import('../kubernetes/api-error.ts'),
-      import('./failure/explain-api-error.ts'),
+      import('../kubernetes/client/api-error.ts'),
+      import('./errors/explain-api-error.ts'),
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
     const isDiskNamespace = isInputError(known) || offlineMethods.includes(request.method);

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { answerRequest } from './answer.ts';
-import type { Parameter, Signature } from './call/signatures.ts';
-import { signatures } from './call/signatures.ts';
-import { methods } from './methods.ts';
-import type { CpiResponse } from './protocol.ts';
-import { countingApi } from './testing/counting-api.ts';
-import type { Requests } from './testing/counting-api.ts';
+import { type Parameter, type Signature, signatures, methods } from './protocol/methods.ts';
+import type { CpiResponse } from './protocol/protocol.ts';
+import { countingApi, type Requests } from './testing/counting-api.ts';
 import { agentId, image, testCloud } from './testing/test-cloud.ts';
 
 /**

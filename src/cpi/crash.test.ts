@@ -1,21 +1,25 @@
 import assert from 'node:assert/strict';
-import type { CallContext } from './cloud.ts';
+import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { setDiskMetadata } from './disk/set-disk-metadata.ts';
-import type { CrashCase } from './testing/crash-case.ts';
-import { testCrashes } from './testing/crash-case.ts';
-import type { TestCloud } from './testing/test-cloud.ts';
-import { createVmArguments, namesLeft, namespace, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
+import { type CrashCase, testCrashes } from './testing/crash-case.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namesLeft,
+  namespace,
+  vmCidOfTest as vmCid,
+} from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
-import { recordedDiskCids } from './vm/pod-record.ts';
-import { waitForClaimDeletion } from './vm/vm-claims.ts';
-import type { Pod } from '../kubernetes/pod.ts';
+import { recordedDiskCids } from './vm/recorded-pod.ts';
+import { waitForClaimDeletion } from './vm/claims.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 
 const withDisk = async (cloud: CallContext): Promise<string[]> => {

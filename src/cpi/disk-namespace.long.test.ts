@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import type { Pod } from '../kubernetes/pod.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { namespaces, persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { strategyOf } from './disk/attach/strategy.ts';

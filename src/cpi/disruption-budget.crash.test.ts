@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { PodDisruptionBudget } from '../kubernetes/disruption-budget.ts';
+import type { PodDisruptionBudget } from '../kubernetes/types/service.ts';
 import { podDisruptionBudgets } from '../kubernetes/resources.ts';
-import type { CallContext } from './cloud.ts';
+import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { testCrashes } from './testing/crash-case.ts';

@@ -4,7 +4,7 @@ import { until } from '../../test/support/until.ts';
 import { readByVcap, whoReadsToken } from '../../test/support/who-reads-token.ts';
 import { rootCertificateName } from '../../embedded-cluster/api-server/kinds/pod/account-admission.ts';
 import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
-import { isApiError } from '../kubernetes/api-error.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import {

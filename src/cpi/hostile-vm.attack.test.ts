@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import * as hostile from '../../test/support/hostile-vm.ts';
+import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
 import { describeInOneNamespace, namespaceMode } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
@@ -10,7 +10,7 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { deleteVm } from './vm/delete-vm.ts';
-import { profiles } from './vm/profile.ts';
+import { profiles } from './config/profile.ts';
 
 /**
  * Root of a VM against the attachment of its disk, on the embedded node. On a real kubelet:

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { KubernetesApi } from '../kubernetes/api.ts';
-import type { Container, Pod } from '../kubernetes/pod.ts';
+import type { Container, Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-import type { CallContext } from './cloud.ts';
+import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { attachmentReference, attachmentPlanBase } from './disk/attach/attachments.ts';
-import { sweeperPod } from './disk/attach/sweeper-pod.ts';
+import { sweeperPod } from './disk/attach/attachment-pod.ts';
 import { createDisk } from './disk/create-disk.ts';
-import { label } from './labels.ts';
+import { label } from './objects/labels.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { plannedPod } from './testing/planned-pod.ts';
 import { createVmArguments, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
-import { findVm } from './vm/find-vm.ts';
-import { withDisks } from './vm/pod-record.ts';
+import { findVm } from './vm/vms.ts';
+import { withDisks } from './vm/recorded-pod.ts';
 
 const proxy: Container = { name: 'istio-proxy', image: 'registry.example/proxy:1', command: ['proxy'] };
 

@@ -1,23 +1,26 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
-import type { Clock } from '../kubernetes/clock.ts';
-import { systemClock } from '../kubernetes/clock.ts';
+import { type TestContext, test } from 'node:test';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Resource } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { networkPolicies, persistentVolumeClaims, pods, services } from '../kubernetes/resources.ts';
-import type { CallContext } from './cloud.ts';
+import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
-import { baseLabels } from './labels.ts';
+import { baseLabels } from './objects/labels.ts';
 import { createNetwork } from './network/create-network.ts';
 import { deleteNetwork } from './network/delete-network.ts';
 import { networkPolicyKind } from './testing/foreign-kinds.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { rejection } from './testing/rejection.ts';
-import type { TestCloud } from './testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest,
+} from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 

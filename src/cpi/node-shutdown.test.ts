@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod, PodStatus } from '../kubernetes/pod.ts';
+import type { Pod, PodStatus } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { until } from '../../test/support/until.ts';
 import { isProductError } from '../errors/product-error.ts';
-import type { Node } from '../kubernetes/node.ts';
+import type { Node } from '../kubernetes/types/node.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import type { NodeSelectorTerm, Pod } from '../kubernetes/pod.ts';
+import type { NodeSelectorTerm, Pod } from '../kubernetes/types/pod.ts';
 import {
   nodes,
   persistentVolumeClaims,
@@ -17,10 +17,9 @@ import {
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { updateDisk } from './disk/update-disk.ts';
-import { label } from './labels.ts';
+import { label } from './objects/labels.ts';
 import { diskInZone, otherClass, whereIs } from './testing/disk-in-zone.ts';
-import type { SimulatedWorld } from './testing/simulated-world.ts';
-import { startSimulatedWorld } from './testing/simulated-world.ts';
+import { type SimulatedWorld, startSimulatedWorld } from './testing/simulated-world.ts';
 import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';

@@ -5,14 +5,13 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
-import { suite, test } from 'node:test';
+import { type TestContext, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../../embedded-cluster/api-server/testing/temporary-directory.ts';
 import { startTlsServer } from '../kubernetes/testing/tls-server.ts';
 import { answerRequest } from './answer.ts';
-import type { CpiResponse } from './protocol.ts';
-import type { OpenCall } from './session.ts';
+import type { CpiResponse } from './protocol/protocol.ts';
+import type { OpenCall } from './open-call.ts';
 import { quickLooks } from './testing/quick-looks.ts';
 import { createVmArguments, testCloud } from './testing/test-cloud.ts';
 

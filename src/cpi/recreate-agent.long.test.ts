@@ -4,7 +4,7 @@ import { startCountingJob } from '../agent/testing/counting-job.ts';
 import { reaches } from '../agent/testing/specs.ts';
 import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
-import type { CallContext } from './cloud.ts';
+import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';

@@ -5,7 +5,7 @@ import { startCountingJob } from '../agent/testing/counting-job.ts';
 import { reaches } from '../agent/testing/specs.ts';
 import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
-import type { Pod } from '../kubernetes/pod.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';

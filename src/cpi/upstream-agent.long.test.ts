@@ -12,7 +12,7 @@ import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { createVmArguments } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
-import { profiles, type SecurityProfile } from './vm/profile.ts';
+import { profiles, type SecurityProfile } from './config/profile.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { creationError } from '../cpi/vm/creation-error.ts';
+import { creationError } from '../cpi/vm/create-vm.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { errorChain } from '../platform/error-chain.ts';
 import { createEnv } from './create-env.ts';

@@ -1,8 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
-import { removeTemporaryFiles } from '../platform/draft.ts';
-import { replaceFile, syncDirectory } from '../platform/replace-file.ts';
+import { removeTemporaryFiles, replaceFile, syncDirectory } from '../platform/durable-file.ts';
 
 /**
  * Calls replaceFile. Rejects with FILE_NOT_WRITABLE if the system fails the write, for example because the

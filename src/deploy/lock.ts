@@ -4,12 +4,11 @@ import { link, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { temporaryPath, removeTemporaryFiles } from '../platform/draft.ts';
+import { temporaryPath, removeTemporaryFiles, replaceFile, writeNew } from '../platform/durable-file.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from '../platform/process-identity.ts';
 import { readOwnFile } from '../platform/read-file.ts';
-import { replaceFile, writeNew } from '../platform/replace-file.ts';
 import { notWritable } from './durable-file.ts';
 import type { ChildPurpose, RunningChild } from './process/leftover-process.ts';
 

@@ -5,7 +5,7 @@ import type { AgentClient } from '../bosh/agent-client/agent-client.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { ProductError } from '../errors/product-error.ts';
 import type { Clock } from '../platform/clock.ts';
-import { ensurePrivateDirectory } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import type { CpiClient } from './cpi/cpi-client.ts';
 import {
   installationDirectory,

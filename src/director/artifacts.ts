@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
-import { parseMilli } from '../kubernetes/quantity.ts';
+import { parseMilli } from '../kubernetes/types/quantity.ts';
 import { isObject } from '../platform/fields.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import type { Target } from './commands-script.ts';

@@ -1,10 +1,8 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
-import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
-import type { Node } from '../kubernetes/node.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import type { Pod } from '../kubernetes/pod.ts';
 import {
   daemonSets,
   namespaces,
@@ -15,8 +13,10 @@ import {
   services,
   storageClasses,
 } from '../kubernetes/resources.ts';
-import type { Service } from '../kubernetes/service.ts';
-import type { StorageClass } from '../kubernetes/volume.ts';
+import type { Node } from '../kubernetes/types/node.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
+import type { Service } from '../kubernetes/types/service.ts';
+import type { StorageClass } from '../kubernetes/types/storage.ts';
 import type { Permission } from './required-permissions.ts';
 
 /**

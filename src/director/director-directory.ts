@@ -4,7 +4,7 @@ import { writeDurably, removeDurably } from '../deploy/durable-file.ts';
 import type { ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
-import { ensurePrivateDirectory } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readOwnJson } from '../platform/read-own-json.ts';
 

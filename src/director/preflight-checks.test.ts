@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Service } from '../kubernetes/service.ts';
+import type { Service } from '../kubernetes/types/service.ts';
 import { freeClusterIp } from './preflight-checks.ts';
 
 const service = (name: string, clusterIP: string): Service => ({

@@ -1,4 +1,5 @@
 import type { KubernetesObject, ObjectList, Status } from './object.ts';
+import { isApiError } from './client/api-error.ts';
 
 /** A resource as its URL names it: `{ group: '', version: 'v1', plural: 'pods' }`. */
 export interface Resource {
@@ -86,4 +87,14 @@ export interface KubernetesApi {
   serverTime?(): number | undefined;
   /** Yields events as they arrive. Ends with the signal, or when the server closes the watch. */
   watch<T extends KubernetesObject>(resource: Resource, query?: WatchQuery): AsyncIterable<WatchEvent<T>>;
+}
+
+/** Returns the result of a request for one object; undefined if the object does not exist (404). */
+export async function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
 }

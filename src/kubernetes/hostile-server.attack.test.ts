@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { readJsonLines } from './json-lines.ts';
+import { readJsonLines } from './client/json-lines.ts';
 import { pods } from './resources.ts';
-import { RestApi } from './rest-api.ts';
-import { NodeHttpsTransport } from './node-https-transport.ts';
-import { readTextFile } from './read-text-file.ts';
-import type { Transport } from './transport.ts';
-import { execInPod } from './pod-exec.ts';
+import { RestApi } from './client/rest-api.ts';
+import { NodeHttpsTransport } from './client/node-transport.ts';
+import { readTextFile } from '../platform/read-text-file.ts';
+import type { Transport } from './client/transport.ts';
+import { execInPod } from './client/exec.ts';
 import { startExecServer } from './testing/exec-server.ts';
 import { startHostileServers } from './testing/hostile-server.ts';
 import { transportAttacks } from './testing/transport-attacks.ts';

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { openTransport } from './open-transport.ts';
-import { serverAccess } from './server-access.ts';
-import type { ServerAccess } from './server-access.ts';
+import { openTransport } from './client/open-transport.ts';
+import { serverAccess, type ServerAccess } from './access/server-access.ts';
 import { createTestAuthority } from './testing/certificates.ts';
 import { bunIsMissing, runInBun } from './testing/run-in-bun.ts';
-import { startTlsProxy } from './testing/tls-proxy.ts';
-import type { TlsProxy } from './testing/tls-proxy.ts';
+import { startTlsProxy, type TlsProxy } from './testing/tls-proxy.ts';
 import { startTlsServer } from './testing/tls-server.ts';
-import { transportFailure } from './transport-failure.ts';
+import { transportFailure } from './client/transport.ts';
 
 interface Subject {
   /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../errors/product-error.ts';
-import { ensurePrivateDirectory } from './own-folder.ts';
+import { ensurePrivateDirectory } from './private-directory.ts';
 import type { PathSegment } from './path-segment.ts';
 
 export interface FileLock {

@@ -3,18 +3,17 @@ import { once } from 'node:events';
 import { isIP, connect, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ProductError } from '../errors/product-error.ts';
-import type { Access } from '../kubernetes/access.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
-import { ignoreNotFound } from '../kubernetes/if-there.ts';
-import { type PodPort, openPodPort } from '../kubernetes/pod-port.ts';
-import type { Pod } from '../kubernetes/pod.ts';
+import type { Access } from '../kubernetes/access/access.ts';
+import { type KubernetesApi, ignoreNotFound } from '../kubernetes/api.ts';
+import { openPodPort, type PodPort } from '../kubernetes/client/port-forward.ts';
 import { endpointSlices, pods, services } from '../kubernetes/resources.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
 import {
   serviceNameLabel,
   type EndpointSlice,
   type Service,
   type ServicePort,
-} from '../kubernetes/service.ts';
+} from '../kubernetes/types/service.ts';
 import {
   type NameMap,
   type ServiceName,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
-import { openApi } from '../kubernetes/open-api.ts';
+import { openApi } from '../kubernetes/client/rest-api.ts';
 import { startPortForwardServer } from '../kubernetes/testing/port-forward-server.ts';
 import { startTunnel } from './start-tunnel.ts';
 import { openTunnel, tunnelCases, type TunnelWorld } from './testing/tunnel-cases.ts';

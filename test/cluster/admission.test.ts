@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
-import type { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods, roleBindings, serviceAccounts } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import {
@@ -14,8 +13,7 @@ import {
   copyChanges,
   updates,
 } from '../support/admission-changes.ts';
-import type { Ran } from './machine/run.ts';
-import { run, runWell } from './machine/run.ts';
+import { type Ran, run, runWell } from './machine/run.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { deniedBy, parametersOf, refusalOf, withDisksNamespace } from './support/disks-namespace.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { lives } from './support/agent-job.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutAddresses } from './support/fixed-address.ts';

@@ -1,7 +1,7 @@
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import type { Node } from '../../src/kubernetes/node.ts';
+import type { Node } from '../../src/kubernetes/types/node.ts';
 import { nodes, serviceAccounts } from '../../src/kubernetes/resources.ts';
-import { waitFor } from '../../src/kubernetes/wait.ts';
+import { waitFor } from '../../src/kubernetes/client/wait.ts';
 import type { NodePlan } from './network.ts';
 
 const deadlineMs = 120_000;

@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { profiles } from '../../src/cpi/vm/profile.ts';
+import { profiles } from '../../src/cpi/config/profile.ts';
 import {
   boshCli,
   type UpstreamAgent,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
+import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { writeStandIn } from '../director/write-stand-in.ts';
 import { checkout } from '../support/embedded-line.ts';

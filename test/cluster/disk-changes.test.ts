@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PersistentVolumeClaim } from '../../src/cpi/disk/claim.ts';
+import type { PersistentVolumeClaim } from '../../src/cpi/disk/disks.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { resizeDisk } from '../../src/cpi/disk/resize-disk.ts';
 import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
-import { label } from '../../src/cpi/labels.ts';
+import { label } from '../../src/cpi/objects/labels.ts';
 import { snapshotDisk } from '../../src/cpi/snapshot/snapshot-disk.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';

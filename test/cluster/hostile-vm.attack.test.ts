@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
+import * as hostile from '../support/hostile-vm.ts';
 import { test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { profiles } from '../../src/cpi/vm/profile.ts';
+import { profiles } from '../../src/cpi/config/profile.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
-import * as hostile from '../support/hostile-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutStemcell } from './support/open-cluster.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Node } from '../../src/kubernetes/node.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Node } from '../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { awaitNodes } from './await-nodes.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Node } from '../../src/kubernetes/node.ts';
+import type { Node } from '../../src/kubernetes/types/node.ts';
 import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { awaitNodes } from './await-nodes.ts';
 import { fixedAddresses, nodePlans } from './network.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { profiles } from '../../src/cpi/vm/profile.ts';
+import { profiles } from '../../src/cpi/config/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { upstreamAgent } from '../support/upstream-programs.ts';
 import { bringUp } from './bring-up.ts';

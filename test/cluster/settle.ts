@@ -1,8 +1,8 @@
 // Runs where the API server is reachable, with KUBECONFIG and the directory of the CustomResourceDefinitions
 // of snapshots: creates the objects that the cluster needs for volumes and waits until the nodes are Ready.
 import { readFile } from 'node:fs/promises';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { awaitNodes } from './await-nodes.ts';
 import { nodePlans } from './network.ts';
 import { printingStages } from './stages.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { label } from '../../src/cpi/labels.ts';
+import { label } from '../../src/cpi/objects/labels.ts';
 import { rebootVm } from '../../src/cpi/vm/reboot-vm.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';

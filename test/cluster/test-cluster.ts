@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
 import { clusterAt } from './cluster-at.ts';
 import { layoutOf } from './layout.ts';
 import type { RealCluster } from './real-cluster.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Node } from '../../src/kubernetes/node.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { resourcePath } from '../../src/kubernetes/resource-path.ts';
-import { nodes, pods } from '../../src/kubernetes/resources.ts';
+import type { Node } from '../../src/kubernetes/types/node.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
+import { resourcePath, nodes, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { awaitNodes } from './await-nodes.ts';
 import { nodePlans } from './network.ts';

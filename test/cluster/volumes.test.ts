@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
   pods,
   volumeSnapshots,
 } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import type {
+  VolumeSnapshot,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '../../src/kubernetes/types/storage.ts';
 import { VolumeWorld } from './volumes/volume-world.ts';
 import { withoutNodes } from './test-cluster.ts';
 

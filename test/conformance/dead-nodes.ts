@@ -1,7 +1,7 @@
 import { simulatedLabel } from '../../embedded-cluster/node/simulated/simulated-node-object.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import type { Node } from '../../src/kubernetes/node.ts';
+import type { Node } from '../../src/kubernetes/types/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 
 /** Longer than any clause leaves a node of its own silent. */

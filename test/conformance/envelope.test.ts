@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { runCpi, type Outcome } from '../cpi/artefact.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { clause, skipHere } from './clause.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SimulatedNodes } from '../../embedded-cluster/node/simulated/simulated-nodes.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { nodes as nodeObjects } from '../../src/kubernetes/resources.ts';
 import type { Fate } from '../support/api-proxy.ts';
 import { until } from '../support/until.ts';

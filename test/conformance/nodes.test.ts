@@ -4,14 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import { matchesNodeTerms } from '../../embedded-cluster/controllers/scheduling/selector.ts';
 import { SimulatedNodes } from '../../embedded-cluster/node/simulated/simulated-nodes.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import type { Node } from '../../src/kubernetes/node.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Node } from '../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../src/kubernetes/types/storage.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { attachWaiting, withWaitingClass } from './waiting-class.ts';

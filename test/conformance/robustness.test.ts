@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { namespaces, nodes as nodeObjects } from '../../src/kubernetes/resources.ts';
 import { SimulatedNodes } from '../../embedded-cluster/node/simulated/simulated-nodes.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { requestRows } from '../cpi/request-rows.ts';
 import { isExec, type Fate, type ProxiedRequest } from '../support/api-proxy.ts';
 import { until } from '../support/until.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
-import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
 import * as resources from '../../src/kubernetes/resources.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
 import { readManifest } from '../cpi/roles-world.ts';
 
 export const account = 'bosh-cpi';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
 import { EmbeddedLine } from '../support/embedded-line.ts';
 import { stemcell } from '../support/line-vm.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { groupEnv } from '../../src/cpi/testing/test-cloud.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods, secrets } from '../../src/kubernetes/resources.ts';
 import { objectsLeft } from '../crash/support/objects-left.ts';
 import { until } from '../support/until.ts';

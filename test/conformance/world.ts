@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeServerCertificate, type TestCertificate } from '../../src/bosh/testing/certificates.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
-import { execInPod, type ExecResult } from '../../src/kubernetes/pod-exec.ts';
+import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
+import { execInPod, type ExecResult } from '../../src/kubernetes/client/exec.ts';
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -21,8 +21,7 @@ import {
   services,
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
-import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/volume.ts';
-import type { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/types/storage.ts';
 import { checkout, mbusPassword } from '../support/embedded-line.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
 import { removeDeadNodes } from './dead-nodes.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -12,8 +12,7 @@ import {
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
-import { made, makePolicySubject } from './policy-subject.ts';
-import type { PolicySubject, Somebody } from './policy-subject.ts';
+import { made, makePolicySubject, type PolicySubject, type Somebody } from './policy-subject.ts';
 import { until } from './until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../../src/kubernetes/types/storage.ts';
 import { until } from '../support/until.ts';
 import type { VolumeSubject } from './volume-contract.ts';
 

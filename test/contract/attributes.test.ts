@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test';
 import { localProvisioner } from '../../embedded-cluster/api-server/bootstrap.ts';
 import { volumeAttributesClasses } from '../../src/kubernetes/resources.ts';
-import type { VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
+import type { VolumeAttributesClass } from '../../src/kubernetes/types/storage.ts';
 import { attributesContract, type AttributesSubject } from './attributes-contract.ts';
 import { makeLocalSubject, makeServedSubject } from './embedded-subject.ts';
 import { makeRealSubject, realKubeconfig } from './real-subject.ts';

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { configMaps, pods } from '../../src/kubernetes/resources.ts';
-import { configMap, unschedulablePod } from './contract-objects.ts';
-import type { ConfigMap } from './contract-objects.ts';
+import { configMap, unschedulablePod, type ConfigMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**

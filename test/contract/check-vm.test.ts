@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { CallContext } from '../../src/cpi/cloud.ts';
-import { parseConfig } from '../../src/cpi/config.ts';
-import { explainApiError } from '../../src/cpi/failure/explain-api-error.ts';
+import type { CallContext } from '../../src/cpi/call.ts';
+import { parseConfig } from '../../src/cpi/config/config.ts';
+import { explainApiError } from '../../src/cpi/errors/explain-api-error.ts';
 import { createVmArguments } from '../../src/cpi/testing/test-cloud.ts';
 import { checkVm } from '../../src/cpi/vm/check-vm.ts';
-import { planVm } from '../../src/cpi/vm/create-vm.ts';
-import { vmSecret } from '../../src/cpi/vm/ensure-vm.ts';
-import { vmClaims } from '../../src/cpi/vm/vm-claims.ts';
-import { vmPod } from '../../src/cpi/vm/vm-pod.ts';
-import { parseVmRequest } from '../../src/cpi/vm/vm-request.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import { planVm, vmSecret } from '../../src/cpi/vm/create-vm.ts';
+import { vmClaims } from '../../src/cpi/vm/claims.ts';
+import { vmPod } from '../../src/cpi/vm/pod.ts';
+import { parseVmRequest } from '../../src/cpi/vm/plan-vm.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import {
   namespaces,
@@ -22,8 +21,7 @@ import {
   secrets,
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
-import { made, makePolicySubject } from './policy-subject.ts';
-import type { PolicySubject } from './policy-subject.ts';
+import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
 /**

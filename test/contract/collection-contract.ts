@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
 import { configMaps, persistentVolumes } from '../../src/kubernetes/resources.ts';
 import { configMap } from './contract-objects.ts';

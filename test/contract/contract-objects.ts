@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 
 /**
  * Returns a pod that no node accepts, because nothing matches its selector: it stays as the tests create it.

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,9 +8,9 @@ import { test } from 'node:test';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { configMaps } from '../../src/kubernetes/resources.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
+import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import { configMap } from './contract-objects.ts';
 
 const limit = { timeout: 60_000 };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { volumeSnapshots } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
+import type { VolumeSnapshot } from '../../src/kubernetes/types/storage.ts';
 import type { Subject } from './subject.ts';
 
 /**

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { startSimulatedCluster } from '../../embedded-cluster/testing/simulated-cluster.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
+import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import type { Subject } from './subject.ts';
 
 /** Starts the API and the controllers of an embedded cluster in this process, with nodes that run nothing. */

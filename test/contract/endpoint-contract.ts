@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { PodStatus } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { PodStatus } from '../../src/kubernetes/types/pod.ts';
 import { endpointSlices, pods, services } from '../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../src/kubernetes/service.ts';
-import type { Endpoint, EndpointSlice, ServiceSpec } from '../../src/kubernetes/service.ts';
+import {
+  serviceNameLabel,
+  type Endpoint,
+  type EndpointSlice,
+  type ServiceSpec,
+} from '../../src/kubernetes/types/service.ts';
 import { unschedulablePod } from './contract-objects.ts';
 import { ContractNodes } from './node-objects.ts';
 import type { Subject } from './subject.ts';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { PodDisruptionBudget } from '../../src/kubernetes/disruption-budget.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { PodDisruptionBudget } from '../../src/kubernetes/types/service.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../src/kubernetes/resources.ts';
 import { unschedulablePod } from './contract-objects.ts';
-import { made, makePolicySubject } from './policy-subject.ts';
-import type { PolicySubject } from './policy-subject.ts';
+import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
 /**

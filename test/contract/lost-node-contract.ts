@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import { nodeLeaseNamespace } from '../../src/kubernetes/lease.ts';
-import type { Node } from '../../src/kubernetes/node.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import { nodeLeaseNamespace, type Node } from '../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { leases, nodes, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { ContractNodes, staying } from './node-objects.ts';

@@ -1,6 +1,6 @@
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import type { Node, Taint } from '../../src/kubernetes/node.ts';
-import type { Pod, PodSpec, Toleration } from '../../src/kubernetes/pod.ts';
+import type { Node, Taint } from '../../src/kubernetes/types/node.ts';
+import type { Pod, PodSpec, Toleration } from '../../src/kubernetes/types/pod.ts';
 import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { namespaces, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { unschedulablePod } from './contract-objects.ts';
-import { makePolicySubject } from './policy-subject.ts';
-import type { PolicySubject } from './policy-subject.ts';
+import { makePolicySubject, type PolicySubject } from './policy-subject.ts';
 
 /** Pod Security admission by the labels of a namespace (pod-security-admission: policy/, admission/). */
 let subject: PolicySubject;

@@ -9,14 +9,14 @@ import { startApiServer } from '../../embedded-cluster/api-server/start-api-serv
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { FakeProvisioner } from '../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { startControllers } from '../../embedded-cluster/controllers/start-controllers.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
 import { namespaces, serviceAccounts } from '../../src/kubernetes/resources.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
-import type { Transport } from '../../src/kubernetes/transport.ts';
+import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
+import type { Transport } from '../../src/kubernetes/client/transport.ts';
 
 type Method = Parameters<Transport['request']>[0]['method'];
 

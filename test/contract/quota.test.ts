@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { configMaps, persistentVolumeClaims, pods, resourceQuotas } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
-import { made, makePolicySubject } from './policy-subject.ts';
-import type { PolicySubject } from './policy-subject.ts';
+import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
 /**

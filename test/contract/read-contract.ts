@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { ListQuery } from '../../src/kubernetes/api.ts';
 import { configMaps, pods } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';

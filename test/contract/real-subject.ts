@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import type { WireSubject } from './subject.ts';
 
 /**

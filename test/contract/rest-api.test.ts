@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
 import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
+import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import { describeKubernetesApi, describeWire } from './kubernetes-api-contract.ts';
 import type { WireSubject } from './subject.ts';
 

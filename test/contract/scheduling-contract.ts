@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Pod, PodSpec, TopologySpreadConstraint } from '../../src/kubernetes/pod.ts';
+import type { Pod, PodSpec, TopologySpreadConstraint } from '../../src/kubernetes/types/pod.ts';
 import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { ContractNodes } from './node-objects.ts';
 import type { Subject } from './subject.ts';

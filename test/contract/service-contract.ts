@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { services } from '../../src/kubernetes/resources.ts';
-import type { Service, ServicePort, ServiceSpec } from '../../src/kubernetes/service.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../src/kubernetes/types/service.ts';
 import type { Subject } from './subject.ts';
 
 const port80: ServicePort[] = [{ port: 80 }];

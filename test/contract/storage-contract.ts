@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { ObjectReference } from '../../src/kubernetes/api.ts';
 import {
   persistentVolumeClaims,
@@ -13,7 +13,7 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
   VolumeAttributesClass,
-} from '../../src/kubernetes/volume.ts';
+} from '../../src/kubernetes/types/storage.ts';
 import type { Subject } from './subject.ts';
 
 /**

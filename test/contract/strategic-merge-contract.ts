@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { configMaps, pods, volumeSnapshots } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
+import type { VolumeSnapshot } from '../../src/kubernetes/types/storage.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import type { WireSubject } from './subject.ts';
-import { exchange } from './wire.ts';
-import type { Answer } from './wire.ts';
+import { exchange, type Answer } from './wire.ts';
 
 const contentType = 'application/strategic-merge-patch+json';
 

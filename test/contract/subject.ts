@@ -1,5 +1,5 @@
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import type { Transport } from '../../src/kubernetes/transport.ts';
+import type { Transport } from '../../src/kubernetes/client/transport.ts';
 
 /** An API under test, with an empty namespace that only the suite uses. */
 export interface Subject {

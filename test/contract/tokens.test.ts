@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { pods, roleBindings, serviceAccounts } from '../../src/kubernetes/resources.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { unschedulablePod } from './contract-objects.ts';
-import { made, makePolicySubject } from './policy-subject.ts';
-import type { PolicySubject } from './policy-subject.ts';
+import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
-import type { AccessMode, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import type {
+  VolumeSnapshot,
+  AccessMode,
+  PersistentVolumeClaim,
+} from '../../src/kubernetes/types/storage.ts';
 import type { Subject } from './subject.ts';
 
 export interface VolumeSubject extends Subject {

@@ -1,6 +1,6 @@
 import type { Resource } from '../../src/kubernetes/api.ts';
-import { resourcePath } from '../../src/kubernetes/resource-path.ts';
-import type { TransportRequest, TransportResponse } from '../../src/kubernetes/transport.ts';
+import { resourcePath } from '../../src/kubernetes/resources.ts';
+import type { TransportRequest, TransportResponse } from '../../src/kubernetes/client/transport.ts';
 import type { WireSubject } from './subject.ts';
 
 export interface Answer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { admittedAttachment, admittedCopy, updates } from '../support/admission-changes.ts';
 import { cpiAccount, refusal } from '../support/admission-policy.ts';
 

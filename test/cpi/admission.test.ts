@@ -8,7 +8,7 @@ import {
   copyChanges,
 } from '../support/admission-changes.ts';
 import { cpiAccount as username, refusal } from '../support/admission-policy.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 
 // The policies themselves run in test/cluster/admission.test.ts; these tests compare their expressions with
 // the CPI's pods.

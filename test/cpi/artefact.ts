@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import assert from 'node:assert/strict';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 
 export interface Artefact {
   readonly name: string;

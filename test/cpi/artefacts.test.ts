@@ -12,10 +12,9 @@ import {
   namespace,
   vmCidOfTest as vmCid,
 } from '../../src/cpi/testing/test-cloud.ts';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { namespaces, persistentVolumeClaims, secrets } from '../../src/kubernetes/resources.ts';
-import type { Artefact, CallOptions } from './artefact.ts';
-import { call, isMissing, runCpi } from './artefact.ts';
+import { type Artefact, type CallOptions, call, isMissing, runCpi } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
 let world: CpiWorld;

@@ -6,15 +6,14 @@ import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { applyRoles, tokenOf } from '../conformance/roles.ts';
 import { isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
-import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
-import type { KubernetesCpiJob } from './kubernetes-cpi-job.ts';
+import { kubernetesCpiJob, type KubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 // A director's workers under bpm (director.use_bpm_for_workers): the CPI runs in a runc container with the
 // settings that bpm gives a job, and those that director/templates/bpm.yml adds for director.cpi_job and

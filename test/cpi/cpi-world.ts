@@ -1,23 +1,21 @@
-import type { Kind } from '../../embedded-cluster/api-server/kinds/kind.ts';
 import assert from 'node:assert/strict';
+import type { Kind } from '../../embedded-cluster/api-server/kinds/kind.ts';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { buildCpi, executableSetting } from '../../scripts/build-cpi.ts';
-import type { CpiArtefacts } from '../../scripts/build-cpi.ts';
+import { buildCpi, executableSetting, type CpiArtefacts } from '../../scripts/build-cpi.ts';
 import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
-import type { ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
-import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
+import { type ApiServer, startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../embedded-cluster/node/pod-console.ts';
-import type { CallContext } from '../../src/cpi/cloud.ts';
+import type { CallContext } from '../../src/cpi/call.ts';
 import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
 import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
-import { successExit } from '../../src/kubernetes/pod-script.ts';
-import { ApiError } from '../../src/kubernetes/api-error.ts';
-import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
+import { successExit } from '../../src/kubernetes/client/exec.ts';
+import { ApiError } from '../../src/kubernetes/client/api-error.ts';
+import { parseKubeconfigYaml } from '../../src/kubernetes/access/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
 
 /**

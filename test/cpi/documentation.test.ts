@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { parseNetworks } from '../../src/cpi/address/networks.ts';
-import { signatures } from '../../src/cpi/call/signatures.ts';
-import { parseConfig } from '../../src/cpi/config.ts';
-import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
+import { parseNetworks } from '../../src/cpi/network/networks.ts';
+import { signatures, methods, unsupportedMethods } from '../../src/cpi/protocol/methods.ts';
+import { parseConfig } from '../../src/cpi/config/config.ts';
+import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
 import type { Json, Location } from '../../src/cpi/input.ts';
-import { methods, unsupportedMethods } from '../../src/cpi/methods.ts';
 import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
 import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
-import { describeStemcell } from '../../src/cpi/stemcell/stemcell-description.ts';
+import { describeStemcell } from '../../src/cpi/stemcell/stemcell-manifest.ts';
 import { testCloud } from '../../src/cpi/testing/test-cloud.ts';
-import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
-import { assertDocumented, knownKeys, sectionsOf, valuesOf } from './documented.ts';
-import type { Section } from './documented.ts';
+import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
+import { assertDocumented, knownKeys, sectionsOf, valuesOf, type Section } from './documented.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 /** Each section of docs/cpi.md is compared with the code that reads what the section describes. */

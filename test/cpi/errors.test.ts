@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { CpiError } from '../../src/cpi/protocol.ts';
+import type { CpiError } from '../../src/cpi/protocol/protocol.ts';
 import { createVmArguments } from '../../src/cpi/testing/test-cloud.ts';
-import type { TestServer } from '../../src/kubernetes/testing/tls-server.ts';
-import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
+import { type TestServer, startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 

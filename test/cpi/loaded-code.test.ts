@@ -20,10 +20,12 @@ test('no call loads a module of Node before it needs it: some cost more than the
     splitting: true,
     write: false,
   });
-  const verbs = loadedLater(metafile, 'src/cpi/methods.ts');
+  const verbs = loadedLater(metafile, 'src/cpi/protocol/methods.ts');
   assert.ok(verbs.length > 20);
   const ofEveryCall = ['src/cpi/answer.ts', main].flatMap((file) => loadedLater(metafile, file));
-  const inBun = [main, ...verbs, ...ofEveryCall].filter((file) => file !== 'src/cpi/process/node-process.ts');
+  const inBun = [main, ...verbs, ...ofEveryCall].filter(
+    (file) => file !== 'src/cpi/protocol/node-process.ts',
+  );
   for (const file of inBun) {
     const { found, seen } = loadedBy(metafile, file);
     assert.deepEqual(found, [], file);
@@ -32,7 +34,7 @@ test('no call loads a module of Node before it needs it: some cost more than the
     assert.deepEqual(packages, [], `${file} loads packages`);
   }
   const ofInfo = loadedBy(metafile, main).seen.filter(
-    (path) => !/^src\/(errors|cpi\/(process|[a-z]+\.ts))/u.test(path),
+    (path) => !/^src\/(errors|cpi\/(protocol|[a-z]+\.ts))/u.test(path),
   );
   assert.deepEqual(ofInfo, [], 'info loads what it does not need');
 });

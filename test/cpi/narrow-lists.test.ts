@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offlineMethods, methods } from '../../src/cpi/methods.ts';
+import { offlineMethods, methods } from '../../src/cpi/protocol/methods.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { interceptingApi } from '../../src/cpi/testing/intercepting-api.ts';
@@ -14,7 +14,7 @@ import {
   storageClasses,
   volumeSnapshotClasses,
 } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/types/storage.ts';
 
 /** A cluster has only a few objects of these kinds, however many pods and volumes it has. */
 const few: readonly Resource[] = [storageClasses, volumeSnapshotClasses, resourceQuotas];

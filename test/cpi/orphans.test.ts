@@ -21,7 +21,11 @@ import {
   pods,
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/volume.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+} from '../../src/kubernetes/types/storage.ts';
 import { listOrphans } from '../../src/cli/cluster/orphans.ts';
 
 test('what killed calls leave is listed, what somebody has is not', async (t) => {

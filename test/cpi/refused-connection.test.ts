@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
 import { isMissing, runCpi } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';

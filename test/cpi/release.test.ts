@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { executableSetting } from '../../scripts/build-cpi.ts';
-import { parseConfig } from '../../src/cpi/config.ts';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { parseConfig } from '../../src/cpi/config/config.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);

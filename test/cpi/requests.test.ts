@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { methods } from '../../src/cpi/methods.ts';
+import { methods } from '../../src/cpi/protocol/methods.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
 import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
-import type { Clock } from '../../src/kubernetes/clock.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { requestRows } from './request-rows.ts';
 
 /**

@@ -1,26 +1,25 @@
 import assert from 'node:assert/strict';
+import * as resources from '../../src/kubernetes/resources.ts';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import type { Attributes } from '../../embedded-cluster/api-server/access/attributes.ts';
-import { breakdownRule } from '../../embedded-cluster/api-server/access/policy-rule.ts';
-import type { PolicyRule } from '../../embedded-cluster/api-server/access/policy-rule.ts';
+import { breakdownRule, type PolicyRule } from '../../embedded-cluster/api-server/access/policy-rule.ts';
 import { localProvisioner } from '../../embedded-cluster/api-server/bootstrap.ts';
 import { requestAttributes } from '../../embedded-cluster/api-server/http/request-attributes.ts';
 import { loadCredentials } from '../../embedded-cluster/api-server/pki/credentials.ts';
 import type { ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
-import { methods } from '../../src/cpi/methods.ts';
-import { openCall } from '../../src/cpi/session.ts';
+import { methods } from '../../src/cpi/protocol/methods.ts';
+import { openCall } from '../../src/cpi/open-call.ts';
 import { idleAgent } from '../../src/cpi/testing/agents.ts';
 import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import * as resources from '../../src/kubernetes/resources.ts';
-import type { StorageClass, VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
+import type { StorageClass, VolumeAttributesClass } from '../../src/kubernetes/types/storage.ts';
 
 export type Manifest = 'namespaced' | 'cluster' | 'disks/disk-namespace' | 'tunnel';
 

@@ -8,11 +8,10 @@ import {
   serviceAccountUsername,
 } from '../../embedded-cluster/api-server/access/user.ts';
 import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
-import { methods } from '../../src/cpi/methods.ts';
+import { methods } from '../../src/cpi/protocol/methods.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { callEveryMethod, callForDiskNamespace } from './roles-scenario.ts';
-import { rightsOf, RolesWorld } from './roles-world.ts';
-import type { Manifest } from './roles-world.ts';
+import { rightsOf, RolesWorld, type Manifest } from './roles-world.ts';
 
 /**
  * The CPI as a service account with the roles of manifests/rbac and nothing else, on the embedded cluster.

@@ -2,25 +2,23 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { after, before, describe, test } from 'node:test';
+import { type TestContext, after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { unpackedStemcell } from '../../src/cpi/stemcell/testing/unpacked-stemcell.ts';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { hasBlob } from '../../src/oci/registry/blobs/push-blob.ts';
 import { getManifest } from '../../src/oci/registry/manifests/manifests.ts';
 import { openRegistry } from '../../src/oci/registry/open-registry.ts';
 import type { RegistryClient } from '../../src/oci/registry/registry-client.ts';
-import type { DockerRegistry } from '../../src/oci/registry/testing/docker-registry.ts';
 import {
+  type DockerRegistry,
   dockerRegistryIsMissing,
   startDockerRegistry,
 } from '../../src/oci/registry/testing/docker-registry.ts';
 import { HostileRegistry } from '../../src/oci/registry/testing/hostile-registry.ts';
-import type { Artefact, CallOptions } from './artefact.ts';
-import { call, isMissing, runCpi } from './artefact.ts';
+import { type Artefact, type CallOptions, call, isMissing, runCpi } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
 let world: CpiWorld;

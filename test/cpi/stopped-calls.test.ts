@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createVmArguments, namespace } from '../../src/cpi/testing/test-cloud.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { applyRoles } from '../conformance/roles.ts';
 import { stopAttach, stopDetach, stopRelease, type TwoVms } from '../support/stopped-calls.ts';

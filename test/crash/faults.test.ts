@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
+import * as faults from './support/faults.ts';
 import { after, before, describe, test } from 'node:test';
-import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { requestRows, type RequestRow } from '../cpi/request-rows.ts';
 import { startApiProxy } from '../support/api-proxy.ts';
 import { combinedCases, deletionBesideDisks } from './support/combined-cases.ts';
-import * as faults from './support/faults.ts';
 import {
   faultKinds,
   isWatch,

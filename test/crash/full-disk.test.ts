@@ -3,10 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Status } from '../../src/kubernetes/object.ts';
-import type { Transport } from '../../src/kubernetes/transport.ts';
+import type { Transport } from '../../src/kubernetes/client/transport.ts';
 import { startApi } from './support/api-process.ts';
 
 const unshare = ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];

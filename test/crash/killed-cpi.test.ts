@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { hostRootImage } from '../../embedded-cluster/node/image/host-root-image.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { pods, secrets } from '../../src/kubernetes/resources.ts';
 import { call, runCpi, type Artefact } from '../cpi/artefact.ts';
 import { root } from './support/cpi-variant.ts';

@@ -5,11 +5,11 @@ import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { interpolateTemplate } from '../../src/bosh/manifest/interpolate-template.ts';
 import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
-import { parseNetworks } from '../../src/cpi/address/networks.ts';
-import { parseConfig } from '../../src/cpi/config.ts';
-import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
+import { parseNetworks } from '../../src/cpi/network/networks.ts';
+import { parseConfig } from '../../src/cpi/config/config.ts';
+import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
 import type { Json, Location } from '../../src/cpi/input.ts';
-import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
+import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
 const folder = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
 const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };

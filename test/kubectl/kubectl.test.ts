@@ -6,11 +6,10 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
-import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
-import type { ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
+import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
 import { hasKubectl, Kubectl } from './kubectl.ts';
 

@@ -5,17 +5,15 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
-import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
-import type { ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
+import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { startControllers } from '../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../embedded-cluster/controllers/testing/cluster-fixture.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import type { PodDisruptionBudget } from '../../src/kubernetes/disruption-budget.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { PodDisruptionBudget } from '../../src/kubernetes/types/service.ts';
 import { nodes, podDisruptionBudgets, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../contract/until.ts';
-import { hasKubectl, Kubectl } from './kubectl.ts';
-import type { KubectlResult } from './kubectl.ts';
+import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';
 
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 

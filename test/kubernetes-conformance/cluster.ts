@@ -4,8 +4,8 @@ import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon } from '../../embedded-cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { checkout } from '../support/embedded-line.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { entryScript } from '../../src/cpi/vm/entry-script.ts';
+import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
 
 /** Programs with their Debian packages. */
 const needed: Record<string, string> = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { isProductError } from '../../src/errors/product-error.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { EmbeddedLine, namespace } from '../support/embedded-line.ts';
 import { LineVm, volumeOf } from '../support/line-vm.ts';

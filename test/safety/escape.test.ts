@@ -5,7 +5,7 @@ import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Container, Pod, PodSpec } from '../../src/kubernetes/pod.ts';
+import type { Container, Pod, PodSpec } from '../../src/kubernetes/types/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
 import { EmbeddedLine, namespace } from '../support/embedded-line.ts';
 import { LineVm, stemcell, volumeOf } from '../support/line-vm.ts';

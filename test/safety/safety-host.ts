@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ExecResult } from '../../src/kubernetes/pod-exec.ts';
+import type { ExecResult } from '../../src/kubernetes/client/exec.ts';
 import { killHard } from '../support/machine.ts';
 import { variables, type Target } from './escape-probes.ts';
 import { findHostDevice, type HostDevice } from './host-device.ts';

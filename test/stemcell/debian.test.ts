@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import { mainModulePath } from '../../src/cli/installation.ts';
-import { entryScript } from '../../src/cpi/vm/entry-script.ts';
+import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
 import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
 import { openLayout } from '../../src/oci/layout/open-layout.ts';
 import { sourceDateEpoch } from '../../src/stemcell/source-date-epoch.ts';

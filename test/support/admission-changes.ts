@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { parseConfig } from '../../src/cpi/config.ts';
-import type { AttachmentPlan } from '../../src/cpi/disk/attach/attachment-pod.ts';
-import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
-import { sweeperPod } from '../../src/cpi/disk/attach/sweeper-pod.ts';
-import { consumerPod } from '../../src/cpi/disk/change/consumer-pod.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import { parseConfig } from '../../src/cpi/config/config.ts';
+import { type AttachmentPlan, attachmentPod, sweeperPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { consumerPod } from '../../src/cpi/disk/update/replacement.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 
 type Change = (pod: Pod) => void;
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { createTestAuthority, type KeyPair } from '../../src/kubernetes/testing/certificates.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
 
 export interface ProxiedRequest {
   /** Counts from 1. */

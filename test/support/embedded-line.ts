@@ -7,13 +7,12 @@ import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon, type DaemonInfo } from '../../embedded-cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
-import type { CpiError } from '../../src/cpi/protocol.ts';
+import type { CpiError } from '../../src/cpi/protocol/protocol.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
-import type { Access } from '../../src/kubernetes/access.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openApi } from '../../src/kubernetes/open-api.ts';
-import { execInPod, type ExecResult } from '../../src/kubernetes/pod-exec.ts';
-import type { RestApi } from '../../src/kubernetes/rest-api.ts';
+import type { Access } from '../../src/kubernetes/access/access.ts';
+import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
+import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
+import { execInPod, type ExecResult } from '../../src/kubernetes/client/exec.ts';
 import { call, type Artefact } from '../cpi/artefact.ts';
 import { childrenOf, killHard, parentOf, processesOf } from './machine.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../src/kubernetes/resources.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { recordedDiskCids } from '../../src/cpi/vm/pod-record.ts';
+import { recordedDiskCids } from '../../src/cpi/vm/recorded-pod.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { isExec, type ProxiedRequest } from './api-proxy.ts';
 import type { StoppedCpi } from './stopped-cpi.ts';

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { groupResource, newStatusError } from '../errors/status-errors.ts';
 import type { User } from './user.ts';
 

@@ -1,11 +1,10 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../src/kubernetes/resources.ts';
 import { groupResource, notFound } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { PolicyRule } from './policy-rule.ts';
-import { serviceAccountUsername } from './user.ts';
-import type { User } from './user.ts';
+import { serviceAccountUsername, type User } from './user.ts';
 
 export interface RoleRef {
   readonly apiGroup: string;

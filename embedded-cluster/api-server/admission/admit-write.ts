@@ -1,4 +1,4 @@
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { assertNoEscalation } from '../access/escalation.ts';
 import type { User } from '../access/user.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { Status } from '../../../src/kubernetes/object.ts';
 import type { Cause } from './field-causes.ts';

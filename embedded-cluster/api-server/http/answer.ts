@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 
 /** Responds with JSON. */
 export function writeJson(response: ServerResponse, code: number, body: unknown): void {

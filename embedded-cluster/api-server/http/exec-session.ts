@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { WebSocket } from 'ws';
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Status } from '../../../src/kubernetes/object.ts';
 import type { ExecSession } from '../../node/pod-console.ts';
 import { channels, exitStatus, encodeChannelMessage, parseResize } from './exec-protocol.ts';

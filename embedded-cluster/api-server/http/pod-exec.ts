@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import { pipeExec, reportFailure } from './exec-session.ts';
-import type { ExecOutputs } from './exec-session.ts';
+import { pipeExec, reportFailure, type ExecOutputs } from './exec-session.ts';
 import { chooseProtocol, execProtocols } from './exec-protocol.ts';
 import type { PodSubresourceRequest } from './pod-log.ts';
 import { podTarget } from './pod-target.ts';

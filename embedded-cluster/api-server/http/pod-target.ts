@@ -1,7 +1,6 @@
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import { getObject } from '../registry/registry.ts';
-import type { Registry } from '../registry/registry.ts';
+import { getObject, type Registry } from '../registry/registry.ts';
 import type { ResourceRoute } from './resource-route.ts';
 
 export interface PodTarget {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { test } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { decodeProtobuf } from './protobuf.ts';
 
 const bytes = (number: number, content: Uint8Array): Buffer => {

@@ -1,8 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { endpointSlices } from '../../../src/kubernetes/resources.ts';
-import type { EndpointSlice } from '../../../src/kubernetes/service.ts';
-import { duplicate, invalidValue, required, unsupportedValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import type { EndpointSlice } from '../../../src/kubernetes/types/service.ts';
+import { duplicate, invalidValue, required, unsupportedValue, type Cause } from '../errors/field-causes.ts';
 import { fields, boolean, integer, kindSchema, array, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';

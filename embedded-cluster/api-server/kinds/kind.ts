@@ -1,5 +1,5 @@
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';

@@ -1,7 +1,6 @@
-import type { PodDisruptionBudget } from '../../../src/kubernetes/disruption-budget.ts';
+import type { PodDisruptionBudget } from '../../../src/kubernetes/types/service.ts';
 import { podDisruptionBudgets } from '../../../src/kubernetes/resources.ts';
-import { invalidValue, unsupportedValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { invalidValue, unsupportedValue, type Cause } from '../errors/field-causes.ts';
 import { fields, integer, integerOrText, kindSchema, array, mapOf, string, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { ageColumn, valueAt, column, nameColumn } from './columns.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { describe, test } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { podSchema } from '../kinds/pod/pod-schema.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { applyMergePatch } from './merge-patch.ts';

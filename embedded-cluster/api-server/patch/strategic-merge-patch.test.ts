@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import { isRecord } from '../schema/json.ts';
-import type { JsonRecord } from '../schema/json.ts';
+import { describe, test } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import { isRecord, type JsonRecord } from '../schema/json.ts';
 import { fields, array, mapOf, string } from '../schema/schema.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
 import { strategicDifference } from './testing/strategic-difference.ts';

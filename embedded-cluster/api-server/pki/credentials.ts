@@ -2,9 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../schema/json.ts';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
-import { issueCertificates } from './issue-certificates.ts';
-import type { Credentials } from './issue-certificates.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
+import { issueCertificates, type Credentials } from './issue-certificates.ts';
 
 const renewBefore = 30 * 86_400_000;
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { boshNamespace } from '../bootstrap.ts';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 import type { Credentials } from './issue-certificates.ts';
 
 const clusterName = 'bosh-kubernetes';

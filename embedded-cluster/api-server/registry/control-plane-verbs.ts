@@ -1,12 +1,11 @@
 import { copyJson } from '../schema/json.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { namespaces, pods } from '../../../src/kubernetes/resources.ts';
 import { conflict, groupResource, invalid } from '../errors/status-errors.ts';
 import { required } from '../errors/field-causes.ts';
 import type { MutableObject } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { canRemove, getObject, kindOf, timestamp } from './registry.ts';
-import type { Location, Registry } from './registry.ts';
+import { canRemove, getObject, kindOf, timestamp, type Location, type Registry } from './registry.ts';
 
 /**
  * Serves POST pods/binding: sets a pod's node and the condition PodScheduled. Throws ApiError 404, 409 (the

@@ -1,18 +1,12 @@
-import type {
-  DisruptionBudgetStatus,
-  PodDisruptionBudget,
-} from '../../../src/kubernetes/disruption-budget.ts';
-import { matchesLabelSelector } from '../../../src/kubernetes/label-selector.ts';
-import { isPodReady } from '../../../src/kubernetes/pod-readiness.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../../src/kubernetes/types/service.ts';
+import { matchesLabelSelector } from '../../../src/kubernetes/types/label-selector.ts';
+import { isPodReady, type Pod } from '../../../src/kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../../src/kubernetes/resources.ts';
 import { groupResource, newStatusError } from '../errors/status-errors.ts';
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { assertPreconditions, deleteObject } from './delete.ts';
-import type { DeleteObjectOptions } from './delete.ts';
-import { getObject, kindOf, timestamp } from './registry.ts';
-import type { Location, Registry } from './registry.ts';
+import { assertPreconditions, deleteObject, type DeleteObjectOptions } from './delete.ts';
+import { getObject, kindOf, timestamp, type Location, type Registry } from './registry.ts';
 
 /**
  * Serves POST pods/eviction (kubernetes: pkg/registry/core/pod/storage/eviction.go): a delete that a

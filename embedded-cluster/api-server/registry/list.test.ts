@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import fc from 'fast-check';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { test, type TestContext } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { configMaps, networkAttachmentDefinitions } from '../../../src/kubernetes/resources.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { LocalApi } from '../local-api.ts';
 import { openLocalApi } from '../open-local-api.ts';
 import { temporaryDirectory } from '../testing/temporary-directory.ts';
-import { listObjects } from './list.ts';
-import type { ListPageQuery } from './list.ts';
+import { listObjects, type ListPageQuery } from './list.ts';
 import { kindOf } from './registry.ts';
 
 async function open(t: TestContext, historySize?: number): Promise<LocalApi> {

@@ -1,16 +1,13 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ObjectList } from '../../../src/kubernetes/object.ts';
 import { expired, expiredToken, groupResource } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { objectKey } from '../store/stored-object.ts';
-import type { StoredObject } from '../store/stored-object.ts';
+import { objectKey, type StoredObject } from '../store/stored-object.ts';
 import { encodeToken } from './continue-token.ts';
 import { apiVersionOf } from './decode-draft.ts';
-import { listStart } from './list-start.ts';
-import type { ListStart, StartQuery } from './list-start.ts';
+import { listStart, type ListStart, type StartQuery } from './list-start.ts';
 import type { Registry } from './registry.ts';
-import { selection } from './selection.ts';
-import type { SelectionQuery } from './selection.ts';
+import { selection, type SelectionQuery } from './selection.ts';
 
 export interface ListPageQuery extends SelectionQuery, StartQuery {
   readonly limit?: number | undefined;

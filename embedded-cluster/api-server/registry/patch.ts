@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import { badRequest, newStatusError, unsupportedMediaType } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -9,10 +9,8 @@ import { validateUnknownFields, strictValidation } from '../schema/field-validat
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { apiVersionOf } from './decode-draft.ts';
-import { getObject } from './registry.ts';
-import type { Location, Registry } from './registry.ts';
-import { updateObject } from './update.ts';
-import type { UpdateOptions } from './update.ts';
+import { getObject, type Location, type Registry } from './registry.ts';
+import { updateObject, type UpdateOptions } from './update.ts';
 
 const patchTypes = [
   'application/json-patch+json',

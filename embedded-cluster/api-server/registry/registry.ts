@@ -1,12 +1,11 @@
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { groupResource, notFound, pathNotFound } from '../errors/status-errors.ts';
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { TokenKey } from '../tokens/token-key.ts';
-import { randomSuffix } from './random.ts';
-import type { Random } from './random.ts';
+import { randomSuffix, type Random } from './random.ts';
 
 /**
  * The dependencies of every verb. The verbs, in the files beside this one, are functions on it, all

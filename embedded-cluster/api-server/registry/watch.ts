@@ -1,13 +1,12 @@
 import type { WatchEvent } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { expired, groupResource } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject, StoreEvent } from '../store/stored-object.ts';
 import { apiVersionOf } from './decode-draft.ts';
 import type { Registry } from './registry.ts';
 import { assertReached, parseResourceVersion } from './resource-version.ts';
-import { selection } from './selection.ts';
-import type { SelectionQuery } from './selection.ts';
+import { selection, type SelectionQuery } from './selection.ts';
 
 export interface WatchObjectsQuery extends SelectionQuery {
   readonly resourceVersion?: string | undefined;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { test } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { podSchema } from '../kinds/pod/pod-schema.ts';
 import { decodeObject } from './decode.ts';
 

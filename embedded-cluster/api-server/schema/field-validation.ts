@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
 
 /** How a write treats fields that its kind does not have, and duplicate fields. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { test } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { parseJson } from './parse-json.ts';
 
 const duplicatesIn = (text: string): readonly string[] => parseJson(text).duplicates;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { podSchema } from '../kinds/pod/pod-schema.ts';
 import { decodeObject } from './decode.ts';
 import { isUpstreamField } from './upstream-fields.ts';

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from '../../node/pod-console.ts';
 
 /**

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import { inClusterAccess } from '../../../src/kubernetes/in-cluster-access.ts';
-import { openTransport } from '../../../src/kubernetes/open-transport.ts';
+import { test, type TestContext } from 'node:test';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import { inClusterAccess } from '../../../src/kubernetes/access/server-access.ts';
+import { openTransport } from '../../../src/kubernetes/client/open-transport.ts';
 import { clusterRoleBindings, configMaps, serviceAccounts } from '../../../src/kubernetes/resources.ts';
-import { RestApi } from '../../../src/kubernetes/rest-api.ts';
+import { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import { openLocalApi } from '../open-local-api.ts';
 import { loadCredentials } from '../pki/credentials.ts';

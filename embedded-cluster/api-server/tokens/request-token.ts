@@ -1,11 +1,9 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
-import { invalidValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { invalidValue, type Cause } from '../errors/field-causes.ts';
 import { badRequest, conflict, invalid } from '../errors/status-errors.ts';
 import { valueAt } from '../kinds/columns.ts';
-import { getObject, kindOf, timestamp } from '../registry/registry.ts';
-import type { Location, Registry } from '../registry/registry.ts';
+import { getObject, kindOf, timestamp, type Location, type Registry } from '../registry/registry.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { fields, integer, kindSchema, array, string, time } from '../schema/schema.ts';
 import type { JsonRecord } from '../schema/json.ts';

@@ -1,4 +1,4 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { serviceAccounts } from '../../../src/kubernetes/resources.ts';
 import { defaultAccount } from '../../api-server/kinds/service-accounts.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
@@ -7,7 +7,7 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 /**
  * Creates the service account `default` in each namespace, also after it was deleted (kubernetes:
  * pkg/controller/serviceaccount/serviceaccounts_controller.go). As in Kubernetes, its token is mounted into
- * every pod that does not opt out. VMs opt out, because they do not use the API (src/cpi/vm/vm-pod.ts).
+ * every pod that does not opt out. VMs opt out, because they do not use the API (src/cpi/vm/pod.ts).
  */
 export function createDefaultAccounts(context: ControllerContext): WorkQueue {
   const { api, informers } = context;

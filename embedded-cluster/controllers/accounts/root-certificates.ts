@@ -1,4 +1,4 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { configMaps } from '../../../src/kubernetes/resources.ts';
 import { rootCertificateName } from '../../api-server/kinds/pod/account-admission.ts';
 import type { ControllerContext } from '../runtime/controller.ts';

@@ -1,5 +1,5 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import { events } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { splitKey } from '../runtime/informer.ts';

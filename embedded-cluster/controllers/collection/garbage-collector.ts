@@ -1,12 +1,11 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject, OwnerReference } from '../../../src/kubernetes/object.ts';
 import { groupResource } from '../../api-server/errors/status-errors.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import type { CollectableKind } from './collectable.ts';
-import { collectableKinds, kindOfOwner } from './collectable.ts';
+import { type CollectableKind, collectableKinds, kindOfOwner } from './collectable.ts';
 import { Dependents } from './dependents.ts';
 
 /**

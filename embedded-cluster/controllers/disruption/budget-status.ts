@@ -1,9 +1,5 @@
-import type {
-  DisruptionBudgetStatus,
-  PodDisruptionBudget,
-} from '../../../src/kubernetes/disruption-budget.ts';
-import { isPodReady } from '../../../src/kubernetes/pod-readiness.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../../src/kubernetes/types/service.ts';
+import { isPodReady, type Pod } from '../../../src/kubernetes/types/pod.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
 /** How long an allowed eviction counts as a disruption if the deletion of its pod does not begin. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import { matchesLabelSelector } from '../../../src/kubernetes/label-selector.ts';
-import type { LabelSelector, Pod } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import { matchesLabelSelector } from '../../../src/kubernetes/types/label-selector.ts';
+import type { LabelSelector, Pod } from '../../../src/kubernetes/types/pod.ts';
 import { podDisruptionBudgets } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';

@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type { Pod, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Taint } from '../../../src/kubernetes/node.ts';
-import type { Toleration } from '../../../src/kubernetes/pod.ts';
+import type { Taint } from '../../../src/kubernetes/types/node.ts';
+import type { Toleration } from '../../../src/kubernetes/types/pod.ts';
 import { evictionTime } from './eviction-time.ts';
 
 const now = Date.UTC(2026, 0, 1, 0, 1);

@@ -1,5 +1,5 @@
-import type { Taint } from '../../../src/kubernetes/node.ts';
-import type { Toleration } from '../../../src/kubernetes/pod.ts';
+import type { Taint } from '../../../src/kubernetes/types/node.ts';
+import type { Toleration } from '../../../src/kubernetes/types/pod.ts';
 import { tolerates } from '../scheduling/node-fit.ts';
 
 /**

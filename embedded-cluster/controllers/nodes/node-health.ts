@@ -1,4 +1,4 @@
-import type { Node, Taint } from '../../../src/kubernetes/node.ts';
+import type { Node, Taint } from '../../../src/kubernetes/types/node.ts';
 
 type Condition = NonNullable<NonNullable<Node['status']>['conditions']>[number];
 

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { nodeLeaseNamespace } from '../../../src/kubernetes/lease.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { nodeLeaseNamespace, type Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';

@@ -1,6 +1,6 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { resourceQuotas } from '../../../src/kubernetes/resources.ts';
 import type { ResourceQuota } from '../../api-server/admission/quota/admit-quota.ts';
 import { formatUsage, namespaceUsage, resourceOfName } from '../../api-server/admission/quota/quota-usage.ts';

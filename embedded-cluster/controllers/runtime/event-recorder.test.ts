@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import { events } from '../../../src/kubernetes/resources.ts';
 import { startCluster } from '../testing/cluster-fixture.ts';
-import { EventRecorder } from './event-recorder.ts';
-import type { EventDetails, InvolvedObject } from './event-recorder.ts';
+import { EventRecorder, type EventDetails, type InvolvedObject } from './event-recorder.ts';
 
 const subject = (namespace: string, uid = 'u'): InvolvedObject => ({
   kind: 'Secret',

@@ -1,8 +1,8 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import { events } from '../../../src/kubernetes/resources.ts';
 
 export interface EventDetails {

@@ -1,4 +1,4 @@
-import { ApiError, isApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError, isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { ControllerRuntime } from './work-queue.ts';

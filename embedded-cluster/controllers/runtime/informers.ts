@@ -1,23 +1,19 @@
-import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { PodDisruptionBudget } from '../../../src/kubernetes/disruption-budget.ts';
-import type { Lease } from '../../../src/kubernetes/lease.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
 import * as resources from '../../../src/kubernetes/resources.ts';
+import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
+import type { PodDisruptionBudget, EndpointSlice, Service } from '../../../src/kubernetes/types/service.ts';
+import type { Lease, Node } from '../../../src/kubernetes/types/node.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
   VolumeAttributesClass,
-} from '../../../src/kubernetes/volume.ts';
-import type {
   VolumeSnapshot,
   VolumeSnapshotClass,
   VolumeSnapshotContent,
-} from '../../../src/kubernetes/snapshot.ts';
-import type { EndpointSlice, Service } from '../../../src/kubernetes/service.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 

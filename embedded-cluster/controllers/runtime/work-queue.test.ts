@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 

@@ -1,5 +1,5 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 
 export interface ControllerRuntime {
   readonly clock: Clock;

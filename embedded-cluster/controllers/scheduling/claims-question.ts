@@ -1,10 +1,10 @@
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
-} from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 
 export interface VolumeLister {

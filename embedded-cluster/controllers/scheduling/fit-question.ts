@@ -1,7 +1,7 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type { PersistentVolume } from '../../../src/kubernetes/volume.ts';
-import type { Amounts } from '../../../src/kubernetes/pod-requests.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import type { PersistentVolume } from '../../../src/kubernetes/types/storage.ts';
+import type { Amounts } from '../../../src/kubernetes/types/usage.ts';
 
 export interface NodeInfo {
   readonly node: Node;

@@ -1,5 +1,5 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { matchesNodeTerm, matchesNodeTerms } from './selector.ts';
 
 /**

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod, PodSpec, TopologySpreadConstraint } from '../../../src/kubernetes/pod.ts';
-import type { PersistentVolume } from '../../../src/kubernetes/volume.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod, PodSpec, TopologySpreadConstraint } from '../../../src/kubernetes/types/pod.ts';
+import type { PersistentVolume } from '../../../src/kubernetes/types/storage.ts';
 import { selectHost } from './node-choice.ts';
 import type { NodeInfo } from './fit-question.ts';
 

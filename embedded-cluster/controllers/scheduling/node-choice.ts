@@ -1,4 +1,4 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 import type { FilterInput, NodeInfo } from './fit-question.ts';
 import { filterNode } from './node-fit.ts';
 import { scoreNodes } from './node-preference.ts';

@@ -1,9 +1,9 @@
-import type { Node, Taint } from '../../../src/kubernetes/node.ts';
-import type { Pod, Toleration } from '../../../src/kubernetes/pod.ts';
+import type { Node, Taint } from '../../../src/kubernetes/types/node.ts';
+import type { Pod, Toleration } from '../../../src/kubernetes/types/pod.ts';
 import type { FilterInput, NodeInfo } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import { addAmounts, missingResources, podRequests } from '../../../src/kubernetes/pod-requests.ts';
+import { addAmounts, missingResources, podRequests } from '../../../src/kubernetes/types/usage.ts';
 import { matchesNodeTerms } from './selector.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';

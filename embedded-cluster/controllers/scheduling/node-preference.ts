@@ -1,5 +1,5 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { preferredWeight } from './node-affinity.ts';
 import type { FilterInput, NodeInfo } from './fit-question.ts';
 import { tolerates } from './node-fit.ts';

@@ -1,5 +1,5 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod, PodAffinityTerm } from '../../../src/kubernetes/pod.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod, PodAffinityTerm } from '../../../src/kubernetes/types/pod.ts';
 import type { NodeInfo } from './fit-question.ts';
 import { matchesLabelSelector } from './selector.ts';
 

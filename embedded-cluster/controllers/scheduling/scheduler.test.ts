@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes, persistentVolumeClaims, pods, priorityClasses } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import type { ClusterFixture } from '../testing/cluster-fixture.ts';
-import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
+import { type ClusterFixture, at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 
 const scheduled = (cluster: ClusterFixture, name: string): Promise<string> =>
   cluster.until(

@@ -1,20 +1,17 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Pod, PodCondition } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Pod, PodCondition } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods as podResource } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
-import type { VolumeLister } from './claims-question.ts';
-import { checkClaims } from './claims-question.ts';
+import { type VolumeLister, checkClaims } from './claims-question.ts';
 import { selectHost, filterFailureMessage } from './node-choice.ts';
 import type { NodeInfo } from './fit-question.ts';
-import type { Amounts } from '../../../src/kubernetes/pod-requests.ts';
-import { podRequests } from '../../../src/kubernetes/pod-requests.ts';
+import { type Amounts, podRequests } from '../../../src/kubernetes/types/usage.ts';
 
 const schedulerName = 'default-scheduler';
 

@@ -1,7 +1,7 @@
-import { matchesRequirement } from '../../../src/kubernetes/label-selector.ts';
-import type { NodeSelectorTerm } from '../../../src/kubernetes/pod.ts';
+import { matchesRequirement } from '../../../src/kubernetes/types/label-selector.ts';
+import type { NodeSelectorTerm } from '../../../src/kubernetes/types/pod.ts';
 
-export { matchesLabelSelector } from '../../../src/kubernetes/label-selector.ts';
+export { matchesLabelSelector } from '../../../src/kubernetes/types/label-selector.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

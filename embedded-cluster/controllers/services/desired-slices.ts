@@ -1,6 +1,11 @@
-import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
-import { serviceNameLabel } from '../../../src/kubernetes/service.ts';
-import type { Endpoint, EndpointPort, EndpointSlice, Service } from '../../../src/kubernetes/service.ts';
+import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
+import {
+  serviceNameLabel,
+  type Endpoint,
+  type EndpointPort,
+  type EndpointSlice,
+  type Service,
+} from '../../../src/kubernetes/types/service.ts';
 
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 export const manager = 'endpointslice-controller.k8s.io';

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type { Pod, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { endpointSlices, nodes, pods, services } from '../../../src/kubernetes/resources.ts';
-import type { EndpointSlice, Service, ServiceSpec } from '../../../src/kubernetes/service.ts';
-import { at, makePod, startCluster } from '../testing/cluster-fixture.ts';
-import type { ClusterFixture } from '../testing/cluster-fixture.ts';
+import type { EndpointSlice, Service, ServiceSpec } from '../../../src/kubernetes/types/service.ts';
+import { at, makePod, startCluster, type ClusterFixture } from '../testing/cluster-fixture.ts';
 
 const makeService = (name: string, spec: Partial<ServiceSpec> = {}): Service => ({
   metadata: { name, namespace: 'bosh' },

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { endpointSlices } from '../../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service } from '../../../src/kubernetes/service.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../../src/kubernetes/types/service.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';

@@ -1,12 +1,16 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import {
   persistentVolumeClaims,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../src/kubernetes/snapshot.ts';
-import { snapshotAnnotations, snapshotFinalizers } from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import {
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  type PersistentVolumeClaim,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { contentNameOf } from './snapshot-decision.ts';

@@ -1,10 +1,10 @@
-import { formatBytes } from '../../../src/kubernetes/quantity.ts';
-import type {
-  VolumeSnapshot,
-  VolumeSnapshotClass,
-  VolumeSnapshotContent,
-} from '../../../src/kubernetes/snapshot.ts';
-import { snapshotFinalizers } from '../../../src/kubernetes/snapshot.ts';
+import { formatBytes } from '../../../src/kubernetes/types/quantity.ts';
+import {
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+  snapshotFinalizers,
+} from '../../../src/kubernetes/types/storage.ts';
 import { contentNameOf } from './snapshot-decision.ts';
 
 const nanosecondsPerMillisecond = 1_000_000;

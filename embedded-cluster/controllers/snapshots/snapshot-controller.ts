@@ -1,15 +1,15 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import {
   persistentVolumeClaims,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
-import type {
-  VolumeSnapshot,
-  VolumeSnapshotClass,
-  VolumeSnapshotContent,
-} from '../../../src/kubernetes/snapshot.ts';
-import { snapshotFinalizers } from '../../../src/kubernetes/snapshot.ts';
+import {
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+  snapshotFinalizers,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 import { addFinalizer, hasFinalizer, patchIfUnchanged } from '../runtime/finalizers.ts';

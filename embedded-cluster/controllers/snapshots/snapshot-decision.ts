@@ -1,6 +1,10 @@
-import type { VolumeSnapshot, VolumeSnapshotClass } from '../../../src/kubernetes/snapshot.ts';
-import { snapshotAnnotations } from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import {
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  snapshotAnnotations,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { isLocalVolume } from '../volumes/local-volume.ts';
 

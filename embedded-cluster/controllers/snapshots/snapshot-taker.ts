@@ -1,6 +1,9 @@
 import { volumeSnapshotContents } from '../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshotContent } from '../../../src/kubernetes/snapshot.ts';
-import { snapshotAnnotations, snapshotFinalizers } from '../../../src/kubernetes/snapshot.ts';
+import {
+  type VolumeSnapshotContent,
+  snapshotAnnotations,
+  snapshotFinalizers,
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { sizeOf } from '../volumes/claim-source.ts';
 import type { ControllerContext } from '../runtime/controller.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { suite, test, type TestContext } from 'node:test';
 import {
   persistentVolumeClaims,
   storageClasses,
@@ -12,11 +11,11 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotClass,
   VolumeSnapshotContent,
-} from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim, StorageClass } from '../../../src/kubernetes/volume.ts';
+  PersistentVolumeClaim,
+  StorageClass,
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
-import type { ClusterFixture } from '../testing/cluster-fixture.ts';
-import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
+import { type ClusterFixture, at, settled, startCluster } from '../testing/cluster-fixture.ts';
 
 function claim(name: string, spec: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim {
   return {

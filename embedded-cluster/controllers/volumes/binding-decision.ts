@@ -1,11 +1,11 @@
 import { localProvisioner } from '../../api-server/bootstrap.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
-} from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
+import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { matchesLabelSelector } from '../scheduling/selector.ts';
 import type { EventDetails } from '../runtime/event-recorder.ts';
 

@@ -9,7 +9,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
-} from '../../../src/kubernetes/volume.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
 import { bound, claim, createImmediateClass, gone } from './testing/claims.ts';
 

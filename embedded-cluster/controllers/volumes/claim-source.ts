@@ -1,6 +1,10 @@
-import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../src/kubernetes/resources.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 import { bound, claim, finish, gone } from './testing/claims.ts';

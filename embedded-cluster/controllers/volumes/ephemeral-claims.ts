@@ -1,7 +1,7 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Pod, Volume } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Pod, Volume } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';

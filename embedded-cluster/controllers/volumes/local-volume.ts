@@ -1,11 +1,10 @@
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
-} from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import { machineLabel } from '../../../src/kubernetes/node.ts';
+import { type Node, machineLabel } from '../../../src/kubernetes/types/node.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ClaimCondition, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import type { ClaimCondition, PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 
 /** The error of a driver that cannot modify a volume. */
 export interface ModifyError {

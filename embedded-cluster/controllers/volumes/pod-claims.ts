@@ -1,4 +1,4 @@
-import type { Pod, Volume } from '../../../src/kubernetes/pod.ts';
+import type { Pod, Volume } from '../../../src/kubernetes/types/pod.ts';
 
 /** A claim that a pod mounts. `ephemeral` ones are created for the pod and owned by it. */
 export interface PodClaim {

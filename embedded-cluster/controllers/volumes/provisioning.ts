@@ -1,7 +1,10 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim, StorageClass } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import {
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { patchIfUnchanged } from '../runtime/finalizers.ts';

@@ -1,7 +1,10 @@
 import { persistentVolumeClaims, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../../src/kubernetes/snapshot.ts';
-import { cloningFinalizer, snapshotFinalizers } from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import {
+  type VolumeSnapshot,
+  cloningFinalizer,
+  snapshotFinalizers,
+  type PersistentVolumeClaim,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { hasFinalizer, removeFinalizer } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';

@@ -1,15 +1,16 @@
 import { persistentVolumeClaims } from '../../../src/kubernetes/resources.ts';
-import { cloningFinalizer } from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import {
+  cloningFinalizer,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { addFinalizer, hasFinalizer } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { decideBinding } from './binding-decision.ts';
-import { resolveDataSource } from './claim-source.ts';
-import type { DataSource } from './claim-source.ts';
+import { resolveDataSource, type DataSource } from './claim-source.ts';
 import { createProvisioning } from './provisioning.ts';
 
 /**

@@ -12,10 +12,9 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
   VolumeAttributesClass,
-} from '../../../src/kubernetes/volume.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
-import type { ClusterFixture } from '../testing/cluster-fixture.ts';
-import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
+import { type ClusterFixture, at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 
 function claim(name: string, spec: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim {
   return {

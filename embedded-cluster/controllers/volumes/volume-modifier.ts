@@ -4,7 +4,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   VolumeAttributesClass,
-} from '../../../src/kubernetes/volume.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';

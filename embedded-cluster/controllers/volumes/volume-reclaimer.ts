@@ -1,11 +1,11 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type {
-  ClaimReference,
-  PersistentVolume,
-  PersistentVolumeClaim,
-} from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import {
+  type ClaimReference,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 import { isBlockedBy, patchIfUnchanged, removeFinalizer } from '../runtime/finalizers.ts';

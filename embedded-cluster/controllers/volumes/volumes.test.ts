@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolume } from '../../../src/kubernetes/volume.ts';
+import type { PersistentVolume } from '../../../src/kubernetes/types/storage.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 import { bound, claim, createImmediateClass, finish, gone } from './testing/claims.ts';
 

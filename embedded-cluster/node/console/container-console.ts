@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ContainerRunner } from '../pods/container-runner.ts';
 import type { PodWorker } from '../pods/pod-worker.ts';
 import { readLog } from '../logs/read-log.ts';

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSpec, VolumeMount } from '../../../src/kubernetes/pod.ts';
+import type { Container, Pod, PodSpec, VolumeMount } from '../../../src/kubernetes/types/pod.ts';
 import type { ContainerMount, ContainerPlan, PodNamespaces } from '../runtime/container-runtime.ts';
 import type { ReadyVolume } from '../volumes/pod-volumes.ts';
 import { hostRootFiles } from '../image/image-skeleton.ts';

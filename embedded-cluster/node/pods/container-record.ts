@@ -1,4 +1,4 @@
-import type { ContainerState, ContainerStatus, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type { ContainerState, ContainerStatus, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 
 /** The node's data about one container of a pod; it becomes the container's ContainerStatus. */
 export interface ContainerRecord {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
+import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
 import { hostRootImage } from '../image/host-root-image.ts';
 import { podDirectory } from '../layout.ts';
 import { ContainerLog, removeOldLogs } from '../logs/container-log.ts';

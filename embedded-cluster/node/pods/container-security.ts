@@ -1,4 +1,4 @@
-import type { Container, Pod, SecurityProfile } from '../../../src/kubernetes/pod.ts';
+import type { Container, Pod, SecurityProfile } from '../../../src/kubernetes/types/pod.ts';
 import { boundingSet } from '../runtime/capabilities.ts';
 import type { ContainerSecurity } from '../runtime/container-runtime.ts';
 import { primaryGroup } from '../image/image-accounts.ts';

@@ -1,8 +1,8 @@
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { events } from '../../../src/kubernetes/resources.ts';
 
 interface Event extends KubernetesObject {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import { keepTokensFresh } from './keep-tokens-fresh.ts';
 

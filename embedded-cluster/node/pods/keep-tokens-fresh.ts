@@ -1,4 +1,4 @@
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { tokenRenewal } from '../volumes/project-all.ts';
 import type { PodServices } from './pod-services.ts';
 

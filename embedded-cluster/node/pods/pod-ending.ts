@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 
 /**
  * Why a pod's containers are stopped: the pod is being deleted, its object was removed, or the node stops.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Container, ContainerState, Pod, PodSpec } from '../../../src/kubernetes/pod.ts';
+import type { Container, ContainerState, Pod, PodSpec } from '../../../src/kubernetes/types/pod.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import { hostRootImage } from '../image/host-root-image.ts';
 import { BackOff, restartLimits } from './back-off.ts';

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { NodeLayout } from '../layout.ts';
 import type { ContainerRuntime } from '../runtime/container-runtime.ts';
 import type { IdRange } from '../runtime/user-namespace.ts';

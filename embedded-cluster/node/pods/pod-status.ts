@@ -1,4 +1,4 @@
-import type { ContainerState, Pod, PodCondition, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type { ContainerState, Pod, PodCondition, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { toContainerStatus, type ContainerRecord } from './container-record.ts';
 import { nodeAddress } from './pod-addresses.ts';
 

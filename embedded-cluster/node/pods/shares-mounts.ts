@@ -1,4 +1,4 @@
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 
 /**
  * Returns true for pods that share mounts with the node. They run in the node's user namespace, because

@@ -1,6 +1,6 @@
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Pod, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { listeningAddresses } from './listening-addresses.ts';
 import { addressAnnotation, isPodAddress, nodeAddress, type PodAddresses } from './pod-addresses.ts';
 

@@ -1,4 +1,4 @@
-import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
+import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
 import { userAndGroups, unsupportedSecurity } from './container-security.ts';
 import { isMapped, type IdRange } from '../runtime/user-namespace.ts';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withPath } from '../../../src/platform/write-file.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { toolEnvironment } from '../command.ts';
 import { withoutInheritedState } from '../isolated-command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
@@ -13,10 +13,14 @@ import type {
   ContainerProcess,
   RunningContainer,
 } from './container-runtime.ts';
-import type { NamespaceHandle } from './kill-namespace.ts';
-import { openMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
-import type { NamedPipes } from './named-pipes.ts';
-import { closeChildEnds } from './named-pipes.ts';
+import {
+  type NamespaceHandle,
+  openMountNamespace,
+  killNamespace,
+  mountNamespaceOf,
+  sendSignal,
+} from './kill-namespace.ts';
+import { type NamedPipes, closeChildEnds } from './named-pipes.ts';
 import { execArguments } from './stage-arguments.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';
 

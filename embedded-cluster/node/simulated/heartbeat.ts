@@ -1,7 +1,6 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Lease } from '../../../src/kubernetes/lease.ts';
-import { nodeLeaseNamespace } from '../../../src/kubernetes/lease.ts';
+import { type Lease, nodeLeaseNamespace } from '../../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { leases, nodes } from '../../../src/kubernetes/resources.ts';
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { PodConsole } from '../pod-console.ts';
 
 /** Rejects logs and exec requests for pods of a simulated node: it has no containers. */

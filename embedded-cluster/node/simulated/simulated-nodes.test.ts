@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { suite, test, type TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { events, nodes, pods } from '../../../src/kubernetes/resources.ts';
 import { makePod } from '../../controllers/testing/cluster-fixture.ts';
-import type { SimulatedCluster } from '../../testing/simulated-cluster.ts';
-import { startSimulatedCluster } from '../../testing/simulated-cluster.ts';
+import { type SimulatedCluster, startSimulatedCluster } from '../../testing/simulated-cluster.ts';
 import { addressAnnotation } from '../pods/pod-addresses.ts';
 
 const namespace = 'bosh';

@@ -1,8 +1,8 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes, pods } from '../../../src/kubernetes/resources.ts';
 import { createOrUpdateNode } from '../node-object.ts';
 import type { NodeArgument } from '../parse-node.ts';

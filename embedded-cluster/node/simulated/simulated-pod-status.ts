@@ -5,7 +5,7 @@ import type {
   Pod,
   PodCondition,
   PodStatus,
-} from '../../../src/kubernetes/pod.ts';
+} from '../../../src/kubernetes/types/pod.ts';
 
 export interface SimulatedFacts {
   readonly nodeAddress: string;

@@ -1,7 +1,7 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { EventRecorder, timestamp } from '../pods/events.ts';
 import { addressAnnotation } from '../pods/pod-addresses.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import { nodeLayout, type NodeLayout } from '../layout.ts';
 import { resolveVolumePath } from './claim-path.ts';
 import { VolumeError } from './volume-error.ts';

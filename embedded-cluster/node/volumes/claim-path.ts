@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import type { NodeLayout } from '../layout.ts';
 import { toLocalPath } from '../paths-in-objects.ts';
 import { VolumeError } from './volume-error.ts';

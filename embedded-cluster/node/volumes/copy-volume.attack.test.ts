@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../../src/errors/product-error.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { runCommand } from '../command.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import { describeInNamespace } from '../testing/in-namespace.ts';

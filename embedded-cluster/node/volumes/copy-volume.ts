@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir } from 'node:fs/promises';
 import { ProductError } from '../../../src/errors/product-error.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { runCommand, type CommandResult } from '../command.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import { scriptPath } from '../runtime/script-path.ts';

@@ -2,13 +2,12 @@ import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../../src/errors/product-error.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { readMountTable } from '../../../src/platform/mountinfo.ts';
 import { mountsOfSource, sourceOf, readAllMountTables } from '../mounts/mount-table.ts';
 import type { NodeLayout } from '../layout.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import { isKnownParameter } from '../volume-provisioner.ts';
-import type { VolumeProvisioner, VolumeSource } from '../volume-provisioner.ts';
+import { isKnownParameter, type VolumeProvisioner, type VolumeSource } from '../volume-provisioner.ts';
 import { copyVolume } from './copy-volume.ts';
 
 /** Persistent volumes and their snapshots as directories of the node. */

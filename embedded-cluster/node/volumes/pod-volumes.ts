@@ -1,10 +1,10 @@
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Pod, ProjectedVolume, Volume } from '../../../src/kubernetes/pod.ts';
-import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
+import type { Pod, ProjectedVolume, Volume } from '../../../src/kubernetes/types/pod.ts';
+import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
 import { podDirectory, volumeDirectory, type NodeLayout } from '../layout.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
@@ -16,9 +16,7 @@ import { resolveVolumePath } from './claim-path.ts';
 import { listDirectory } from './list-directory.ts';
 import { assertNotMountedElsewhere, unmountStale } from './mounts-of-others.ts';
 import type { NodeApi } from '../node-api.ts';
-import { resolveSources } from './project-all.ts';
-import type { PodIdentity } from './project-all.ts';
-import type { KeyedData } from './project-all.ts';
+import { resolveSources, type PodIdentity, type KeyedData } from './project-all.ts';
 import { projectFiles, writeProjectedFiles } from './projected-files.ts';
 import { VolumeError } from './volume-error.ts';
 

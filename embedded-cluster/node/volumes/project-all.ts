@@ -1,9 +1,8 @@
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import type { Pod, ProjectedVolume, VolumeProjection } from '../../../src/kubernetes/pod.ts';
+import type { Pod, ProjectedVolume, VolumeProjection } from '../../../src/kubernetes/types/pod.ts';
 import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
 import type { NodeApi } from '../node-api.ts';
-import { projectFiles } from './projected-files.ts';
-import type { ProjectedFile } from './projected-files.ts';
+import { projectFiles, type ProjectedFile } from './projected-files.ts';
 import { VolumeError } from './volume-error.ts';
 
 export interface PodIdentity {

@@ -1,6 +1,6 @@
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
-import type { Volume } from '../../../src/kubernetes/pod.ts';
+import type { Volume } from '../../../src/kubernetes/types/pod.ts';
 import { VolumeError } from './volume-error.ts';
 import { writeFile } from '../../../src/platform/write-file.ts';
 

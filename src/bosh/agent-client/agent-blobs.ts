@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
+import { temporaryPath, removeTemporaryFiles } from '../../platform/durable-file.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { textOf } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { truncateAtWord } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../../errors/text.ts';
 import { toJson } from '../yaml/exact-json.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 import type { AgentClock } from './agent-client.ts';

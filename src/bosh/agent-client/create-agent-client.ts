@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
-import { truncateAtWord, dropFirstWord } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord, dropFirstWord } from '../../errors/text.ts';
 import type { AgentClient, AgentClock, AgentState, BlobReference, FailedProcess } from './agent-client.ts';
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { createTarPacker } from 'modern-tar';
-import type { TarHeader, TarPackController } from 'modern-tar';
-import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
+import { createTarPacker, type TarHeader, type TarPackController } from 'modern-tar';
+import { temporaryPath, removeTemporaryFiles } from '../../platform/durable-file.ts';
 import { withPath } from '../../platform/write-file.ts';
 
 /** An entry of a new archive. `name` is its name in the archive; directories end in `/`. */

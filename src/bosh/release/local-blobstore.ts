@@ -2,9 +2,8 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
-import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
+import { temporaryPath, removeTemporaryFiles, syncDirectory } from '../../platform/durable-file.ts';
 import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
-import { syncDirectory } from '../../platform/replace-file.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 
 /** The bosh CLI's `local` blobstore: a directory with one file per blob, named by its id. */

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { compareBytes } from '../archive/pack-archive.ts';
 import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';

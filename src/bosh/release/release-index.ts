@@ -1,10 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { formatIndex, readEntries } from './part-index.ts';
-import { compareReleaseVersions, parseReleaseVersion } from './release-version.ts';
-import type { ReleaseVersion } from './release-version.ts';
+import { compareReleaseVersions, parseReleaseVersion, type ReleaseVersion } from './release-version.ts';
 
 /** `dev_releases` or `releases` of a release directory (bosh-cli: releasedir/fs_release_index.go). */
 export class ReleaseIndex {

@@ -2,10 +2,9 @@ import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { truncateAtWord } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../../errors/text.ts';
 import { toJson } from '../yaml/exact-json.ts';
-import { withNamespaces, withLimits, nativeRuby, wasmRuby } from './ruby-command.ts';
-import type { RubyCommand } from './ruby-command.ts';
+import { withNamespaces, withLimits, nativeRuby, wasmRuby, type RubyCommand } from './ruby-command.ts';
 import { RubyProcess } from './ruby-process.ts';
 import type { TemplateRenderer, TemplateToRender } from './template-renderer.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { busAddressOf } from '../../agent/mbus/bus-address.ts';
 import type { Settings } from '../../agent/settings/settings.ts';
-import { parseConfig } from '../../cpi/config.ts';
-import { agentSettings } from '../../cpi/vm/agent-settings.ts';
+import { parseConfig } from '../../cpi/config/config.ts';
+import { agentSettings } from '../../cpi/vm/plan-vm.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { createAgentClient } from '../agent-client/create-agent-client.ts';
 import { manifestWarnings } from '../manifest/manifest-warnings.ts';
@@ -36,7 +36,7 @@ test('the password of an mbus goes to no other host in clear text', () => {
       assert.throws(
         () =>
           agentSettings({
-            ...{ agentId: 'a', vmCid: 'vm-a', networks: {}, env: env ?? {} },
+            ...{ agentId: 'a', cid: 'vm-a', networks: {}, env: env ?? {} },
             agent: parseConfig({ agent }, {}).agent,
           }),
         (error) => isProductError(error, 'INVALID_CONFIG') && !error.message.includes('s3cret'),

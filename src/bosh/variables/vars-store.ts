@@ -2,11 +2,18 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
-import { describeKind, fromValue, keyText, lookUp, scalar } from '../yaml/yaml-node.ts';
-import type { MapNode, YamlNode } from '../yaml/yaml-node.ts';
+import {
+  describeKind,
+  fromValue,
+  keyText,
+  lookUp,
+  scalar,
+  type MapNode,
+  type YamlNode,
+} from '../yaml/yaml-node.ts';
 import { resolveLinks } from './link-target.ts';
 import type { VariableDefinition, VariableSource } from './variable.ts';
 

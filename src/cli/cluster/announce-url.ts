@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { poll, type PollOptions } from '../../deploy/poll.ts';
-import { oneLine } from '../../errors/one-line.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { oneLine } from '../../errors/text.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Terminal } from '../output/terminal.ts';
 

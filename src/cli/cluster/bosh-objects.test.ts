@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
 import { plannedPod } from '../../cpi/testing/planned-pod.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Volume } from '../../kubernetes/pod.ts';
 import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { Volume } from '../../kubernetes/types/pod.ts';
 import { report } from '../commands/status.ts';
 import { listBoshObjects } from './bosh-objects.ts';
 

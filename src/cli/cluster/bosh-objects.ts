@@ -1,8 +1,8 @@
 import { objectAnnotations, objectLabels, vmScriptsVersion } from '../../bosh/object-labels.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 
 const { diskId, kind, unclaimed, vmId } = objectLabels;
 const { metadata, scriptsVersion } = objectAnnotations;

@@ -5,7 +5,7 @@ import type { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { KnownResources } from '../../deploy/state/known-resources.ts';
 import type { ClusterIdentity, RecordedCluster } from '../../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { loadAccess } from '../../kubernetes/load-access.ts';
+import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { findVm, hasAnyDisk } from './find-resources.ts';
 import { identityOfAccess, kubeconfigPath, withKubernetes } from './kubeconfig.ts';

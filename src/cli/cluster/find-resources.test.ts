@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { bootstrapCluster } from '../../../embedded-cluster/api-server/bootstrap.ts';
 import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import { namespaces, pods } from '../../kubernetes/resources.ts';
 import { findVm } from './find-resources.ts';
 

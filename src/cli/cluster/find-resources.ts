@@ -1,8 +1,8 @@
 import type { PendingDisk } from '../../deploy/state/pending-file.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods, persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 
 /** `unknown`: the cid has a context prefix, so the VM may be in another cluster than the searched one. */
 export type Finding = 'here' | 'lost' | 'unknown';

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { bootstrapCluster } from '../../../embedded-cluster/api-server/bootstrap.ts';
 import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
 import { isSameCluster, type ClusterIdentity } from '../../deploy/state/recorded-cluster.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import { identifyCluster } from './kubeconfig.ts';
 
 const access = { server: 'https://127.0.0.1:6443', ca: 'PEM', namespace: 'bosh' };

@@ -5,14 +5,14 @@ import { dirname, join, resolve, delimiter } from 'node:path';
 import type { ClusterIdentity } from '../../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../../errors/redact/secret-strings.ts';
-import { issuedCredentials, type Access } from '../../kubernetes/access.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { issuedCredentials, type Access } from '../../kubernetes/access/access.ts';
+import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
+import { secretsOfKubeconfig } from '../../kubernetes/access/kubeconfig-secrets.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
-import { secretsOfKubeconfig } from '../../kubernetes/kubeconfig-secrets.ts';
-import { loadAccess } from '../../kubernetes/load-access.ts';
-import { openTransport } from '../../kubernetes/open-transport.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { openTransport } from '../../kubernetes/client/open-transport.ts';
+import { RestApi } from '../../kubernetes/client/rest-api.ts';
 import { namespaces } from '../../kubernetes/resources.ts';
-import { RestApi } from '../../kubernetes/rest-api.ts';
 
 /** Returns the path of the embedded cluster's kubeconfig, which contains an administrator's key. */
 export function kubeconfigPath(clusterDirectory: string): string {

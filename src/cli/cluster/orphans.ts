@@ -1,5 +1,5 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
@@ -8,7 +8,7 @@ import {
   secrets,
   volumeSnapshots,
 } from '../../kubernetes/resources.ts';
-import type { PersistentVolume } from '../../kubernetes/volume.ts';
+import type { PersistentVolume } from '../../kubernetes/types/storage.ts';
 
 /** Prefix of the CPI's labels and annotations, which other tools may read (object layout 1). */
 const domain = 'bosh.cloudfoundry.org/';
@@ -120,7 +120,7 @@ async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Names that the CPI gives to claims of disks and of VMs (src/cpi/names.ts, src/cpi/vm/vm-claims.ts). */
+/** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/claims.ts). */
 const diskName = /^disk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
 

@@ -14,7 +14,7 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
-import { volumeAnnotations } from '../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import type { Installation } from '../installation.ts';
 import { said } from '../testing/said.ts';
 import { initDirector } from './director-init.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
-import { oneLine } from '../../errors/one-line.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { oneLine } from '../../errors/text.ts';
 import { parseStatusArguments, statusUsage, type StatusArguments } from '../args/kubernetes-arguments.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../cluster/bosh-objects.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
 import { writeDirectorFile, type DirectorFile } from '../../director/director-directory.ts';
-import type { Access } from '../../kubernetes/access.ts';
+import type { Access } from '../../kubernetes/access/access.ts';
 import { startPortForwardServer } from '../../kubernetes/testing/port-forward-server.ts';
 import { identityOfAccess } from '../cluster/kubeconfig.ts';
 import { mainModulePath } from '../installation.ts';

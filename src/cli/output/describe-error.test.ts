@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import { writeFile } from '../../platform/write-file.ts';
 import { describeError } from './describe-error.ts';
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { roomStep } from '../../errors/room-step.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 
 /**
  * Returns the text that a failed command prints: the message with its stable code, then the chain of causes

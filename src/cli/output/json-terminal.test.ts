@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { knownSecrets } from '../../errors/redact/known-secrets.ts';
+import { knownSecrets } from '../../errors/redact/redactor.ts';
 import { jsonTerminal } from './json-terminal.ts';
 import { printBlock, printTable, redactingTerminal } from './terminal.ts';
 

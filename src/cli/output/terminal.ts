@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
-import { oneLine } from '../../errors/one-line.ts';
+import { oneLine } from '../../errors/text.ts';
 
 export interface OutputTable {
   /** The name of the rows, for example `jobs`. */

@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { temporaryPath } from '../../platform/draft.ts';
+import { temporaryPath } from '../../platform/durable-file.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { scpArguments, runOpenssh, type OpensshRun } from './openssh.ts';
 import type { LogsArguments } from './ssh-arguments.ts';

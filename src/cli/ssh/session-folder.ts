@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 import { isObject } from '../../platform/fields.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { pathSegment } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { writeNew } from '../../platform/replace-file.ts';
+import { writeNew } from '../../platform/durable-file.ts';
 
 /**
  * The directory of a session on the operator's machine, named like the account. It exists until the account

@@ -9,7 +9,7 @@ import { readDirectorAgent } from '../../director/credentials.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { secretStrings } from '../../errors/redact/secret-strings.ts';
-import { writeNew } from '../../platform/replace-file.ts';
+import { writeNew } from '../../platform/durable-file.ts';
 import type { EnvInputs } from '../args/env-arguments.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';

@@ -36,7 +36,7 @@ export async function prePull(
 
 /**
  * Parses a stemcell's cid: its image, followed by `#<architecture>` if that is known
- * (src/cpi/stemcell/stemcell-cid.ts).
+ * (src/cpi/stemcell/create-stemcell.ts).
  */
 function parseImageOrCid(given: string): Pick<PrePullRequest, 'image' | 'architecture'> {
   const [image = '', word, ...more] = given.split('#');

@@ -1,4 +1,4 @@
-import { knownSecrets } from '../../errors/redact/known-secrets.ts';
+import { knownSecrets } from '../../errors/redact/redactor.ts';
 import type { CommandContext } from '../command.ts';
 
 /** The context of a command, and what it has printed so far. */

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { describeCluster, isSameCluster } from '../../deploy/state/recorded-cluster.ts';
 import { directorFilePath, readDirectorFile, type DirectorFile } from '../../director/director-directory.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Access } from '../../kubernetes/access.ts';
+import type { Access } from '../../kubernetes/access/access.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { connectTo } from '../../tunnel/find-route.ts';

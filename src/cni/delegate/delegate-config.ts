@@ -1,9 +1,9 @@
-import { hardwareAddress } from '../address/hardware-address.ts';
-import type { IpRequestMethod } from '../address/request-way.ts';
-import { openRanges } from '../address/whole-subnets.ts';
-import type { JsonObject } from '../json.ts';
-import { isObject } from '../json.ts';
-import type { NetworkConfig } from '../plugin/network-config.ts';
+import { openRanges } from './host-local-ranges.ts';
+import { type JsonObject, isObject } from '../json.ts';
+import type { NetworkConfig } from '../plugin/config.ts';
+import { CniError, cniErrorCode } from '../cni-error.ts';
+import { createHash } from 'node:crypto';
+import { bitsOf, familyOf } from '../../platform/ip-address.ts';
 
 /**
  * Returns the input of the delegate: its own configuration with the fields that a runtime adds to every
@@ -82,4 +82,49 @@ function mergedArgs(first: unknown, last: unknown): JsonObject | undefined {
   if (!isObject(first)) return last;
   const cni = { ...(isObject(first['cni']) && first['cni']), ...(isObject(last['cni']) && last['cni']) };
   return { ...first, ...last, ...(Object.keys(cni).length > 0 && { cni }) };
+}
+
+/**
+ * The ways to request an address from a delegate (containernetworking/cni CONVENTIONS.md). Only one is used
+ * at a time: host-local would combine the addresses of several.
+ */
+const requestWays = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
+export type IpRequestMethod = (typeof requestWays)[number];
+
+/**
+ * Returns the way that `request` of the configuration sets, else the one that the delegate's IPAM plugin
+ * supports. Throws CniError 7.
+ */
+export function requestWay({ all: { request }, delegate: { ipam } }: NetworkConfig): IpRequestMethod {
+  if (request === undefined)
+    return isObject(ipam) && ipam['type'] === 'calico-ipam' ? 'CNI_ARGS' : 'runtimeConfig.ips';
+  const way = requestWays.find((known) => known === request);
+  if (way !== undefined) return way;
+  throw new CniError(cniErrorCode.invalidConfig, `'request' is none of ${requestWays.join(', ')}`);
+}
+
+/** Returns CNI_ARGS with that address as its only address. */
+export function argumentsWithAddress(text: string | undefined, address: string): string {
+  const others = (text ?? '').split(';').filter((pair) => pair !== '' && !pair.startsWith('IP='));
+  const lenient = others.some((pair) => pair.startsWith('IgnoreUnknown=')) ? [] : ['IgnoreUnknown=1'];
+  return [...lenient, ...others, `IP=${address}`].join(';');
+}
+
+/**
+ * Returns the hardware address for fixed addresses, always the same for the same addresses. Otherwise a
+ * recreated pod with its previous address could not be reached for about a minute from hosts with the
+ * previous pod in their ARP caches, because not every plugin announces a new hardware address. The result is
+ * locally administered. For an IPv4 address it contains the whole address, so that no two collide.
+ */
+export function hardwareAddress(addresses: readonly string[]): string {
+  const address = addresses.find((each) => familyOf(each) === 'IPv4');
+  const octets =
+    address === undefined
+      ? [0x0e, ...createHash('sha256').update(addresses.join(',')).digest().subarray(0, 5)]
+      : [
+          0x0a,
+          0x58,
+          ...(bitsOf(address, 'IPv4').match(/.{8}/gu) ?? []).map((bits) => Number.parseInt(bits, 2)),
+        ];
+  return octets.map((octet) => octet.toString(16).padStart(2, '0')).join(':');
 }

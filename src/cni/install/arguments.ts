@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { isNamespace } from '../address/assert-may-ask.ts';
+import { isNamespace } from '../plugin/requested-addresses.ts';
 
 /** The paths of this node's CNI plugins and configuration, and the options of the installation. */
 export interface CniPaths {

@@ -1,13 +1,10 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { inClusterAccess } from '../../kubernetes/in-cluster-access.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
-import { allowanceIn } from './allowance.ts';
-import type { InstallArguments } from './arguments.ts';
-import { parseArguments, usage } from './arguments.ts';
-import { install, isInstalled, uninstall } from './converge.ts';
+import { inClusterAccess } from '../../kubernetes/access/server-access.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { allowanceIn, install, isInstalled, uninstall } from './install.ts';
+import { type InstallArguments, parseArguments, usage } from './arguments.ts';
 import { Executable } from './executable.ts';
-import { daemonSetState } from './own-daemon-set.ts';
-import { runInstallLoop } from './stay-installed.ts';
+import { daemonSetState, runInstallLoop } from './daemon-set.ts';
 import { isSystemError } from './system-error.ts';
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { createReadStream } from 'node:fs';
+import { type Stats, createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { pluginType } from '../plugin/network-config.ts';
+import { pluginType } from '../plugin/config.ts';
 import { copyAtomic } from './durable.ts';
 
 /**

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { cniErrorCode } from '../cni-error.ts';
-import type { CniPaths } from './arguments.ts';
-import { parseArguments } from './arguments.ts';
-import { install, isInstalled, uninstall } from './converge.ts';
+import { type CniPaths, parseArguments } from './arguments.ts';
+import { install, isInstalled, uninstall } from './install.ts';
 import { Executable } from './executable.ts';
 
 interface Container {

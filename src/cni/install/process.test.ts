@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,12 +7,15 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { after, before, describe, test } from 'node:test';
+import { type TestContext, after, before, describe, test } from 'node:test';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
-import { buildExecutable, executableIsMissing, runExecutable } from '../testing/executable.ts';
-import type { BuiltExecutable } from '../testing/executable.ts';
-import { managedConflistName } from './conflist-directory.ts';
+import {
+  buildExecutable,
+  executableIsMissing,
+  runExecutable,
+  type BuiltExecutable,
+} from '../testing/executable.ts';
+import { managedConflistName } from './conflist.ts';
 
 const namespacesAreMissing =
   spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs root, for a mount namespace of its own';

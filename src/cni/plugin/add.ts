@@ -1,14 +1,14 @@
-import { assertNamespaceAllowed } from '../address/assert-may-ask.ts';
-import { requestedAddresses } from '../address/asked-addresses.ts';
-import { resultAddresses } from '../address/given-addresses.ts';
-import { argumentsWithAddress, requestWay } from '../address/request-way.ts';
+import { assertNamespaceAllowed, requestedAddresses, resultAddresses } from './requested-addresses.ts';
+import {
+  argumentsWithAddress,
+  requestWay,
+  delegateConfig,
+  delegateConfigFor,
+} from '../delegate/delegate-config.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import type { DelegateContext } from '../delegate/ask-delegate.ts';
-import { callDelegate } from '../delegate/ask-delegate.ts';
-import { delegateConfig, delegateConfigFor } from '../delegate/delegate-config.ts';
-import type { JsonObject } from '../json.ts';
-import { isObject, parseJson } from '../json.ts';
-import type { NetworkConfig } from './network-config.ts';
+import { type DelegateContext, callDelegate } from '../delegate/run-delegate.ts';
+import { type JsonObject, isObject, parseJson } from '../json.ts';
+import type { NetworkConfig } from './config.ts';
 
 /**
  * Implements ADD: returns the delegate's result unchanged once it contains the addresses that the pod

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressAnnotation, annotationsCapability } from '../address/asked-addresses.ts';
-import type { RecordingDelegate } from '../testing/recording-delegate.ts';
-import { gave, recordingDelegate } from '../testing/recording-delegate.ts';
-import type { PluginAnswer } from './plugin.ts';
-import { answerCall } from './plugin.ts';
+import { addressAnnotation, annotationsCapability } from './requested-addresses.ts';
+import { type RecordingDelegate, gave, recordingDelegate } from '../testing/recording-delegate.ts';
+import { type PluginAnswer, answerCall } from './plugin.ts';
 
 interface Attempt {
   readonly delegate: RecordingDelegate;

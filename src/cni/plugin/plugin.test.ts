@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { annotation } from '../../cpi/labels.ts';
-import { addressAnnotation, annotationsCapability } from '../address/asked-addresses.ts';
-import { gave, recordingDelegate } from '../testing/recording-delegate.ts';
-import type { RecordingDelegate } from '../testing/recording-delegate.ts';
-import { answerCall } from './plugin.ts';
-import type { PluginAnswer } from './plugin.ts';
+import { annotation } from '../../cpi/objects/labels.ts';
+import { addressAnnotation, annotationsCapability } from './requested-addresses.ts';
+import { gave, recordingDelegate, type RecordingDelegate } from '../testing/recording-delegate.ts';
+import { answerCall, type PluginAnswer } from './plugin.ts';
 
 const container = {
   CNI_CONTAINERID: 'c1',

@@ -1,16 +1,17 @@
+import { supportedVersions, type CniVersion, newestVersion, isSupported, isAtLeast } from './cni-version.ts';
 import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
-import type { RunDelegate } from '../delegate/delegate.ts';
-import { callDelegate } from '../delegate/ask-delegate.ts';
+import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
 import { isObject, parseJson } from '../json.ts';
 import { add } from './add.ts';
-import { check } from './check.ts';
-import type { CniVersion } from './cni-version.ts';
-import { isAtLeast, isSupported, newestVersion, supportedVersions } from './cni-version.ts';
-import type { Environment, Verb } from './environment.ts';
-import { parseEnvironment } from './environment.ts';
-import type { NetworkConfig } from './network-config.ts';
-import { parseNetworkConfig } from './network-config.ts';
+import {
+  type Environment,
+  type Verb,
+  parseEnvironment,
+  type NetworkConfig,
+  parseNetworkConfig,
+} from './config.ts';
+import { requestedAddresses, resultAddresses } from './requested-addresses.ts';
 
 export interface PluginCall {
   readonly environment: Environment;
@@ -111,3 +112,23 @@ function asCniError(error: unknown): CniError {
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Implements CHECK: the result of ADD contains the addresses that the pod requests, and the CHECK of the
+ * delegate succeeds.
+ */
+export async function check(ask: DelegateContext, config: NetworkConfig): Promise<string> {
+  const { prevResult } = config.all;
+  if (!isObject(prevResult))
+    throw new CniError(cniErrorCode.invalidConfig, `CHECK of network ${config.name} needs a prevResult`);
+  const given = resultAddresses(prevResult);
+  const missing = (requestedAddresses(config.runtimeConfig) ?? []).filter(
+    (address) => !given.includes(address),
+  );
+  if (missing.length > 0)
+    throw new CniError(
+      cniErrorCode.addressNotGiven,
+      `the pod asks for ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: make it anew`,
+    );
+  return callDelegate(ask, config, delegateConfig(config));
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { addressAnnotation, annotationsCapability } from '../address/asked-addresses.ts';
-import type { DelegateOutcome } from '../delegate/delegate.ts';
-import { verbs } from '../plugin/environment.ts';
+import { addressAnnotation, annotationsCapability } from '../plugin/requested-addresses.ts';
+import type { DelegateOutcome } from '../delegate/run-delegate.ts';
+import { verbs } from '../plugin/config.ts';
 
 export interface FuzzedCall {
   readonly environment: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import type { DelegateCall, DelegateOutcome, RunDelegate } from '../delegate/delegate.ts';
+import type { DelegateCall, DelegateOutcome, RunDelegate } from '../delegate/run-delegate.ts';
 
 export interface RecordingDelegate {
   readonly run: RunDelegate;

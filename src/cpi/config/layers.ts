@@ -1,7 +1,5 @@
-import type { Json, Location } from '../input.ts';
-import { child, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
-import { accessSources, accessKeys } from './access.ts';
-import { deepMerge } from './deep-merge.ts';
+import { type Json, type Location, child, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
+import { accessSources, accessKeys } from './cluster-access.ts';
 
 /** The sections that a context in the section `contexts` may have, too. */
 const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
@@ -107,4 +105,24 @@ function dropContextAccess(base: Json, over: Json, place: Location): Json {
     contexts.set(name, dropAccess(recordAt(contexts.get(name), own), recordAt(entry, own), own));
   }
   return { ...base, [contextsKey]: Object.fromEntries(contexts) };
+}
+
+/**
+ * Merges objects key by key; any other value replaces. A kubeconfig is one value: halves of two kubeconfigs
+ * do not work together.
+ */
+export function deepMerge(base: Json, over: Json): Json {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(over)) {
+    const former = merged.get(key);
+    merged.set(
+      key,
+      isObject(former) && isObject(value) && key !== 'kubeconfig' ? deepMerge(former, value) : value,
+    );
+  }
+  return Object.fromEntries(merged);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import type { CpiConfig } from '../config.ts';
-import { parseConfig } from '../config.ts';
+import { type CpiConfig, parseConfig } from './config.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
 import { secretsOfConfig } from '../secrets-of.ts';
 

@@ -1,7 +1,8 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
-import { pemProblem } from '../../kubernetes/pem.ts';
-import type { Json, Location } from '../input.ts';
+import { pemProblem } from '../../kubernetes/access/pem.ts';
 import {
+  type Json,
+  type Location,
   child,
   booleanAt,
   isUnset,

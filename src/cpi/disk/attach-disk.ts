@@ -1,20 +1,22 @@
-import type { Pod } from '../../kubernetes/pod.ts';
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, stringAt } from '../input.ts';
-import { label } from '../labels.ts';
-import { findVm } from '../vm/find-vm.ts';
-import { requireActiveVm } from '../vm/live-vm.ts';
-import { assertNotLocked } from './attach/disk-lock.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import type { CallContext } from '../call.ts';
+import { type Location, child, stringAt } from '../input.ts';
+import { label } from '../objects/labels.ts';
+import { findVm } from '../vm/vms.ts';
+import { requireActiveVm } from './attach/attachments.ts';
+import { assertNotLocked } from './attach/disk-owner.ts';
 import { attachHot, clearAttachment, refuseLeftMount } from './attach/hot.ts';
 import type { RecreatedVm } from './attach/recreate.ts';
 import { strategyOf } from './attach/strategy.ts';
-import { discardReplacement } from './change/drop-copy.ts';
-import type { PersistentVolumeClaim } from './claim.ts';
-import { claimReference } from './claim.ts';
-import { findDisk } from './find-disk.ts';
+import { discardReplacement } from './update/replacement.ts';
+import {
+  type PersistentVolumeClaim,
+  claimReference,
+  findDisk,
+  diskDeletedError,
+  diskNotFoundError,
+} from './disks.ts';
 import { noFormerCids } from './former-cids.ts';
-import { diskDeletedError, diskNotFoundError } from './disk-not-found.ts';
 
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the disk

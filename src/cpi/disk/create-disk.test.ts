@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { volumeAttributesClasses, volumeSnapshotClasses } from '../../kubernetes/resources.ts';
 import { diskObjects } from '../testing/bound-disk.ts';

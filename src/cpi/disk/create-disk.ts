@@ -1,10 +1,9 @@
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
-import { diskNamespaceOf } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, optionalStringAt, positiveIntegerAt, recordAt } from '../input.ts';
-import { checkClasses } from './check-classes.ts';
-import { buildClaim, parseDiskProperties } from './claim.ts';
+import { type CallContext, diskNamespaceOf } from '../call.ts';
+import { type Location, child, optionalStringAt, positiveIntegerAt, recordAt } from '../input.ts';
+import { checkClasses } from './classes.ts';
+import { buildClaim } from './disks.ts';
+import { parseDiskProperties } from './disk-properties.ts';
 
 /**
  * create_disk(size MiB, cloud_properties, vm_cid or null): creates a claim of exactly that size and returns

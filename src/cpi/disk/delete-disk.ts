@@ -1,16 +1,13 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import { conflictError, waitForDeletion } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
 import { stringAt } from '../input.ts';
-import { annotation } from '../labels.ts';
-import { waitForDeletion } from '../remove-object.ts';
-import { replacementName } from './change/copy-mark.ts';
-import { discardReplacement, removeHelpers } from './change/drop-copy.ts';
-import { removeLeftCopies } from './change/remove-left-copies.ts';
-import { claimReference } from './claim.ts';
+import { annotation } from '../objects/labels.ts';
+import { replacementName, discardReplacement, removeHelpers } from './update/replacement.ts';
+import { removeLeftCopies } from './update/remove-left-copies.ts';
+import { claimReference, findDisk } from './disks.ts';
 import { waitUntilDetached } from './detached-disk.ts';
-import { findDisk } from './find-disk.ts';
 
 /**
  * The number of attempts if other calls or controllers change the claim between the read and the deletion.

@@ -1,31 +1,28 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, stringAt } from '../input.ts';
-import { annotation } from '../labels.ts';
-import { findVm, vmNotFound } from '../vm/find-vm.ts';
+import { conflictError } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
+import { type Location, child, stringAt } from '../input.ts';
+import { annotation } from '../objects/labels.ts';
+import { findVm, vmNotFound } from '../vm/vms.ts';
 import {
   findAttachment,
   deleteAttachmentPod,
   requestEndOfSeen,
   vmCidOf,
   waitForAttachmentDeletion,
+  claimsOf,
+  assertClaimsRetained,
 } from './attach/attachments.ts';
-import { isTerminal } from './attach/has-bound.ts';
-import { claimsOf, assertClaimsRetained } from './attach/refuse-loss.ts';
-import type { Release } from './attach/release.ts';
-import { unmountFromVm } from './attach/release.ts';
+import { isTerminal } from './attach/attachment-pod.ts';
+import { type Release, unmountFromVm } from './attach/container-commands.ts';
 import { markOf, wasGivenAgain } from './attach/last-vm.ts';
 import { attachedAgain, markDetached } from './attach/mark-detached.ts';
-import type { TakenOver } from './attach/take-over.ts';
+import type { TakenOver } from './attach/leftover-mounts.ts';
 import { waitUntilOffNode } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
-import { isDiskCid } from '../names.ts';
-import type { PersistentVolumeClaim } from './claim.ts';
-import { isReplaced } from './claim.ts';
-import { findDisk } from './find-disk.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { isDiskCid } from '../objects/names.ts';
+import { type PersistentVolumeClaim, isReplaced, findDisk } from './disks.ts';
 
 /** The number of attempts if other programs delete the attachment pod before it has released the disk. */
 const tries = 5;
@@ -144,7 +141,7 @@ const succeed = async (
   former: TakenOver,
   diskCid: string,
 ): Promise<TakenOver | undefined> =>
-  (await import('./attach/succeed-ended.ts')).replaceTerminalAttachment(cloud, former, diskCid);
+  (await import('./attach/leftover-mounts.ts')).replaceTerminalAttachment(cloud, former, diskCid);
 
 /**
  * Loads the module only if a disk has no attachment pod: that is an error, or another program deleted the
@@ -157,10 +154,10 @@ async function adoptLeftoverMount(
 ): Promise<TakenOver | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
   if (vm.metadata.deletionTimestamp !== undefined) {
-    await (await import('./attach/succeed-ended.ts')).refuseMounted(cloud, vm, diskCid);
+    await (await import('./attach/leftover-mounts.ts')).refuseMounted(cloud, vm, diskCid);
     return undefined;
   }
-  return (await import('./attach/take-over.ts')).adoptMount(cloud, vm, { diskCid });
+  return (await import('./attach/leftover-mounts.ts')).adoptMount(cloud, vm, { diskCid });
 }
 
 /**
@@ -173,7 +170,7 @@ async function finishKilledDetach(
   diskCid: string,
 ): Promise<boolean> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
-  return (await import('./attach/finish-detach.ts')).finishDetach(cloud, vm, diskCid);
+  return (await import('./attach/leftover-mounts.ts')).finishDetach(cloud, vm, diskCid);
 }
 
 /**

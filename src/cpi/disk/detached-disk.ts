@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
 import {
   describeVmOf,
   findAttachment,
@@ -8,11 +8,10 @@ import {
   deleteAttachmentPod,
   waitForAttachmentDeletion,
 } from './attach/attachments.ts';
-import { lockOwner } from './attach/disk-lock.ts';
+import { lockOwner } from './attach/disk-owner.ts';
 import { vmWithLeftMount } from './attach/left-mount.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
-import { findDisk } from './find-disk.ts';
-import { diskDeletedError, diskNotFoundError } from './disk-not-found.ts';
+import { findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
 
 /**
  * Returns the claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does.

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation } from '../labels.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { annotation } from '../objects/labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import { annotation, label } from '../labels.ts';
+import { annotation, label } from '../objects/labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import {
   createVmArguments,
@@ -14,13 +14,13 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-import type { CallContext } from '../cloud.ts';
-import { waitForDeletion } from '../remove-object.ts';
+import type { CallContext } from '../call.ts';
+import { waitForDeletion } from '../objects/objects.ts';
 import { hasVm } from '../vm/has-vm.ts';
 import { rebootVm } from '../vm/reboot-vm.ts';
 import { setVmMetadata } from '../vm/set-vm-metadata.ts';
 import { attachDisk } from './attach-disk.ts';
-import type { PersistentVolumeClaim } from './claim.ts';
+import type { PersistentVolumeClaim } from './disks.ts';
 import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
-import type { Node } from '../../kubernetes/node.ts';
+import { type TestContext, test } from 'node:test';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/types/pod.ts';
+import type { Node } from '../../kubernetes/types/node.ts';
 import { nodes, pods } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { quickLooks } from '../testing/quick-looks.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { attachDisk } from './attach-disk.ts';

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { label } from '../labels.ts';
+import { label } from '../objects/labels.ts';
 
 /**
  * A replacement of a replacement has several previous cids: one in the label `replaces`, each of the others

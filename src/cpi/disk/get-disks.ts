@@ -1,9 +1,8 @@
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { stringAt } from '../input.ts';
-import { findVm, vmNotFound } from '../vm/find-vm.ts';
-import { deleteAttachmentsOfTerminatingVm } from './attach/let-go.ts';
+import { findVm, vmNotFound } from '../vm/vms.ts';
+import { deleteAttachmentsOfTerminatingVm, diskCidOf, listAttachments } from './attach/attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
-import { diskCidOf, listAttachments } from './attach/attachments.ts';
 
 /** get_disks(vm_cid): returns the cids of the attached disks. VM_NOT_FOUND without the VM. */
 export async function getDisks(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {

@@ -1,5 +1,5 @@
-import type { CallContext } from '../cloud.ts';
-import { findDisk } from './find-disk.ts';
+import type { CallContext } from '../call.ts';
+import { findDisk } from './disks.ts';
 
 /**
  * has_disk(disk_cid): true while its claim exists, bound or not, or a replacement of it; false for anything

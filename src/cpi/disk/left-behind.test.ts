@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { type TestContext, test } from 'node:test';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { volumeAttachmentKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { attachmentReference } from './attach/attachments.ts';

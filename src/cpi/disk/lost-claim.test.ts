@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation } from '../labels.ts';
+import type { CallContext } from '../call.ts';
+import { annotation } from '../objects/labels.ts';
 import {
   createVmArguments,
   namesLeft,

@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation } from '../labels.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { annotation } from '../objects/labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { brokenImage } from '../testing/fake-node.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
-import type { HeldCall } from '../testing/held-call.ts';
-import { holdCall } from '../testing/held-call.ts';
+import { type HeldCall, holdCall } from '../testing/held-call.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { attachDisk } from './attach-disk.ts';

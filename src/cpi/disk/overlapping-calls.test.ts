@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
-import type { Pod } from '../../kubernetes/pod.ts';
+import { type TestContext, test } from 'node:test';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { annotation } from '../labels.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import { annotation } from '../objects/labels.ts';
 import { boundDisk } from '../testing/bound-disk.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { storageCloud } from '../testing/storage-cloud.ts';
-import type { HeldCall } from '../testing/held-call.ts';
-import { holdCall } from '../testing/held-call.ts';
+import { type HeldCall, holdCall } from '../testing/held-call.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as hot } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as hot,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-import { recordedDiskCids } from '../vm/pod-record.ts';
+import { recordedDiskCids } from '../vm/recorded-pod.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';

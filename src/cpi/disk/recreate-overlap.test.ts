@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
-import { label } from '../labels.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { label } from '../objects/labels.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as one } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as one,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { recordedDiskCids } from '../vm/pod-record.ts';
+import { recordedDiskCids } from '../vm/recorded-pod.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
 import { detachDisk } from './detach-disk.ts';

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { volumeAnnotations } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation, label } from '../labels.ts';
+import { type PersistentVolumeClaim, volumeAnnotations } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { annotation, label } from '../objects/labels.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import {
   createVmArguments,
@@ -14,7 +13,7 @@ import {
   testCloud,
   vmCidOfTest as vmCid,
 } from '../testing/test-cloud.ts';
-import { agentSocketExit } from '../vm/agent-socket-script.ts';
+import { agentSocketExit } from '../vm/wait-for-agent.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rebootVm } from '../vm/reboot-vm.ts';
@@ -27,7 +26,7 @@ import { getDisks } from './get-disks.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import { recordedDiskCids } from '../vm/pod-record.ts';
+import { recordedDiskCids } from '../vm/recorded-pod.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 const hintOf = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;

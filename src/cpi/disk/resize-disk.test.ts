@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { events, persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
 import { boundDisk, claimOf } from '../testing/bound-disk.ts';
 import { rejection } from '../testing/rejection.ts';
 import { storageCloud } from '../testing/storage-cloud.ts';
 import { namespace, testCloud } from '../testing/test-cloud.ts';
-import { parseBytes, hasReachedSize } from './claim-size.ts';
+import { parseBytes, hasReachedSize } from './disks.ts';
 import { createDisk } from './create-disk.ts';
 import { resizeDisk } from './resize-disk.ts';
 

@@ -1,12 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, positiveIntegerAt, stringAt } from '../input.ts';
-import { expandVolume } from './change/grow.ts';
-import { parseBytes, hasReachedSize, formatMiB, requestedBytes } from './claim-size.ts';
+import type { CallContext } from '../call.ts';
+import { type Location, child, positiveIntegerAt, stringAt } from '../input.ts';
+import { expandVolume, directorFallbackHint } from './update/change-in-place.ts';
+import { parseBytes, hasReachedSize, formatMiB, requestedBytes } from './disks.ts';
 import { requireDetachedDisk } from './detached-disk.ts';
-import { findStorageClass, readStorageClasses } from './storage-classes.ts';
-import { directorFallbackHint } from './change/own-way.ts';
+import { findStorageClass, readStorageClasses } from './classes.ts';
 
 /**
  * resize_disk(disk_cid, new_size MiB): grows a detached disk; its file system grows at the next attach. The

@@ -1,15 +1,11 @@
-import { ignoreNotFound } from '../../kubernetes/if-there.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, recordAt, stringAt } from '../input.ts';
-import { label } from '../labels.ts';
-import { metadataPatch } from '../metadata.ts';
-import { claimReference, isReplaced } from './claim.ts';
-import { findDisk } from './find-disk.ts';
+import { ignoreNotFound } from '../../kubernetes/api.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import { conflictError } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
+import { type Location, child, recordAt, stringAt } from '../input.ts';
+import { label, metadataPatch } from '../objects/labels.ts';
+import { claimReference, isReplaced, findDisk, diskNotFoundError } from './disks.ts';
 import { noFormerCids } from './former-cids.ts';
-import { diskNotFoundError } from './disk-not-found.ts';
 
 /** The number of attempts if a replacement takes the disk's place between the read and the write. */
 const tries = 3;

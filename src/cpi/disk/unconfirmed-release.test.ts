@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import { type TestContext, test } from 'node:test';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { nodes, pods } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import {
   events,
@@ -8,13 +8,12 @@ import {
   volumeAttributesClasses,
   volumeSnapshotClasses,
 } from '../../kubernetes/resources.ts';
-import type { VolumeAttributesClass } from '../../kubernetes/volume.ts';
-import { annotation, label } from '../labels.ts';
+import type { VolumeAttributesClass } from '../../kubernetes/types/storage.ts';
+import { annotation, label } from '../objects/labels.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
 import { rejection } from '../testing/rejection.ts';
-import { storageCloud } from '../testing/storage-cloud.ts';
-import type { StorageCloud } from '../testing/storage-cloud.ts';
+import { storageCloud, type StorageCloud } from '../testing/storage-cloud.ts';
 import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';

@@ -1,18 +1,18 @@
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, positiveIntegerAt, recordAt, stringAt } from '../input.ts';
-import { annotation } from '../labels.ts';
-import { findSnapshotClass } from '../snapshot/snapshot-class.ts';
-import { checkSnapshotClass } from './change/check-snapshot-class.ts';
-import { copyDisk } from './change/copy-disk.ts';
-import { expandVolume } from './change/grow.ts';
-import { checkAttributesClass, changeAttributesClass } from './change/modify.ts';
-import { annotateDiskType } from './change/note-type.ts';
-import type { UpdatePlan, UpdateInput } from './change/plan-update.ts';
-import { planUpdate } from './change/plan-update.ts';
-import { parseDiskProperties } from './claim.ts';
+import type { CallContext } from '../call.ts';
+import { type Location, child, positiveIntegerAt, recordAt, stringAt } from '../input.ts';
+import { annotation } from '../objects/labels.ts';
+import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
+import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
+import { copyDisk } from './update/copy-disk.ts';
+import {
+  expandVolume,
+  checkAttributesClass,
+  changeAttributesClass,
+  annotateDiskType,
+} from './update/change-in-place.ts';
+import { type UpdatePlan, type UpdateInput, planUpdate } from './update/plan-update.ts';
+import { parseDiskProperties } from './disk-properties.ts';
 import { requireDetachedDisk } from './detached-disk.ts';
-import { findStorageClass, readStorageClasses } from './storage-classes.ts';
 
 /**
  * update_disk(disk_cid, new_size MiB, cloud_properties): makes a detached disk match its type, in the

@@ -1,16 +1,14 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
-import { createOrGet } from '../create-unless-there.ts';
+import { conflictError, createOrGet, waitForDeletion } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
 import type { Json } from '../input.ts';
-import { isManaged } from '../labels.ts';
-import { waitForDeletion } from '../remove-object.ts';
-import type { NetworkObject } from './network-object.ts';
-import { deletionSeconds, networkObject } from './network-object.ts';
-import { parseNetworkRequest } from './network-request.ts';
+import { isManaged, baseLabels } from '../objects/labels.ts';
+import { parseNetworkRequest, type NetworkRequest } from './network-request.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { sha256, attachmentPrefix, membershipLabel, policyPrefix } from '../objects/names.ts';
 
 const tries = 10;
 
@@ -72,4 +70,66 @@ function apiMissingError({ group, plural }: Resource): ProductError {
     'NOT_IMPLEMENTED',
     `create_network: this cluster has no ${what}: it does not serve ${plural}.${group}; install it, or leave out managed: true`,
   );
+}
+
+export interface NetworkObject extends KubernetesObject {
+  readonly spec: Record<string, unknown>;
+}
+
+/** How many seconds create_network and delete_network wait until a terminating network is deleted. */
+export const deletionSeconds = 300;
+
+/**
+ * Returns the object of a network. Its name is derived from the request, so that a call that is repeated
+ * after a crash finds the object of the interrupted call: create_network has no other key.
+ */
+export function networkObject(cloud: CallContext, request: NetworkRequest): NetworkObject {
+  const prefix = request.kind === 'policy' ? policyPrefix : attachmentPrefix;
+  const name = `${prefix}${digestOf([cloud.directorUuid, request])}`;
+  return {
+    metadata: {
+      name,
+      namespace: cloud.namespace,
+      labels: baseLabels('network', cloud.directorUuid),
+      annotations: { 'bosh.cloudfoundry.org/range': request.range.text },
+    },
+    spec:
+      request.kind === 'policy'
+        ? policySpec(name, request.allowFrom)
+        : attachmentSpec(name, request.pluginConfig),
+  };
+}
+
+/**
+ * Returns the spec of a policy: VMs of the network accept traffic from each other and from the allowed ranges
+ * only; their own outgoing traffic is not limited.
+ */
+function policySpec(name: string, allowFrom: readonly string[]): Record<string, unknown> {
+  const podSelector = { matchLabels: { [membershipLabel(name)]: '' } };
+  const from = [{ podSelector }, ...allowFrom.map((cidr) => ({ ipBlock: { cidr } }))];
+  return { podSelector, policyTypes: ['Ingress'], ingress: [{ from }] };
+}
+
+/**
+ * Returns the spec of a definition. The addresses come from the VMs' networks: the plugin `static` gets them
+ * by the capability `ips`.
+ */
+function attachmentSpec(name: string, pluginConfig: Record<string, unknown>): Record<string, unknown> {
+  const isList = pluginConfig['plugins'] !== undefined;
+  const config = {
+    cniVersion: '1.0.0',
+    name,
+    ...(!isList && { capabilities: { ips: true }, ipam: { type: 'static' } }),
+    ...pluginConfig,
+  };
+  return { config: JSON.stringify(config) };
+}
+
+function digestOf(value: unknown): string {
+  const sorted = JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  );
+  return sha256(sorted).slice(0, 20);
 }

@@ -1,12 +1,12 @@
-import { ignoreNotFound } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { stringAt } from '../input.ts';
-import { isManaged } from '../labels.ts';
-import { requestDeletion, waitForDeletion } from '../remove-object.ts';
-import { deletionSeconds } from './network-object.ts';
-import { isNetworkCid, membershipLabel, policyPrefix } from './network-names.ts';
+import { isManaged } from '../objects/labels.ts';
+import { requestDeletion, waitForDeletion } from '../objects/objects.ts';
+import { deletionSeconds } from './create-network.ts';
+import { isNetworkCid, membershipLabel, policyPrefix } from '../objects/names.ts';
 
 /**
  * delete_network(network_cid): returns when the network is deleted; a missing network is success. Rejects

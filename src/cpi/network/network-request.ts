@@ -1,10 +1,25 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { CpiConfig } from '../config.ts';
-import type { Json, Location } from '../input.ts';
-import { child, booleanAt, recordAt, rejectUnknownKeys, stringsAt, invalidValue } from '../input.ts';
-import { vmPropertyKeys } from '../vm/vm-properties.ts';
-import type { IpRange } from './ip-range.ts';
-import { readAddressInRange, firstAddress, readIpRange } from './ip-range.ts';
+import type { CpiConfig } from '../config/config.ts';
+import {
+  type Json,
+  type Location,
+  child,
+  booleanAt,
+  recordAt,
+  rejectUnknownKeys,
+  stringsAt,
+  invalidValue,
+  stringAt,
+} from '../input.ts';
+import { vmPropertyKeys } from '../vm/properties.ts';
+import {
+  addressBits,
+  addressOf,
+  bitsOf,
+  canonicalAddress,
+  familyOf,
+  type Family,
+} from '../../platform/ip-address.ts';
 
 export type NetworkRequest = {
   readonly range: IpRange;
@@ -88,4 +103,41 @@ function readCniConfig(value: unknown, place: Location): Json {
   if (typeof config['type'] !== 'string' && !Array.isArray(config['plugins']))
     throw invalidValue(place, 'has to be a CNI configuration with a type, or plugins');
   return config;
+}
+
+export interface IpRange {
+  /** The range as received: `10.0.0.0/24`. */
+  readonly text: string;
+  readonly family: Family;
+  /** The bits that all its addresses have in common, a text of 0 and 1. */
+  readonly prefix: string;
+}
+
+/** Parses a range. Throws INVALID_ARGUMENT. */
+export function readIpRange(value: unknown, place: Location): IpRange {
+  const text = stringAt(value, place);
+  const [address = '', length = '', ...more] = text.split('/');
+  const family = familyOf(address);
+  const isLength = /^\d{1,3}$/u.test(length) && family !== undefined && Number(length) <= addressBits(family);
+  if (family === undefined || !isLength || more.length > 0)
+    throw invalidValue(place, 'is not a range (10.0.0.0/24)');
+  return { text, family, prefix: bitsOf(address, family).slice(0, Number(length)) };
+}
+
+/** True for an address of the range. */
+export const isInRange = ({ family, prefix }: IpRange, address: string): boolean =>
+  familyOf(address) === family && bitsOf(address, family).startsWith(prefix);
+
+/** Returns an address of the range in its canonical spelling. Throws INVALID_ARGUMENT. */
+export function readAddressInRange(value: unknown, range: IpRange, place: Location): string {
+  const text = stringAt(value, place);
+  if (!isInRange(range, text)) throw invalidValue(place, 'is not an address of the range');
+  return canonicalAddress(text);
+}
+
+/** Returns the first address after the network's own; if the range is one address, that address. */
+export function firstAddress({ family, prefix }: IpRange): string {
+  const free = addressBits(family) - prefix.length;
+  const rest = free === 0 ? '' : '1'.padStart(free, '0');
+  return addressOf(`${prefix}${rest}`, family);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
+import { test } from 'node:test';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
 import type { Location } from '../input.ts';
 import { networkPolicyKind, withoutMultus } from '../testing/foreign-kinds.ts';
@@ -12,7 +12,7 @@ import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { createNetwork } from './create-network.ts';
 import { deleteNetwork } from './delete-network.ts';
-import { readAddressInRange, firstAddress, isInRange, readIpRange } from './ip-range.ts';
+import { readAddressInRange, firstAddress, isInRange, readIpRange } from './network-request.ts';
 import { rejection } from '../testing/rejection.ts';
 
 const definition = (properties: unknown, more: object = {}): [object] => [

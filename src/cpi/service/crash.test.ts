@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { networkPolicies, services } from '../../kubernetes/resources.ts';
-import type { Service } from '../../kubernetes/service.ts';
-import type { CallContext } from '../cloud.ts';
+import type { Service } from '../../kubernetes/types/service.ts';
+import type { CallContext } from '../call.ts';
 import { createNetwork } from '../network/create-network.ts';
 import { deleteNetwork } from '../network/delete-network.ts';
-import type { CrashCase } from '../testing/crash-case.ts';
-import { testCrashes } from '../testing/crash-case.ts';
+import { type CrashCase, testCrashes } from '../testing/crash-case.ts';
 import { networkPolicyKind } from '../testing/foreign-kinds.ts';
 import { createVmArguments, namesLeft, namespace } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { describeInOneNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
 import { startServiceProxy } from '../../../embedded-cluster/service-proxy/start-service-proxy.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import { EmbeddedWorld } from '../testing/embedded-world.ts';
 import { createVmArguments, namespace } from '../testing/test-cloud.ts';

@@ -1,14 +1,11 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
 import { services } from '../../kubernetes/resources.ts';
-import type { Service } from '../../kubernetes/service.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation, isManaged } from '../labels.ts';
-import { waitForDeletion } from '../remove-object.ts';
-import { findService, serviceReference } from './find-service.ts';
-import { ownerExists } from './living-owner.ts';
-import { selectedVm, vmSelector } from './service-holder.ts';
+import type { Service } from '../../kubernetes/types/service.ts';
+import { conflictError, waitForDeletion } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
+import { annotation, isManaged } from '../objects/labels.ts';
+import { findService, serviceReference, ownerExists, selectedVm, vmSelector } from './service-object.ts';
 
 const tries = 10;
 

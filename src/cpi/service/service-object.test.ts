@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseNetworks } from '../address/networks.ts';
-import { parseConfig } from '../config.ts';
+import { parseNetworks } from '../network/networks.ts';
+import { parseConfig } from '../config/config.ts';
 import type { Location } from '../input.ts';
-import { services } from '../vm/properties/services.ts';
+import { services, type ServiceRequest } from './service-properties.ts';
 import { serviceObject } from './service-object.ts';
-import type { ServiceRequest } from './service-request.ts';
 import { vipService } from './vip.ts';
 
 /** This file covers addresses outside the cluster, which the embedded cluster does not provide. */

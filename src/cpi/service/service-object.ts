@@ -1,13 +1,13 @@
+import { familyOf } from '../../platform/ip-address.ts';
 import type { OwnerReference } from '../../kubernetes/object.ts';
-import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
-import { annotation, baseLabels, label } from '../labels.ts';
-import { labelValue } from '../names.ts';
-import { sha256 } from '../sha256.ts';
-import { requestedFamilies } from './families.ts';
-import { vmSelector } from './service-holder.ts';
-import { toServicePorts } from './service-ports.ts';
-import type { ServiceRequest } from './service-request.ts';
-import type { InstanceGroup } from '../vm/instance-group.ts';
+import type { Service, ServiceSpec } from '../../kubernetes/types/service.ts';
+import { annotation, baseLabels, label, type InstanceGroup } from '../objects/labels.ts';
+import { labelValue, sha256, secretReference } from '../objects/names.ts';
+import { toServicePorts, type ServiceRequest } from './service-properties.ts';
+import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
+import { services } from '../../kubernetes/resources.ts';
+import type { CallContext } from '../call.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 
 /** The VM that requests a Service. */
 export interface ServiceOwnerRef extends InstanceGroup {
@@ -77,4 +77,52 @@ function serviceSpec(request: ServiceRequest): ServiceSpec {
     ...(loadBalancerClass !== undefined && { loadBalancerClass }),
     ...(externalIps.length > 0 && { externalIPs: [...externalIps] }),
   };
+}
+
+export const serviceReference = (cloud: CallContext, name: string): ObjectReference => ({
+  resource: services,
+  namespace: cloud.namespace,
+  name,
+});
+
+/** Reads a Service; undefined if none has that name. */
+export async function findService(cloud: CallContext, name: string): Promise<Service | undefined> {
+  return ignoreNotFound(cloud.api.get<Service>(serviceReference(cloud, name)));
+}
+
+/** Returns whether the VM of an owner reference is active: its Secret has that uid and is not terminating. */
+export async function ownerExists(cloud: CallContext, { name, uid }: OwnerReference): Promise<boolean> {
+  try {
+    const { metadata } = await cloud.api.get(secretReference(cloud, name));
+    return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+  } catch (error) {
+    if (isApiError(error, 404)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Returns the selector for the pod of that VM; attachment pods carry its label too, so the kind is part of
+ * it.
+ */
+export const vmSelector = (cid: string): Record<string, string> => ({
+  [label.kind]: 'vm',
+  [label.vmId]: cid,
+});
+
+/** Returns the VM to which a single-VM Service sends traffic; undefined for a shared one. */
+export const selectedVm = ({ spec }: Service): string | undefined => spec.selector?.[label.vmId];
+
+export type Families = Pick<ServiceSpec, 'ipFamilies' | 'ipFamilyPolicy'>;
+
+/**
+ * Returns the IP families for the requested addresses. A Service forwards no address of another family, and
+ * without this field Kubernetes uses the cluster's first family only. With both families the cluster chooses
+ * the order.
+ */
+export function requestedFamilies({ clusterIp, loadBalancerIp, externalIps }: ServiceRequest): Families {
+  const addresses = [clusterIp, loadBalancerIp, ...externalIps];
+  const families = new Set(addresses.flatMap((address) => familyOf(address ?? '') ?? []));
+  if (families.size === 2) return { ipFamilyPolicy: 'RequireDualStack' };
+  return families.size === 0 ? {} : { ipFamilies: [...families], ipFamilyPolicy: 'SingleStack' };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventRecord } from '../../kubernetes/pod-words.ts';
+import type { EventRecord } from '../../kubernetes/describe-pod.ts';
 import { events, services } from '../../kubernetes/resources.ts';
-import type { Service } from '../../kubernetes/service.ts';
-import type { CallContext } from '../cloud.ts';
+import type { Service } from '../../kubernetes/types/service.ts';
+import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';

@@ -1,13 +1,13 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Service } from '../../kubernetes/service.ts';
-import { waitFor } from '../../kubernetes/wait.ts';
-import type { Network } from '../address/network.ts';
-import { canonicalAddress } from '../../kubernetes/ip-text.ts';
-import type { CallContext } from '../cloud.ts';
-import { eventsOf } from '../last-words.ts';
-import { labelValue } from '../names.ts';
-import { serviceReference } from './find-service.ts';
-import type { ServiceRequest } from './service-request.ts';
+import type { Service } from '../../kubernetes/types/service.ts';
+import { waitFor } from '../../kubernetes/client/wait.ts';
+import type { Network } from '../network/networks.ts';
+import { canonicalAddress } from '../../platform/ip-address.ts';
+import type { CallContext } from '../call.ts';
+import { eventsOf } from '../objects/describe-pending.ts';
+import { labelValue } from '../objects/names.ts';
+import { serviceReference } from './service-object.ts';
+import type { ServiceRequest } from './service-properties.ts';
 
 /** Returns the Service of a network of type vip: for one VM at a time, with the address in its name. */
 export function vipService({ address = '', properties: { vip } }: Network): ServiceRequest[] {

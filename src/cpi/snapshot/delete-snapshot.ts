@@ -1,11 +1,11 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
-import type { CallContext } from '../cloud.ts';
-import { claimReference } from '../disk/claim.ts';
+import type { VolumeSnapshot } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { claimReference } from '../disk/disks.ts';
 import { stringAt } from '../input.ts';
-import { isManaged } from '../labels.ts';
-import { isSnapshotCid } from '../names.ts';
+import { isManaged } from '../objects/labels.ts';
+import { isSnapshotCid } from '../objects/names.ts';
 import { removeSnapshot } from './take-snapshot.ts';
 
 /**

@@ -1,16 +1,18 @@
+import { noSnapshotApi } from '../disk/classes.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
-import { persistentVolumes, storageClasses } from '../../kubernetes/resources.ts';
-import type { PersistentVolume, StorageClass } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
-import { findDisk } from '../disk/find-disk.ts';
-import type { Location } from '../input.ts';
-import { child, recordAt, stringAt } from '../input.ts';
-import { annotation, baseLabels, label } from '../labels.ts';
-import { metadataPatch } from '../metadata.ts';
-import { findSnapshotClass } from './snapshot-class.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { persistentVolumes, storageClasses, volumeSnapshotClasses } from '../../kubernetes/resources.ts';
+import {
+  type PersistentVolume,
+  type StorageClass,
+  type VolumeSnapshotClass,
+  snapshotAnnotations,
+} from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { findDisk, diskNotFoundError } from '../disk/disks.ts';
+import { type Location, child, recordAt, stringAt } from '../input.ts';
+import { annotation, baseLabels, label, metadataPatch } from '../objects/labels.ts';
 import { takeSnapshot } from './take-snapshot.ts';
-import { diskNotFoundError } from '../disk/disk-not-found.ts';
 
 /**
  * snapshot_disk(disk_cid, metadata): makes a VolumeSnapshot of the disk, attached or not, and returns its cid
@@ -89,3 +91,58 @@ async function staticDriverOf(cloud: CallContext, name: string): Promise<string 
     throw error;
   }
 }
+
+export interface SnapshotClassQuestion {
+  /** `snapshot_class` of the disk's type. Undefined: the default class of the driver. */
+  readonly named: string | undefined;
+  /** Undefined if no object names it: a static volume. */
+  readonly driver: string | undefined;
+}
+
+export type SnapshotClassAnswer =
+  /** Without a name the cluster's snapshot controller chooses the class: the role may not read classes. */
+  { readonly className: string | undefined } | { readonly lacking: string };
+
+/**
+ * Finds the VolumeSnapshotClass for a disk, or returns what the cluster lacks. Sends one request; changes
+ * nothing.
+ */
+export async function findSnapshotClass(
+  cloud: CallContext,
+  question: SnapshotClassQuestion,
+): Promise<SnapshotClassAnswer> {
+  try {
+    const { items } = await cloud.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
+    return chooseSnapshotClass(items, question);
+  } catch (error) {
+    if (isApiError(error, 404)) return { lacking: noSnapshotApi };
+    if (isApiError(error, 403)) return { className: question.named };
+    throw error;
+  }
+}
+
+/** Chooses the class without requests. */
+export function chooseSnapshotClass(
+  classes: readonly VolumeSnapshotClass[],
+  { named, driver }: SnapshotClassQuestion,
+): SnapshotClassAnswer {
+  const serving = classes.filter((one) => driver === undefined || one.driver === driver);
+  if (named !== undefined) {
+    return serving.some(({ metadata }) => metadata.name === named)
+      ? { className: named }
+      : {
+          lacking: `the cluster has no VolumeSnapshotClass "${named}"${ofDriver(driver)}; create it or correct snapshot_class`,
+        };
+  }
+  const defaults = serving.filter(
+    ({ metadata }) => metadata.annotations?.[snapshotAnnotations.defaultClass] === 'true',
+  );
+  const [first, second] = defaults;
+  if (first !== undefined && second === undefined) return { className: first.metadata.name };
+  const count = first === undefined ? 'no' : 'more than one';
+  return {
+    lacking: `the cluster has ${count} default VolumeSnapshotClass${ofDriver(driver)}; name one as snapshot_class of the disk type`,
+  };
+}
+
+const ofDriver = (driver: string | undefined): string => (driver === undefined ? '' : ` of driver ${driver}`);

@@ -1,24 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import {
   persistentVolumeClaims,
   volumeSnapshotClasses,
   volumeSnapshots,
 } from '../../kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotClass } from '../../kubernetes/snapshot.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotClass,
+  PersistentVolumeClaim,
+} from '../../kubernetes/types/storage.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { deleteDisk } from '../disk/delete-disk.ts';
 import { updateDisk } from '../disk/update-disk.ts';
-import { annotation, label } from '../labels.ts';
-import { storageCloud } from '../testing/storage-cloud.ts';
-import type { StorageCloud } from '../testing/storage-cloud.ts';
+import { annotation, label } from '../objects/labels.ts';
+import { storageCloud, type StorageCloud } from '../testing/storage-cloud.ts';
 import { namespace } from '../testing/test-cloud.ts';
 import { deleteSnapshot } from './delete-snapshot.ts';
-import { snapshotDisk } from './snapshot-disk.ts';
-import { chooseSnapshotClass } from './snapshot-class.ts';
+import { snapshotDisk, chooseSnapshotClass } from './snapshot-disk.ts';
 import { rejection } from '../testing/rejection.ts';
 
 async function boundDisk({ api, cloud }: StorageCloud, type: object = {}): Promise<string> {

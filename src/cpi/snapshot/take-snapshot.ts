@@ -1,15 +1,13 @@
-import { ignoreNotFound } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { isMissingResource } from '../../kubernetes/api-error.ts';
-import type { ObjectReference } from '../../kubernetes/api.ts';
-import { describeEventsIfAllowed } from '../../kubernetes/pod-words.ts';
+import { isMissingResource } from '../../kubernetes/client/api-error.ts';
+import { describeEventsIfAllowed } from '../../kubernetes/describe-pod.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
-import { waitFor } from '../../kubernetes/wait.ts';
-import type { CallContext } from '../cloud.ts';
-import { createOrGet } from '../create-unless-there.ts';
-import { requestDeletion, waitForDeletion } from '../remove-object.ts';
-import { noSnapshotApi } from './snapshot-class.ts';
+import type { VolumeSnapshot } from '../../kubernetes/types/storage.ts';
+import { waitFor } from '../../kubernetes/client/wait.ts';
+import type { CallContext } from '../call.ts';
+import { createOrGet, requestDeletion, waitForDeletion } from '../objects/objects.ts';
+import { noSnapshotApi } from '../disk/classes.ts';
 
 export interface SnapshotOrder {
   readonly name: string;

@@ -1,10 +1,16 @@
+import { imageParts, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, recordAt, stringAt } from '../input.ts';
-import { lightImage } from './light-stemcell.ts';
+import type { CallContext } from '../call.ts';
+import {
+  type Location,
+  child,
+  recordAt,
+  stringAt,
+  type Json,
+  optionalStringAt,
+  invalidValue,
+} from '../input.ts';
 import { refuseOwnAgent } from './refuse-own-agent.ts';
-import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
 
 /**
  * create_stemcell(image_path, cloud_properties[, env]). Light (`docker-light`, `warden-light`): returns the
@@ -35,4 +41,31 @@ export async function createStemcell(cloud: CallContext, args: readonly unknown[
   // loaded here, so that a light stemcell does not pay for the registry client
   const { pushStemcell } = await import('./push-stemcell.ts');
   return pushStemcell(cloud, registry, { imagePath, properties, tags });
+}
+
+/**
+ * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
+ * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
+ */
+export function lightImage(properties: Json, place: Location): string | undefined {
+  const image = optionalStringAt(properties['image_reference'], child(place, 'image_reference'));
+  if (image === undefined) return undefined;
+  const parts = imageParts(image, child(place, 'image_reference'));
+  const digest = digestAt(properties['digest'], child(place, 'digest'));
+  if (digest !== undefined && parts.digest !== undefined && digest !== parts.digest) {
+    throw invalidValue(
+      child(place, 'digest'),
+      `is not the digest in image_reference: ${digest} and ${parts.digest}`,
+    );
+  }
+  const pinned = digest ?? parts.digest;
+  return pinned === undefined ? image : `${parts.name}@${pinned}`;
+}
+
+function digestAt(value: unknown, place: Location): string | undefined {
+  const digest = optionalStringAt(value, place);
+  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/u.test(digest)) {
+    throw invalidValue(place, 'has to be sha256: and 64 hexadecimal digits');
+  }
+  return digest;
 }

@@ -1,4 +1,4 @@
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 import { stringAt } from '../input.ts';
 

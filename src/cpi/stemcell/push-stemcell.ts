@@ -3,18 +3,19 @@ import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { verifyingStream } from '../../bosh/digest/verify-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
-import { addPackedLayer } from '../../oci/layer/add-layer.ts';
-import { pushImage } from '../../oci/registry/push-image.ts';
-import type { CallContext } from '../cloud.ts';
+import { addPackedLayer, type Layer } from '../../oci/layer/add-layer.ts';
+import { pushImage, type PushedImage } from '../../oci/registry/push-image.ts';
+import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import type { Json } from '../input.ts';
-import { digestOnly } from './digest-only.ts';
-import { withRegistry } from './open-stemcell-registry.ts';
-import { describeStemcell } from './stemcell-description.ts';
-import { stemcellImage } from './stemcell-image.ts';
+import { type Json, type Location, recordAt } from '../input.ts';
+import { withRegistry, stemcellAnnotation } from './remove-stemcell.ts';
+import { describeStemcell, type StemcellDescription } from './stemcell-manifest.ts';
 import { formatStemcellCid } from './stemcell-cid.ts';
-import { stemcellTag } from './stemcell-tag.ts';
-import { stemcellTags } from './stemcell-tags.ts';
+import { createHash } from 'node:crypto';
+import { verifyBlob } from '../../oci/blob/verify-blob.ts';
+import type { Descriptor } from '../../oci/image-source.ts';
+import { mediaTypes } from '../../oci/media-types.ts';
+import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 
 export interface HeavyStemcell {
   /**
@@ -78,3 +79,101 @@ async function refuseEmpty(imagePath: string): Promise<void> {
     `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell has the one, a heavy one the other; download or build the stemcell again`,
   );
 }
+
+export interface NewStemcell {
+  readonly layer: Layer;
+  readonly description: StemcellDescription;
+  /** Unique for this stemcell, so that it has a manifest of its own. */
+  readonly id: string;
+  readonly directorUuid: string | undefined;
+  readonly imagePath: string;
+  /** Annotations for the director's tags. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** Returns the image of a heavy stemcell: its file, unchanged, is the only layer. */
+export function stemcellImage(stemcell: NewStemcell): PushedImage {
+  const { layer, description, id, directorUuid, imagePath, tags } = stemcell;
+  const config = encode({
+    architecture: description.architecture,
+    os: 'linux',
+    // kubelets reject an image without a config
+    config: { Labels: { [stemcellAnnotation]: id } },
+    rootfs: { type: 'layers', diff_ids: [layer.diffId] },
+  });
+  const configDescriptor = descriptorOf(mediaTypes.config, config);
+  const manifest = encode({
+    schemaVersion: 2,
+    mediaType: mediaTypes.manifest,
+    config: configDescriptor,
+    layers: [layer.descriptor],
+    annotations: {
+      ...tags,
+      [stemcellAnnotation]: id,
+      'org.opencontainers.image.title': description.name,
+      'org.opencontainers.image.version': description.version,
+      ...(directorUuid !== undefined && { 'bosh.cloudfoundry.org/director': directorUuid }),
+    },
+  });
+  const file = `the stemcell image '${imagePath}'`;
+  return {
+    manifest,
+    descriptor: descriptorOf(mediaTypes.manifest, manifest),
+    config: configDescriptor,
+    layers: [layer.descriptor],
+    open: (blob) =>
+      blob.digest === configDescriptor.digest
+        ? only(config)
+        : verifyBlob(readFileBlob(imagePath), blob, file),
+  };
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+const encode = (value: object): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
+
+const descriptorOf = (mediaType: string, bytes: Buffer): Descriptor => ({
+  mediaType,
+  digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}`,
+  size: bytes.length,
+});
+
+/**
+ * Returns the tag of a stemcell's manifest. It is for people, and keeps registries that collect untagged
+ * manifests from deleting it. Its last part makes it unique, and it is a valid tag by distribution-spec (128
+ * characters of a few kinds).
+ */
+export function stemcellTag({ name, version }: StemcellDescription, id: string): string {
+  const words = `${name}-${version}`.replaceAll(/[^A-Za-z0-9_.-]+/gu, '-').replace(/^[.-]+/u, '');
+  return `${words.slice(0, 128 - 1 - id.length)}-${id}`.replace(/^-/u, '');
+}
+
+const domain = 'bosh.cloudfoundry.org/tags.';
+
+/**
+ * Returns the annotations of a stemcell's manifest that keep the tags of create_stemcell's env. Their names
+ * differ from those of the CPI and of the image format. Throws INVALID_ARGUMENT for a value that is not an
+ * object.
+ */
+export function stemcellTags(given: unknown): Record<string, string> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.env.tags' };
+  const tags = Object.entries(recordAt(given, place)).map(
+    ([key, value]) => [`${domain}${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+  );
+  return Object.fromEntries(tags);
+}
+
+/** A blob writer that computes digests and stores nothing, because the source of the blobs exists already. */
+export const digestOnly: BlobWriter = {
+  async add(mediaType, source) {
+    const hash = createHash('sha256');
+    let size = 0;
+    for await (const chunk of source) {
+      hash.update(chunk);
+      size += chunk.length;
+    }
+    return { mediaType, digest: `sha256:${hash.digest('hex')}`, size };
+  },
+};

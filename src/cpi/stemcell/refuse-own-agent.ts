@@ -1,6 +1,6 @@
 import { hasEmbeddedAgent } from '../../bosh/stemcell/embedded-agent.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { AgentConfig } from '../config/agent.ts';
+import type { AgentConfig } from '../config/config.ts';
 import type { Json } from '../input.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { deleteManifest, getManifest } from '../../oci/registry/manifests/manifests.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { withRegistry } from './open-stemcell-registry.ts';
-import { isOwnManifest } from './stemcell-annotation.ts';
+import { isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { openRegistry } from '../../oci/registry/open-registry.ts';
 
 /**
  * Deletes the manifest of a heavy stemcell. Its layers are left to the registry's garbage collection, because
@@ -56,5 +56,31 @@ async function remove(client: RegistryClient, { cloud, registry, digest }: Remov
       );
     default:
       return outcome satisfies never;
+  }
+}
+
+/**
+ * An annotation in the manifest and the config of every image that create_stemcell has pushed, and of no
+ * other.
+ */
+export const stemcellAnnotation = 'bosh.cloudfoundry.org/stemcell-id';
+
+/** Returns whether create_stemcell made the manifest. IMAGE_INVALID if it is not a manifest. */
+export function isOwnManifest(manifest: Buffer, what: string): boolean {
+  const { annotations } = parseObject(manifest, what);
+  return isRecord(annotations) && typeof annotations[stemcellAnnotation] === 'string';
+}
+
+/** Runs `work` with the repository of the stemcells, and lets the process end afterwards. */
+export async function withRegistry<T>(
+  { clock }: CallContext,
+  { origin, repository, credentials, ca }: RegistryConfig,
+  work: (client: RegistryClient) => Promise<T>,
+): Promise<T> {
+  const client = openRegistry({ origin, repository, credentials, ca, clock });
+  try {
+    return await work(client);
+  } finally {
+    client.close();
   }
 }

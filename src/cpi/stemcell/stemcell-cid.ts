@@ -1,6 +1,5 @@
-import type { Location } from '../input.ts';
-import { invalidValue } from '../input.ts';
-import { imageParts } from './light-stemcell.ts';
+import { parseImageReference } from '../../oci/image-reference.ts';
+import { type Location, invalidValue } from '../input.ts';
 
 /** The architecture as it is named in images and in the nodes' label kubernetes.io/arch. */
 export type Architecture = 'amd64' | 'arm64';
@@ -38,4 +37,11 @@ export function parseStemcellCid(cid: string, place: Location): StemcellCid {
 export function architectureIn(value: unknown): Architecture | undefined {
   if (value === 'amd64' || value === 'x86_64') return 'amd64';
   return value === 'arm64' || value === 'aarch64' ? 'arm64' : undefined;
+}
+
+/** Returns name and digest of an image reference; throws if the text is not one. */
+export function imageParts(image: string, place: Location): { name: string; digest: string | undefined } {
+  const parts = parseImageReference(image);
+  if (parts === undefined) throw invalidValue(place, 'is not an image reference such as registry/name:tag');
+  return { name: parts.name, digest: parts.digest };
 }

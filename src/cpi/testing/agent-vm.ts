@@ -2,7 +2,7 @@ import { AgentClient } from '../../agent/testing/agent-client.ts';
 import { eventually } from '../../agent/testing/eventually.ts';
 import { errorCode } from '../../agent/file/error-code.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';

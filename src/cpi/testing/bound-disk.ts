@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import type { StorageCloud } from './storage-cloud.ts';
 import { namespace } from './test-cloud.ts';

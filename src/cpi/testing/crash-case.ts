@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
-import type { CallContext, Verb } from '../cloud.ts';
+import type { CallContext, Verb } from '../call.ts';
 import { Crash, crashingApi } from './crashing-api.ts';
-import type { TestCloud } from './test-cloud.ts';
-import { testCloud } from './test-cloud.ts';
+import { type TestCloud, testCloud } from './test-cloud.ts';
 
 export interface CrashCase {
   readonly name: string;

@@ -1,6 +1,10 @@
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
-import { volumeAnnotations } from '../../kubernetes/volume.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../kubernetes/types/storage.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';

@@ -8,19 +8,18 @@ import { buffer } from 'node:stream/consumers';
 import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
-import type { ApiServer } from '../../../embedded-cluster/api-server/start-api-server.ts';
-import { startApiServer } from '../../../embedded-cluster/api-server/start-api-server.ts';
+import { type ApiServer, startApiServer } from '../../../embedded-cluster/api-server/start-api-server.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { runCommand } from '../../../embedded-cluster/node/command.ts';
 import type { EmbeddedNode } from '../../../embedded-cluster/node/embedded-node.ts';
 import { mountsAtOrBelow, readMountTable } from '../../platform/mountinfo.ts';
 import { safeRemove } from '../../platform/safe-remove.ts';
 import { startNode } from '../../../embedded-cluster/node/start-node.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import type { CallContext, ExecResult } from '../cloud.ts';
-import { parseConfig } from '../config.ts';
+import type { PersistentVolumeClaim } from '../disk/disks.ts';
+import type { CallContext, ExecResult } from '../call.ts';
+import { parseConfig } from '../config/config.ts';
 import { idleAgent, ownAgent, type TestAgent } from './agents.ts';
 import { namespace } from './test-cloud.ts';
 
@@ -87,6 +86,9 @@ export class EmbeddedWorld {
       delete_vm: 60,
       reboot_vm: 60,
       delete_disk: 60,
+      snapshot_disk: 60,
+      update_disk: 60,
+      resize_disk: 60,
     };
     return {
       api: this.#api,

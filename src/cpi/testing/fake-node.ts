@@ -1,17 +1,16 @@
-import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
+import { ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import type { ControlPlaneApi } from '../../../embedded-cluster/api-server/control-plane-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/types/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
-import type { ExecCommand, ExecResult } from '../cloud.ts';
-import { volumeAnnotations } from '../../kubernetes/volume.ts';
-import { multus } from '../address/network-attachments.ts';
-import { bindExit } from '../disk/attach/bind-script.ts';
+import type { ExecCommand, ExecResult } from '../call.ts';
+import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
+import { multus } from '../network/multus.ts';
+import { bindExit } from '../disk/attach/scripts/hold.ts';
 import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
-import { releaseExit } from '../disk/attach/release-script.ts';
-import { mountFailedExit } from '../disk/attach/volume-functions.ts';
-import { annotation, label } from '../labels.ts';
+import { releaseExit, mountFailedExit } from '../disk/attach/scripts/volume-functions.ts';
+import { annotation, label } from '../objects/labels.ts';
 
 export const nodeName = 'embedded';
 export const brokenImage = 'registry.example/broken:1';

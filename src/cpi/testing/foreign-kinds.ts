@@ -4,7 +4,7 @@ import { ageColumn, nameColumn } from '../../../embedded-cluster/api-server/kind
 import { any, kindSchema } from '../../../embedded-cluster/api-server/schema/schema.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { limitRanges } from '../failure/limit-range.ts';
 import { volumeAttachments } from '../disk/attach/volume-attachments.ts';
 import { interceptingApi } from './intercepting-api.ts';

@@ -1,4 +1,4 @@
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { atRequest, interceptingApi } from './intercepting-api.ts';
 
 /** A call that waits before one of its requests until it is released. */

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../../embedded-cluster/node/pod-console.ts';
-import { successExit } from '../../kubernetes/pod-script.ts';
+import { successExit } from '../../kubernetes/client/exec.ts';
 import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
-import { releaseExit } from '../disk/attach/release-script.ts';
+import { releaseExit } from '../disk/attach/scripts/volume-functions.ts';
 
 /**
  * Only for suites: answers the scripts that the CPI runs in attachment pods as the container of a healthy

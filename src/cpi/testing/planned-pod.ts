@@ -1,8 +1,8 @@
-import type { Pod } from '../../kubernetes/pod.ts';
-import { parseConfig } from '../config.ts';
-import type { VmPlan } from '../vm/vm-plan.ts';
-import { vmPod } from '../vm/vm-pod.ts';
-import { parseVmProperties } from '../vm/vm-properties.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { parseConfig } from '../config/config.ts';
+import type { VmPlan } from '../vm/plan-vm.ts';
+import { vmPod } from '../vm/pod.ts';
+import { parseVmProperties } from '../vm/properties.ts';
 
 export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {
   /** The cloud_properties of the VM. */

@@ -1,5 +1,4 @@
-import type { Clock } from '../../kubernetes/clock.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { type Clock, systemClock } from '../../platform/clock.ts';
 
 /** A clock with which a wait polls after 10 ms instead of five seconds; deadlines do not change. */
 export const quickLooks: Clock = {

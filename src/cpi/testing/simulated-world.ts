@@ -1,16 +1,18 @@
-import { successExit } from '../../kubernetes/pod-script.ts';
+import { successExit } from '../../kubernetes/client/exec.ts';
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { NodeArgument } from '../../../embedded-cluster/node/parse-node.ts';
-import type { SimulatedCluster } from '../../../embedded-cluster/testing/simulated-cluster.ts';
-import { startSimulatedCluster } from '../../../embedded-cluster/testing/simulated-cluster.ts';
+import {
+  type SimulatedCluster,
+  startSimulatedCluster,
+} from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { persistentVolumes } from '../../kubernetes/resources.ts';
-import type { PersistentVolume } from '../../kubernetes/volume.ts';
-import type { CallContext, ExecCommand, ExecResult } from '../cloud.ts';
-import { parseConfig } from '../config.ts';
+import type { PersistentVolume } from '../../kubernetes/types/storage.ts';
+import type { CallContext, ExecCommand, ExecResult } from '../call.ts';
+import { parseConfig } from '../config/config.ts';
 import { HolderConsole } from './holder-console.ts';
 import { namespace } from './test-cloud.ts';
 

@@ -12,12 +12,11 @@ import { createSourceProvisioner } from '../../../embedded-cluster/controllers/v
 import { createVolumeModifier } from '../../../embedded-cluster/controllers/volumes/volume-modifier.ts';
 import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
 import { createVolumeResizer } from '../../../embedded-cluster/controllers/volumes/volume-resizer.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { nodes, storageClasses } from '../../kubernetes/resources.ts';
-import type { StorageClass } from '../../kubernetes/volume.ts';
+import type { StorageClass } from '../../kubernetes/types/storage.ts';
 import { nodeName } from './fake-node.ts';
-import type { TestCloud } from './test-cloud.ts';
-import { testCloud } from './test-cloud.ts';
+import { type TestCloud, testCloud } from './test-cloud.ts';
 
 export interface StorageCloud extends TestCloud {
   /** Records what the driver provisioned; it makes no directories. */

@@ -6,11 +6,11 @@ import type { TestContext } from 'node:test';
 import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
-import { parseConfig } from '../config.ts';
+import type { CallContext } from '../call.ts';
+import { parseConfig } from '../config/config.ts';
 import { FakeNode } from './fake-node.ts';
 
 export const namespace = 'bosh';

@@ -1,7 +1,7 @@
-import type { ContainerState } from '../../kubernetes/pod.ts';
+import type { ContainerState } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createNetwork } from '../network/create-network.ts';

@@ -1,9 +1,9 @@
-import type { Pod } from '../../kubernetes/pod.ts';
-import { parseMilli } from '../../kubernetes/quantity.ts';
-import type { CallContext } from '../cloud.ts';
-import { vmContainerStatus } from '../own-containers.ts';
-import { resourcesOf } from './vm-pod.ts';
-import type { VmPlan } from './vm-plan.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { parseMilli } from '../../kubernetes/types/quantity.ts';
+import type { CallContext } from '../call.ts';
+import { vmContainerStatus } from '../objects/layout.ts';
+import { resourcesOf } from './pod.ts';
+import type { VmPlan } from './plan-vm.ts';
 
 /**
  * Reports which limits the container of a VM has that its plan does not request, because nothing in the

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import type { Pod } from '../../kubernetes/pod.ts';
-import { agentSocketOf, socketScriptArgs } from './agent-socket.ts';
-import { agentSocketExit, agentSocketScript } from './agent-socket-script.ts';
-import { settingsKey } from './vm-pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { agentSocketOf, socketScriptArgs, agentSocketExit, agentSocketScript } from './wait-for-agent.ts';
+import { settingsKey } from './pod.ts';
 
 const run = promisify(execFile);
 

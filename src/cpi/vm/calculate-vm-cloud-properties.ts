@@ -1,6 +1,5 @@
-import type { CallContext } from '../cloud.ts';
-import type { Location } from '../input.ts';
-import { child, positiveIntegerAt, recordAt, rejectUnknownKeys } from '../input.ts';
+import type { CallContext } from '../call.ts';
+import { type Location, child, positiveIntegerAt, recordAt, rejectUnknownKeys } from '../input.ts';
 
 /** cloud_properties that create_vm turns into requests of exactly these amounts: cores, MiB, MiB. */
 export interface CalculatedProperties {

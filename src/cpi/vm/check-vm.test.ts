@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
+import { ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import { namespaces, persistentVolumeClaims, pods, resourceQuotas } from '../../kubernetes/resources.ts';
-import { explainApiError } from '../failure/explain-api-error.ts';
+import { explainApiError } from '../errors/explain-api-error.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
-import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
+import {
+  createVmArguments,
+  namesLeft,
+  namespace,
+  testCloud,
+  vmCidOfTest,
+  type TestCloud,
+} from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 

@@ -1,34 +1,34 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
-import { amountOf, objectUsage } from '../../kubernetes/quota-usage.ts';
-import type { Usage } from '../../kubernetes/quota-usage.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { amountOf, objectUsage, type Usage } from '../../kubernetes/types/usage.ts';
 import { persistentVolumeClaims, pods, resourceQuotas, secrets } from '../../kubernetes/resources.ts';
-import { findHolders } from '../address/address-holders.ts';
-import { verifyPodAddresses } from '../address/address-problem.ts';
-import { cniAddressAnnotations } from '../address/address-strategy.ts';
-import { addressLabels } from '../address/pod-networking.ts';
-import { assertUsableAddress } from '../address/refuse-address.ts';
-import type { CallContext } from '../cloud.ts';
-import { explained } from '../create-unless-there.ts';
-import { checkClasses } from '../disk/check-classes.ts';
-import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import { child, optionalStringAt } from '../input.ts';
-import type { Location } from '../input.ts';
-import { annotation, label } from '../labels.ts';
-import { isVmCid } from '../names.ts';
-import { planVm } from './create-vm.ts';
-import { vmSecret } from './ensure-vm.ts';
-import { findVm, findVmSecret } from './find-vm.ts';
-import { isRoleRefusal, quotaRefusal, quotaShortage, sumOf } from './quota-room.ts';
-import type { QuotaError, ResourceQuota } from './quota-room.ts';
-import { vmClaims } from './vm-claims.ts';
-import { vmPod } from './vm-pod.ts';
-import type { VmPlan } from './vm-plan.ts';
-import { parseVmRequest } from './vm-request.ts';
-import type { VmSpec, VmRequest } from './vm-request.ts';
+import { findHolders } from './address-holders.ts';
+import { verifyPodAddresses, cniAddressAnnotations } from '../network/fixed-addresses.ts';
+import { addressLabels } from '../network/pod-networking.ts';
+import { assertUsableAddress } from '../network/networks.ts';
+import type { CallContext } from '../call.ts';
+import { explained } from '../objects/objects.ts';
+import { checkClasses } from '../disk/classes.ts';
+import type { PersistentVolumeClaim } from '../disk/disks.ts';
+import { child, optionalStringAt, type Location } from '../input.ts';
+import { annotation, label } from '../objects/labels.ts';
+import { isVmCid } from '../objects/names.ts';
+import { planVm, vmSecret } from './create-vm.ts';
+import { findVm, findVmSecret } from './vms.ts';
+import {
+  isRoleRefusal,
+  quotaRefusal,
+  quotaShortage,
+  sumOf,
+  type QuotaError,
+  type ResourceQuota,
+} from './quota.ts';
+import { vmClaims } from './claims.ts';
+import { vmPod } from './pod.ts';
+import { type VmPlan, parseVmRequest, type VmSpec, type VmRequest } from './plan-vm.ts';
 
 /**
  * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects if

@@ -3,11 +3,11 @@
  * deployment.
  *
  * Function: src/cpi/vm/create-vm.ts#createVm
- * Function: src/cpi/vm/ensure-vm.ts#ensureVm
+ * Function: src/cpi/vm/create-vm.ts#ensureVm
  * Function: src/cpi/vm/creation.ts#markCreated
  * Function: src/cpi/vm/unfinished-vm.ts#removeUnfinished
- * Function: src/cpi/vm/remove-vm.ts#removeVm
- * Function: src/cpi/address/address-holders.ts#refuseOtherHolder
+ * Function: src/cpi/vm/delete-vm.ts#removeVm
+ * Function: src/cpi/vm/address-holders.ts#refuseOtherHolder
  *
  * Steps: hold = findHolders (one list), look = lookAtVm (pod, Secret, attachments: three reads), abandon,
  * resume, rm = removeVm, secret and pod = ensureVm (a create, then a get if the name is taken), other =

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ErrorCode } from '../../errors/error-table.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
-import { label } from '../labels.ts';
+import { label } from '../objects/labels.ts';
 import { brokenImage } from '../testing/fake-node.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import {

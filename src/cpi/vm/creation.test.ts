@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import type { CallContext } from '../cloud.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import { createVmArguments, groupEnv, namesLeft, testCloud } from '../testing/test-cloud.ts';

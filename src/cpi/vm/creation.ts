@@ -1,11 +1,11 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation } from '../labels.ts';
-import { findVmSecret, secretReference } from './find-vm.ts';
-import type { VmSecret } from './pod-record.ts';
+import { conflictError } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
+import { annotation } from '../objects/labels.ts';
+import { findVmSecret, type VmSecret } from './vms.ts';
+import { secretReference } from '../objects/names.ts';
 
 /** How the creation of a VM ended, as recorded in its Secret (`annotation.creation`). */
 export type Creation = 'done' | 'abandoned';

@@ -1,7 +1,31 @@
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { stringAt } from '../input.ts';
-import { isVmCid } from '../names.ts';
-import { removeVm } from './remove-vm.ts';
+import { isVmCid, podReference, secretReference } from '../objects/names.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import {
+  diskCidOf,
+  listHubPods,
+  deleteAttachmentPod,
+  waitForAttachmentDeletion,
+  claimsOf,
+  claimsOfRecreatedVm,
+  assertClaimsRetained,
+  listAttachments,
+} from '../disk/attach/attachments.ts';
+import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
+import { strategyOf } from '../disk/attach/strategy.ts';
+import { annotation, isManaged } from '../objects/labels.ts';
+import { type LostNode, lostNodeError } from '../objects/node-state.ts';
+import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
+import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
+import { budgetGroupOf, removeVmFromBudget } from './disruption-budget.ts';
+import { findVm, findVmSecret, ownerUidOf } from './vms.ts';
+import { waitForClaimDeletion } from './claims.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { requestedAddresses } from '../network/fixed-addresses.ts';
+import { recordedDiskCids } from './recorded-pod.ts';
 
 /**
  * delete_vm(vm_cid): returns when all objects of the VM are deleted. A missing VM is success; its disks stay.
@@ -10,4 +34,175 @@ export async function deleteVm(cloud: CallContext, args: readonly unknown[]): Pr
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_vm.vm_cid' });
   if (isVmCid(cid)) await removeVm(cloud, cid);
   return null;
+}
+
+/**
+ * Removes all objects of a VM and waits until they are deleted; its disks stay, detached. A missing VM is
+ * success.
+ *
+ * Order: first it hands over the Services, while the Secret still lists them. Then it deletes the Secret; it
+ * owns the rest, so the garbage collector finishes even if this process dies. At the same time it deletes the
+ * attachment pods: the VM's pod cannot end while they are mounted in its hub, and they cannot end while its
+ * jobs use a disk. With a disruption budget the order is pod, attachment pods, budget, Secret. Rejects with
+ * DEADLINE; with NODE_LOST if its node is lost and more than the pod is at stake (settle-lost-vm.ts); and,
+ * before any change, with DISK_WOULD_BE_LOST. With the uid of a Secret it removes only the VM of that Secret,
+ * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
+ */
+export async function removeVm(cloud: CallContext, cid: string, secretUid?: string): Promise<void> {
+  const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
+  const isRecreated = [pod, secret].some(
+    (object) => object !== undefined && strategyOf(object) === 'recreate',
+  );
+  assertClaimsRetained(cid, [
+    ...(await claimsOf(cloud, attachments.map(diskCidOf))),
+    ...(isRecreated ? await claimsOfRecreatedVm(cloud, cid) : []).filter((claim) => isManaged(claim, 'disk')),
+  ]);
+  const owned = objectsOfVm(cloud, cid, pod, secret);
+  const services = secret === undefined ? [] : await releaseServices(cloud, secret);
+  await requestDeletions(cloud, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
+  const deadlineSeconds = cloud.config.deadlines.deleteVm;
+  const what = `VM '${cid}'`;
+  const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(cloud, cid, pod, lost);
+  const detached = Promise.all(
+    attachments.map((attachment) => waitForAttachmentDeletion(cloud, attachment, deadlineSeconds, whenLost)),
+  );
+  const gone = Promise.all([
+    detached,
+    ...owned.map((object) => waitForDeletion(cloud, { ...object, deadlineSeconds, what, whenLost })),
+    waitUntilReleased(cloud, services),
+  ]);
+  const swept =
+    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(cloud, pod, gone));
+  for (const end of await Promise.allSettled([swept, gone])) {
+    if (end.status === 'rejected') throw end.reason;
+  }
+  if (isRecreated) await waitForClaimDeletion(cloud, cid, secretUid);
+  else if (pod !== undefined) await endLateAttachments(cloud, pod);
+}
+
+/**
+ * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
+ * created still later finds no hub.
+ */
+async function endLateAttachments(cloud: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
+  const late = (await listHubPods(cloud, name)).filter(
+    ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
+  );
+  if (late.length === 0) return;
+  assertClaimsRetained(name, await claimsOf(cloud, late.map(diskCidOf)));
+  for (const attachment of late) await deleteAttachmentPod(cloud, attachment);
+  for (const attachment of late)
+    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.deleteVm);
+}
+
+async function objectsOf(
+  cloud: CallContext,
+  cid: string,
+  secretUid: string | undefined,
+): Promise<ObjectsOfVm> {
+  const [pod, secret, attachments] = await Promise.all([
+    findVm(cloud, cid),
+    findVmSecret(cloud, cid),
+    listHubPods(cloud, cid),
+  ]);
+  if (secretUid === undefined) return { pod, secret, attachments };
+  const own = ownerUidOf(pod) === secretUid ? pod : undefined;
+  const isOfOwn = ({ metadata }: Pod): boolean =>
+    own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
+  return {
+    pod: own,
+    secret: secret?.metadata.uid === secretUid ? secret : undefined,
+    attachments: attachments.filter(isOfOwn),
+  };
+}
+
+interface ObjectsOfVm {
+  readonly pod: Pod | undefined;
+  readonly secret: KubernetesObject | undefined;
+  readonly attachments: readonly Pod[];
+}
+
+type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
+
+/** Returns the objects that are deleted by name, the Secret first: the rest is deleted with it. */
+function objectsOfVm(
+  cloud: CallContext,
+  cid: string,
+  pod: Pod | undefined,
+  secret: KubernetesObject | undefined,
+): ObjectOfVm[] {
+  const owned: ObjectOfVm[] = [];
+  if (secret !== undefined)
+    owned.push({ reference: secretReference(cloud, cid), uid: secret.metadata.uid ?? '' });
+  if (pod !== undefined) {
+    const { uid = '' } = pod.metadata;
+    owned.push({ reference: podReference(cloud, cid), uid, nodeName: pod.spec.nodeName });
+  }
+  return owned;
+}
+
+/**
+ * Returns the group whose budget counts the VM as long as any of its objects exists; undefined without one.
+ */
+const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
+  objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
+
+interface DeletionResult {
+  readonly owned: readonly ObjectOfVm[];
+  readonly attachments: readonly Pod[];
+  readonly group: string | undefined;
+}
+
+/**
+ * Deletes everything. With a budget the pod is deleted before the budget is updated, because a terminating
+ * pod does not count anymore, and the Secret after that: it names the group for a call that comes after this
+ * one was killed, when the pod may not exist anymore.
+ */
+async function requestDeletions(
+  cloud: CallContext,
+  cid: string,
+  { owned, attachments, group }: DeletionResult,
+): Promise<void> {
+  const isPod = ({ reference }: ObjectOfVm): boolean => group !== undefined && reference.resource !== pods;
+  for (const object of owned) if (!isPod(object)) await requestDeletion(cloud, object.reference, object.uid);
+  for (const attachment of attachments) await deleteAttachmentPod(cloud, attachment);
+  if (group === undefined) return;
+  await removeVmFromBudget(cloud, group, cid);
+  for (const object of owned) if (isPod(object)) await requestDeletion(cloud, object.reference, object.uid);
+}
+
+/**
+ * Force-deletes the pod of a terminating VM on a lost node if the VM has neither disks nor a fixed address:
+ * it can do no harm if it still runs. Otherwise rejects with NODE_LOST, because it may still write to a disk
+ * that the next VM gets, or answer at its address; the message contains the steps for an operator. Never
+ * force-deletes attachment pods.
+ */
+export async function forceDeleteOnLostNode(
+  cloud: CallContext,
+  cid: string,
+  pod: Pod | undefined,
+  lost: LostNode,
+): Promise<void> {
+  const disks = [
+    ...new Set([
+      ...(await listAttachments(cloud, cid)).map(diskCidOf),
+      ...(pod === undefined ? [] : recordedDiskCids(pod)),
+    ]),
+  ];
+  const address = pod === undefined ? undefined : requestedAddresses(pod);
+  const stakes = [
+    ...(disks.length === 0 ? [] : [`its disks ${disks.map((disk) => `'${disk}'`).join(', ')}`]),
+    ...(address === undefined ? [] : [`its address ${address}`]),
+  ];
+  if (stakes.length > 0)
+    throw lostNodeError(`VM '${cid}' was not removed by force`, lost, { stakes, isDeleting: true });
+  if (pod !== undefined) await removeByForce(cloud, pod);
+}
+
+async function removeByForce(cloud: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+  try {
+    await cloud.api.delete(podReference(cloud, name), { gracePeriodSeconds: 0, preconditions: { uid } });
+  } catch (error) {
+    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+  }
 }

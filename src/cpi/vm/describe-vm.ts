@@ -1,9 +1,9 @@
-import { describePodAndEvents } from '../../kubernetes/pod-words.ts';
-import type { CallContext } from '../cloud.ts';
+import { describePodAndEvents } from '../../kubernetes/describe-pod.ts';
+import type { CallContext } from '../call.ts';
 import { stringAt } from '../input.ts';
-import { vmContainerStatus } from '../own-containers.ts';
-import { findVm, vmNotFound } from './find-vm.ts';
-import { inspectPodHint, startProblem } from './start-problem.ts';
+import { vmContainerStatus } from '../objects/layout.ts';
+import { findVm, vmNotFound } from './vms.ts';
+import { inspectPodHint, startProblem } from './wait-until-running.ts';
 
 /**
  * describe_vm(vm_cid): returns what keeps the VM's container from running, or has ended it before, and the

@@ -1,16 +1,16 @@
-import { ignoreNotFound } from '../../kubernetes/if-there.ts';
-import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
-import type { ObjectReference } from '../../kubernetes/api.ts';
-import type { PodDisruptionBudget } from '../../kubernetes/disruption-budget.ts';
+import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import type { PodDisruptionBudget } from '../../kubernetes/types/service.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
-import { createOrGet } from '../create-unless-there.ts';
-import { annotation, baseLabels, isManaged, label } from '../labels.ts';
-import { budgetName } from '../names.ts';
+import { conflictError, createOrGet } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
+import { annotation, baseLabels, isManaged, label } from '../objects/labels.ts';
+import { budgetName } from '../objects/names.ts';
+import { explainApiError } from '../errors/explain-api-error.ts';
+import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
 
 /** How often other writers may change the same budget between read and write. */
 const tries = 20;
@@ -137,4 +137,26 @@ async function remove(cloud: CallContext, { metadata }: PodDisruptionBudget): Pr
     { resource: podDisruptionBudgets, namespace, name },
     { preconditions: { uid, resourceVersion } },
   );
+}
+
+/**
+ * Updates the budget of a group after the pod of this VM was deleted. If a role, a policy or a budget that
+ * the CPI does not manage forbids the update, logs a line and goes on, because no later call could do better
+ * and the VM must be deletable. Other errors are thrown; the object that names the group must then stay for
+ * the next call.
+ */
+export async function removeVmFromBudget(cloud: CallContext, group: string, cid: string): Promise<void> {
+  try {
+    await reconcileBudget(cloud, group, cid);
+  } catch (error) {
+    const why = rejectionMessage(error);
+    if (why === undefined) throw error;
+    cloud.log(`the PodDisruptionBudget of group '${group}' does not follow the end of VM '${cid}': ${why}`);
+  }
+}
+
+/** Returns the message of a permanent rejection; undefined for every other error. */
+function rejectionMessage(error: unknown): string | undefined {
+  if (isProductError(error, 'NOT_SUPPORTED')) return error.message;
+  return isApiError(error, 403) || isAdmissionRejection(error) ? explainApiError(error).message : undefined;
 }

@@ -1,6 +1,6 @@
-import type { CallContext } from '../cloud.ts';
-import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/let-go.ts';
-import { findVm } from './find-vm.ts';
+import type { CallContext } from '../call.ts';
+import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/attachments.ts';
+import { findVm } from './vms.ts';
 
 /** has_vm(vm_cid): true while the pod exists, in any state; false for a text that is not a VM cid. */
 export async function hasVm(cloud: CallContext, args: readonly unknown[]): Promise<boolean> {

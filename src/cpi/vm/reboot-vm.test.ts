@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
-import type { ContainerState, PodStatus } from '../../kubernetes/pod.ts';
+import { ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
+import type { ContainerState, PodStatus } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { CallContext, ExecCommand } from '../cloud.ts';
-import { parseConfig } from '../config.ts';
+import type { CallContext, ExecCommand } from '../call.ts';
+import { parseConfig } from '../config/config.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { rebootVm } from './reboot-vm.ts';

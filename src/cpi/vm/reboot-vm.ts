@@ -1,17 +1,18 @@
-import { ProductError } from '../../errors/product-error.ts';
-import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
-import { describePodAndEvents } from '../../kubernetes/pod-words.ts';
-import { waitFor } from '../../kubernetes/wait.ts';
-import type { CallContext } from '../cloud.ts';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import type { ContainerStatus, Pod } from '../../kubernetes/types/pod.ts';
+import { describePodAndEvents } from '../../kubernetes/describe-pod.ts';
+import { waitFor } from '../../kubernetes/client/wait.ts';
+import type { CallContext } from '../call.ts';
 import { stringAt } from '../input.ts';
-import { lostNodeError } from '../node/lost-node-error.ts';
-import { whileNodeAnswers } from '../node/look-at-node.ts';
-import { vmContainer, vmContainerStatus } from '../own-containers.ts';
-import { signalStop } from './ask-to-stop.ts';
-import { findVm, podReference, recreateHint } from './find-vm.ts';
-import { requireActiveVm } from './live-vm.ts';
-import { isGated } from './pod-record.ts';
-import { inspectPodHint } from './start-problem.ts';
+import { lostNodeError, whileNodeAnswers } from '../objects/node-state.ts';
+import { vmContainer, vmContainerStatus } from '../objects/layout.ts';
+import { findVm, recreateHint } from './vms.ts';
+import { podReference } from '../objects/names.ts';
+import { requireActiveVm } from '../disk/attach/attachments.ts';
+import { isGated } from './recorded-pod.ts';
+import { inspectPodHint } from './wait-until-running.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { stopScript } from './scripts/prepare-and-stop.ts';
 
 /**
  * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks
@@ -58,7 +59,7 @@ async function isRecreated(cloud: CallContext, cid: string, pod: Pod | undefined
   const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
   if ((await findRecreatedVm(cloud, cid, pod)) === undefined) return false;
   await (
-    await import('./settle-pod.ts')
+    await import('./recorded-pod.ts')
   ).reconcileRecordedPod(cloud, cid, {
     deadlineSeconds: cloud.config.deadlines.rebootVm,
   });
@@ -125,4 +126,63 @@ function withSignalError(error: unknown, trouble: string | undefined): unknown {
   return new ProductError('DEADLINE', `${error.message}; asking PID 1 to end failed: ${trouble}`, {
     cause: error,
   });
+}
+
+export interface StopOptions {
+  readonly pod: string;
+  /** Returns whether the container that must end still runs, by the current state of the pod. */
+  readonly isStill: (pod: Pod) => boolean;
+  readonly signal: AbortSignal;
+}
+
+const execDeadlineMs = 30_000;
+const retryMs = 5_000;
+
+/**
+ * Sends the stop script to PID 1 of a VM until it is delivered: the connection may break, also because the
+ * container ended. Sends it only to the container that was read, so that no second one is stopped. Returns
+ * the last error; undefined if PID 1 received it. Ends with `signal`; rejects if the role does not allow it
+ * (403).
+ */
+export async function signalStop(cloud: CallContext, options: StopOptions): Promise<string | undefined> {
+  let trouble: string | undefined;
+  while (!options.signal.aborted) {
+    trouble = await sendSignal(cloud, options.pod);
+    if (trouble === undefined) return undefined;
+    await cloud.clock.sleep(retryMs, options.signal);
+    if (!options.signal.aborted && !(await isSameContainer(cloud, options))) return undefined;
+  }
+  return trouble;
+}
+
+async function sendSignal(cloud: CallContext, pod: string): Promise<string | undefined> {
+  try {
+    const { exitCode, stderr } = await cloud.exec({
+      pod,
+      container: vmContainer,
+      command: ['/bin/sh', '-c', stopScript, 'stop'],
+      deadlineMs: execDeadlineMs,
+    });
+    return exitCode === 0 ? undefined : `exit code ${exitCode}: ${stderr.trim()}`;
+  } catch (error) {
+    return transientMessage(error);
+  }
+}
+
+async function isSameContainer(cloud: CallContext, { pod, isStill }: StopOptions): Promise<boolean> {
+  try {
+    return isStill(await cloud.api.get<Pod>(podReference(cloud, pod)));
+  } catch (error) {
+    transientMessage(error);
+    return true;
+  }
+}
+
+/**
+ * Returns the message of a transient error; rethrows anything else, which is a bug of the CPI or a missing
+ * role.
+ */
+function transientMessage(error: unknown): string {
+  if ((isApiError(error) && error.code !== 403) || isProductError(error)) return error.message;
+  throw error;
 }

@@ -1,11 +1,11 @@
-import { ignoreNotFound } from '../../kubernetes/if-there.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
-import type { CallContext } from '../cloud.ts';
-import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/let-go.ts';
-import type { Location } from '../input.ts';
-import { child, recordAt, stringAt } from '../input.ts';
-import { metadataPatch } from '../metadata.ts';
-import { findVm, podReference, vmNotFound } from './find-vm.ts';
+import { ignoreNotFound } from '../../kubernetes/api.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import type { CallContext } from '../call.ts';
+import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/attachments.ts';
+import { type Location, child, recordAt, stringAt } from '../input.ts';
+import { metadataPatch } from '../objects/labels.ts';
+import { findVm, vmNotFound } from './vms.ts';
+import { podReference } from '../objects/names.ts';
 
 /**
  * set_vm_metadata(vm_cid, metadata): patches the pod once; removes what an earlier call set and this one does

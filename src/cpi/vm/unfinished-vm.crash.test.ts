@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallContext } from '../cloud.ts';
-import type { CrashCase } from '../testing/crash-case.ts';
-import { testCrashes } from '../testing/crash-case.ts';
+import type { CallContext } from '../call.ts';
+import { type CrashCase, testCrashes } from '../testing/crash-case.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { createVmArguments, groupEnv, namesLeft, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
-import type { CallContext } from '../cloud.ts';
+import type { CallContext } from '../call.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { holdCall } from '../testing/held-call.ts';
 import { rejection } from '../testing/rejection.ts';
-import type { TestCloud } from '../testing/test-cloud.ts';
-import { createVmArguments, groupEnv, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmArguments,
+  groupEnv,
+  namesLeft,
+  namespace,
+  testCloud,
+} from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';

@@ -1,15 +1,14 @@
-import type { Pod } from '../../kubernetes/pod.ts';
-import { conflictError } from '../changed-by-others.ts';
-import type { CallContext } from '../cloud.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { conflictError } from '../objects/objects.ts';
+import type { CallContext } from '../call.ts';
 import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
-import { annotation, label } from '../labels.ts';
-import { labelValue } from '../names.ts';
+import { annotation, label } from '../objects/labels.ts';
+import { labelValue } from '../objects/names.ts';
 import { abandon, creationOf, resume } from './creation.ts';
-import { findVm, findVmSecret, ownerUidOf } from './find-vm.ts';
-import { recordedDiskCids, recordedPod } from './pod-record.ts';
-import type { VmSecret } from './pod-record.ts';
-import { removeVm } from './remove-vm.ts';
-import type { VmPlan } from './vm-plan.ts';
+import { findVm, findVmSecret, ownerUidOf, type VmSecret } from './vms.ts';
+import { recordedDiskCids, recordedPod } from './recorded-pod.ts';
+import { removeVm } from './delete-vm.ts';
+import type { VmPlan } from './plan-vm.ts';
 
 /** The state by which a create_vm decides whether it may remove a VM. */
 export interface VmState {

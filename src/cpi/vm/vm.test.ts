@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
-import { annotation } from '../labels.ts';
+import { annotation } from '../objects/labels.ts';
 import { countingApi } from '../testing/counting-api.ts';
 import {
   createVmArguments,

@@ -1,11 +1,11 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
-import type { NodeSelectorTerm } from '../../kubernetes/pod.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import type { NodeSelectorTerm } from '../../kubernetes/types/pod.ts';
 import { persistentVolumes } from '../../kubernetes/resources.ts';
-import type { PersistentVolume } from '../../kubernetes/volume.ts';
-import type { CallContext } from '../cloud.ts';
-import { findDisk } from '../disk/find-disk.ts';
-import { zoneLabel } from './zone-label.ts';
+import type { PersistentVolume } from '../../kubernetes/types/storage.ts';
+import type { CallContext } from '../call.ts';
+import { findDisk } from '../disk/disks.ts';
+import { zoneLabel } from './placement-properties.ts';
 
 interface VolumeReach {
   readonly diskCid: string;

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import type { Clock } from '../../kubernetes/clock.ts';
-import type { CallContext, ExecResult } from '../cloud.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { CallContext, ExecResult } from '../call.ts';
 import { createVmArguments, mbusPassword, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
-import { agentSocketExit } from './agent-socket-script.ts';
+import { agentSocketExit, waitForAgent } from './wait-for-agent.ts';
 import { createVm } from './create-vm.ts';
-import { findVm, findVmSecret } from './find-vm.ts';
-import { waitForAgent } from './wait-for-agent.ts';
+import { findVm, findVmSecret } from './vms.ts';
 
 const outcome = (exitCode: number, stderr = ''): ExecResult => ({ exitCode, stdout: '', stderr });
 const { there, missing } = agentSocketExit;

@@ -1,13 +1,13 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
-import { truncateAtWord } from '../../errors/redact/whole-words.ts';
-import type { CallContext } from '../cloud.ts';
-import { vmContainer } from '../own-containers.ts';
-import type { AgentSocket } from './agent-socket.ts';
-import { agentSocketOf, socketScriptArgs } from './agent-socket.ts';
-import { agentSocketExit, agentSocketScript } from './agent-socket-script.ts';
-import type { VmSecret } from './pod-record.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { truncateAtWord } from '../../errors/text.ts';
+import type { CallContext } from '../call.ts';
+import { vmContainer } from '../objects/layout.ts';
+import type { VmSecret } from './vms.ts';
+import { parseSecretUrl } from '../../bosh/url/parse-secret-url.ts';
+import { bitsOf, familyOf } from '../../platform/ip-address.ts';
+import { settingsKey } from './pod.ts';
 
 /** One command polls for this long. Proxies cut longer ones, and a restart of the container ends one. */
 const checkSeconds = 5;
@@ -78,3 +78,96 @@ const socketMissingMessage = ({ state, port }: AgentSocket): string =>
   state === 'listening'
     ? `did not listen at port ${port}`
     : `was not connected to port ${port} of its message broker`;
+
+/** The TCP socket that shows that a VM's agent is reachable. */
+export interface AgentSocket {
+  /** The socket listens at the mbus port, or is connected to the port of the broker. */
+  readonly state: 'listening' | 'connected';
+  readonly port: number;
+  /**
+   * Addresses at which it may listen, besides all addresses. Pods of the embedded node share the machine's
+   * network.
+   */
+  readonly addresses: readonly string[];
+}
+
+const anyAddress = ['0.0.0.0', '::'];
+
+/**
+ * Returns the socket for the mbus of the VM's settings; undefined if they have no mbus of a known protocol.
+ */
+export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): AgentSocket | undefined {
+  const settings = JSON.parse(Buffer.from(data[settingsKey] ?? 'e30=', 'base64').toString('utf8')) as {
+    readonly mbus?: string;
+    readonly networks?: Readonly<Record<string, { readonly ip?: string }>>;
+  };
+  const url = parseSecretUrl(settings.mbus ?? '')?.url;
+  if (url?.protocol === 'nats:')
+    return { state: 'connected', port: Number(url.port || '4222'), addresses: [] };
+  if (url?.protocol !== 'https:') return undefined;
+  const asked = Object.values(settings.networks ?? {}).map(({ ip = '' }) => ip);
+  const own = (pod.status?.podIPs ?? []).map(({ ip }) => ip);
+  const named = [...anyAddress, url.hostname.replace(/^\[|\]$/gu, ''), ...asked, ...own];
+  const addresses = [...new Set(named)].filter((address) => familyOf(address) !== undefined);
+  return { state: 'listening', port: Number(url.port || '443'), addresses };
+}
+
+/**
+ * Returns the arguments of agent-socket-script.ts after the seconds, in the form of the kernel's tables:
+ * proc(5), /proc/net/tcp.
+ */
+export function socketScriptArgs({ state, port, addresses }: AgentSocket): string[] {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  if (state === 'connected') return ['01', '3', hexPort, ''];
+  return ['0A', '2', hexPort, addresses.flatMap(procNetAddresses).join(' ')];
+}
+
+/**
+ * Returns an address as 32-bit words in the machine's byte order; an IPv4 address also in the form that an
+ * IPv6 socket has.
+ */
+function procNetAddresses(address: string): string[] {
+  const family = familyOf(address);
+  if (family === undefined) return [];
+  const bytes = bitsOf(address, family)
+    .match(/.{8}/gu)
+    ?.map((bits) => Number.parseInt(bits, 2).toString(16).toUpperCase().padStart(2, '0'));
+  const words = bytes?.join('').match(/.{8}/gu) ?? [];
+  const text = words.map((word) => (word.match(/../gu) ?? []).toReversed().join('')).join('');
+  return family === 'IPv4' ? [text, `0000000000000000FFFF0000${text}`] : [text];
+}
+
+/** Exit codes of the command; any other code means that it did not run to its end. */
+export const agentSocketExit = { there: 0, missing: 16 } as const;
+
+/**
+ * A script for a VM's container: polls the kernel's tables for up to $1 seconds for a TCP socket. $2 is its
+ * state (0A: listening, 01: established), $4 its local ($3 = 2) or remote ($3 = 3) port in hexadecimal. If $5
+ * is not empty, its address must be one of those in $5. A connection to a broker must be seen twice, because
+ * the agent subscribes after it has connected.
+ */
+export const agentSocketScript = `set -u
+command -v awk > /dev/null || { echo "the stemcell has no awk" >&2; exit 1; }
+[ -r /proc/net/tcp ] || { echo "/proc/net/tcp cannot be read" >&2; exit 1; }
+look() {
+  cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+    awk -v state="$1" -v column="$2" -v port="$3" -v addresses="$4" '
+      $4 == state {
+        split($column, part, ":")
+        if (part[2] == port && (addresses == "" || index(" " addresses " ", " " part[1] " "))) found = 1
+      }
+      END { exit !found }'
+}
+left=$(($1 * 4))
+shift
+seen=0
+while :; do
+  if look "$@"; then seen=$((seen + 1)); else seen=0; fi
+  if [ "$seen" -gt 0 ]; then
+    [ "$1" = 01 ] && [ "$seen" -lt 2 ] || exit 0
+  fi
+  left=$((left - 1))
+  [ "$left" -gt 0 ] || exit 16
+  sleep 0.25
+done
+`;

@@ -1,16 +1,16 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
-import { describePodAndEvents } from '../../kubernetes/pod-words.ts';
-import { waitFor } from '../../kubernetes/wait.ts';
-import { verifyPodAddresses } from '../address/address-problem.ts';
-import type { CallContext } from '../cloud.ts';
-import { annotation } from '../labels.ts';
-import { eventsOf } from '../last-words.ts';
-import { vmContainer, vmContainerStatus } from '../own-containers.ts';
-import { podReference } from './find-vm.ts';
-import { waitForScheduling } from '../wait-for-node.ts';
-import { waitForSandboxFailure } from './sandbox-trouble.ts';
-import { inspectPodHint, startProblem } from './start-problem.ts';
+import type { Pod, ContainerStatus } from '../../kubernetes/types/pod.ts';
+import { describePodAndEvents, describeEvents } from '../../kubernetes/describe-pod.ts';
+import { waitFor, isTransientError } from '../../kubernetes/client/wait.ts';
+import { verifyPodAddresses } from '../network/fixed-addresses.ts';
+import type { CallContext } from '../call.ts';
+import { annotation } from '../objects/labels.ts';
+import { eventsOf, waitForScheduling } from '../objects/describe-pending.ts';
+import { vmContainer, vmContainerStatus, isCpiContainer } from '../objects/layout.ts';
+import { podReference } from '../objects/names.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { ignoreNotFound } from '../../kubernetes/api.ts';
+import { placeholderHost } from '../../oci/image-reference.ts';
 
 /**
  * Describes a sandbox failure. If the pod requests an address, the likely cause is a network that does not
@@ -90,4 +90,125 @@ function failure({ message, mayPass }: { message: string; mayPass: boolean }, ev
     mayPass ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED',
     events === '' ? message : `${message}; events: ${events}`,
   );
+}
+
+const eventPollMs = 5_000;
+
+/**
+ * Waits until the sandbox of a pod could not be made for half of the deadline `sandbox`, then returns the
+ * events of the pod. It polls every five seconds until the signal aborts; after that it stays pending. An
+ * error of the API does not count as a failure: the wait for the pod itself reports that error.
+ */
+export async function waitForSandboxFailure(
+  cloud: CallContext,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<string> {
+  const limitMs = cloud.config.deadlines.sandbox * 1000;
+  let since: number | undefined;
+  while (!signal.aborted) {
+    await cloud.clock.sleep(Math.min(eventPollMs, limitMs), signal);
+    if (signal.aborted) break;
+    const events = await sandboxFailure(cloud, pod);
+    if (events === undefined) {
+      since = undefined;
+      continue;
+    }
+    since ??= cloud.clock.now();
+    if (cloud.clock.now() - since >= limitMs / 2) return events;
+  }
+  return new Promise<never>(() => undefined);
+}
+
+/**
+ * Returns the events of a pod whose sandbox cannot be made. A sandbox failure appears in events only; the
+ * pod's status stays ContainerCreating. Events outlive their cause, so a pod that has a sandbox by now is
+ * healthy even if the event exists: its image may not have been pulled yet.
+ */
+async function sandboxFailure(cloud: CallContext, { metadata }: Pod): Promise<string | undefined> {
+  const { name = '', uid } = metadata;
+  try {
+    const events = await describeEvents(cloud.api, { namespace: cloud.namespace, name, kind: 'Pod', uid });
+    return events.includes('FailedCreatePodSandBox') && !(await hasSandbox(cloud, name)) ? events : undefined;
+  } catch (error) {
+    if (isTransientError(error) || isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Kubernetes has had the condition since 1.29 (pkg/kubelet/types/constants.go). A pod IP also proves a
+ * sandbox.
+ */
+async function hasSandbox(cloud: CallContext, name: string): Promise<boolean> {
+  const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, name)));
+  const isReady = pod?.status?.conditions?.some(
+    ({ type, status }) => type === 'PodReadyToStartContainers' && status === 'True',
+  );
+  return isReady === true || pod?.status?.podIP !== undefined;
+}
+
+/** Waiting reasons of the kubelet that are permanent (kubernetes: pkg/kubelet/images/types.go, events). */
+const permanentReasons: Readonly<Record<string, string>> = {
+  ImagePullBackOff: 'its image cannot be pulled',
+  InvalidImageName: 'its image cannot be pulled',
+  ErrImageNeverPull: 'its image cannot be pulled',
+  CreateContainerConfigError: 'its container cannot be configured',
+  CreateContainerError: 'its container cannot be created',
+  RunContainerError: 'its container cannot be run',
+  CrashLoopBackOff: 'its container ends again and again',
+};
+
+const imageHint = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
+const placeholder =
+  `no registry is called ${placeholderHost}: the stemcell was built and not pushed; push it (bosh-kubernetes stemcell push FOLDER ` +
+  'HOST/REPOSITORY:TAG) and use the stemcell.tgz that this writes, or load it into every node (bosh-kubernetes stemcell load FOLDER)';
+/** What an operator does if there is no better advice. */
+export const inspectPodHint =
+  'look at its events (kubectl get events) and, where it is still there, at its log (kubectl logs)';
+const logHint = 'look at the log of the container (kubectl logs)';
+const remedies: Readonly<Record<string, string>> = {
+  ImagePullBackOff: imageHint,
+  InvalidImageName: imageHint,
+  ErrImageNeverPull: imageHint,
+  RunContainerError: logHint,
+  CrashLoopBackOff: logHint,
+};
+
+const injectedContainerHint =
+  'an admission webhook of the cluster added this container: mend it there, or have it leave out the pods of this namespace';
+
+/** Returns why a scheduled pod will never start, or undefined if it may still start. */
+export function startProblem(pod: Pod): string | undefined {
+  const { phase, reason, message } = pod.status ?? {};
+  if (phase === 'Failed' || phase === 'Succeeded')
+    return `it ended: ${reason ?? phase}: ${message ?? 'no message'}; ${inspectPodHint}`;
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  // of the containers that webhooks added, only an init container can keep those of the CPI from starting
+  const statuses = [...initContainerStatuses, ...containerStatuses.filter(isCpiContainer)];
+  return statuses.map(containerProblem).find((problem) => problem !== undefined);
+}
+
+function containerProblem(status: ContainerStatus): string | undefined {
+  const { name, state, image } = status;
+  const { reason = '', message } = state?.waiting ?? {};
+  const cause = permanentReasons[reason];
+  if (cause === undefined) return undefined;
+  const isOwn = isCpiContainer(status);
+  // a container that was added may wait in this way for its mesh
+  if (!isOwn && reason === 'CrashLoopBackOff') return undefined;
+  const detail = [message, previousExit(status)].filter((part) => part !== undefined);
+  const remedy = isOwn ? cpiContainerHint(reason, image) : injectedContainerHint;
+  return `${cause} (container ${name}, ${reason}): ${detail.join('; ')}; ${remedy}`;
+}
+
+function cpiContainerHint(reason: string, image: string): string {
+  const remedy = remedies[reason] ?? inspectPodHint;
+  return remedy === imageHint && image.startsWith(`${placeholderHost}/`) ? placeholder : remedy;
+}
+
+function previousExit({ lastState }: ContainerStatus): string | undefined {
+  const ended = lastState?.terminated;
+  if (ended === undefined) return undefined;
+  return `it ended with exit code ${ended.exitCode}: ${ended.message ?? ended.reason ?? ''}`;
 }

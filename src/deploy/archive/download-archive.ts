@@ -9,7 +9,7 @@ import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import type { ArchiveReference } from '../../bosh/manifest/manifest.ts';
 import { parseSecretUrl, secretUrlHelp, type SecretUrl } from '../../bosh/url/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { temporaryPath } from '../../platform/draft.ts';
+import { temporaryPath } from '../../platform/durable-file.ts';
 import { withContext } from '../../platform/error-chain.ts';
 import { withPath } from '../../platform/write-file.ts';
 import { makePrivateDirectory } from '../durable-file.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { creationError } from '../../cpi/vm/creation-error.ts';
+import { creationError } from '../../cpi/vm/create-vm.ts';
 import { errorTable, type ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { errorChain } from '../../platform/error-chain.ts';

@@ -1,7 +1,7 @@
 import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { truncateAtWord } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../../errors/text.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
 import { throwIfInterrupted } from '../stage/stage.ts';
 
@@ -57,7 +57,7 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
 }
 
 /**
- * Our CPI begins stderr lines for the operator with one of these prefixes (src/cpi/cloud.ts). Everything else
+ * Our CPI begins stderr lines for the operator with one of these prefixes (src/cpi/call.ts). Everything else
  * that a CPI writes to stderr is its log.
  */
 const forOperator = /^(?:waiting for|note:) /u;

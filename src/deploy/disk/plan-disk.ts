@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { fromJson, toJson } from '../../bosh/yaml/exact-json.ts';
-import { oneLine } from '../../errors/one-line.ts';
+import { oneLine } from '../../errors/text.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { currentDisk } from '../state/state-changes.ts';
 

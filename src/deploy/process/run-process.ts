@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { dropFirstWord } from '../../errors/redact/whole-words.ts';
+import { dropFirstWord } from '../../errors/text.ts';
 
 export interface ProcessRequest {
   readonly file: string;

@@ -1,5 +1,5 @@
-import { oneLine } from '../../errors/one-line.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { oneLine } from '../../errors/text.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** Lets a running step report about itself. */

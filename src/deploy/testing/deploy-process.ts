@@ -50,7 +50,7 @@ function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Counts renames, because files are replaced by a rename (src/platform/replace-file.ts). */
+/** Counts renames, because files are replaced by a rename (src/platform/durable-file.ts). */
 function killAfterWrites(left: number): void {
   const { renameSync } = fs;
   fs.renameSync = (from, to) => {

@@ -1,6 +1,5 @@
 import { secretStrings } from './secret-strings.ts';
-import type { DecodedView } from './text-view.ts';
-import { viewsOf } from './text-view.ts';
+import { type DecodedView, viewsOf } from './decoded-views.ts';
 
 /**
  * A shorter secret is redacted only if it is a whole word: messages use `on` or `bosh` with other meanings.
@@ -129,4 +128,27 @@ function isInText(bytes: string, index: number): boolean {
   const end = bytes.indexOf('\0', index);
   const run = bytes.slice(bytes.lastIndexOf('\0', index) + 1, end < 0 ? undefined : end);
   return /^[\t\n\r\x20-\x7E]*$/u.test(run);
+}
+
+/** The secrets that a process knows so far, and a redactor for them. */
+export interface KnownSecrets {
+  readonly add: (secrets: readonly string[]) => void;
+  readonly redact: Redact;
+}
+
+export function knownSecrets(): KnownSecrets {
+  const known = new Set<string>();
+  let redact: Redact | undefined;
+  return {
+    add: (secrets) => {
+      const before = known.size;
+      for (const secret of secrets) known.add(secret);
+      if (known.size > before) redact = undefined;
+    },
+    redact: (text) => {
+      if (known.size === 0) return text;
+      redact ??= redactor({ password: [...known] });
+      return redact(text);
+    },
+  };
 }

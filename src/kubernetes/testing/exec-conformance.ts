@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Access } from '../access.ts';
-import { isApiError } from '../api-error.ts';
-import type { ExecOptions, ExecResult } from '../pod-exec.ts';
-import { execInPod } from '../pod-exec.ts';
+import type { Access } from '../access/access.ts';
+import { isApiError } from '../client/api-error.ts';
+import { type ExecOptions, type ExecResult, execInPod } from '../client/exec.ts';
 
 export interface ExecCase {
   readonly name: string;

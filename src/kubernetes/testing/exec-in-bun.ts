@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import type { Access } from '../access.ts';
+import type { Access } from '../access/access.ts';
 import { execConformance } from './exec-conformance.ts';
 
 // Run by Bun with both accesses as JSON on stdin; prints one JSON line per case.

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { WebSocket } from 'ws';
-import { WebSocketServer } from 'ws';
-import type { Access } from '../access.ts';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Access } from '../access/access.ts';
 import { startProxy } from './proxy-server.ts';
 import { startTlsServer } from './tls-server.ts';
 

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { FetchTransport } from '../fetch-transport.ts';
+import { FetchTransport } from '../client/fetch-transport.ts';
 import type { HostileServers } from './hostile-server.ts';
 import { proxyConformance } from './proxy-conformance.ts';
 import { transportAttacks } from './transport-attacks.ts';

@@ -1,7 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { openTransport } from '../open-transport.ts';
-import { serverAccess } from '../server-access.ts';
-import type { ServerAccess } from '../server-access.ts';
+import { openTransport } from '../client/open-transport.ts';
+import { serverAccess, type ServerAccess } from '../access/server-access.ts';
 
 // Run by Bun with the parts of an access and the proxy as JSON on stdin; prints the outcome of a request as a
 // JSON line.

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
-import type { Access } from '../access.ts';
-import { openTransport } from '../open-transport.ts';
-import { execInPod } from '../pod-exec.ts';
+import type { Access } from '../access/access.ts';
+import { openTransport } from '../client/open-transport.ts';
+import { execInPod } from '../client/exec.ts';
 
 // Run by Bun with accesses as JSON on stdin; sends a request of each kind, and prints one JSON line per kind.
 const { access, proxied, exec } = JSON.parse(await text(process.stdin)) as Record<string, Access>;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import type { Access } from '../access.ts';
+import type { Access } from '../access/access.ts';
 import type { KubernetesObject } from '../object.ts';
 import { startTlsServer } from './tls-server.ts';
 

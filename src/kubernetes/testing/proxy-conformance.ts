@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Access } from '../access.ts';
+import type { Access } from '../access/access.ts';
 import type { HostileServers } from './hostile-server.ts';
-import type { ConformanceCase } from './transport-case.ts';
-import { access, fails, parseEcho, using } from './transport-case.ts';
+import { type ConformanceCase, access, fails, parseEcho, using } from './transport-case.ts';
 
 /** Cases for transports that support a proxy, in addition to the others. Independent of a test runner. */
 export const proxyConformance: readonly ConformanceCase[] = [

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Access } from '../access.ts';
+import type { Access } from '../access/access.ts';
 import { startExecServer } from './exec-server.ts';
 import { startProxy } from './proxy-server.ts';
 import { startTlsServer } from './tls-server.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Access } from '../access.ts';
+import type { Access } from '../access/access.ts';
 import { createTestAuthority } from './certificates.ts';
 
 export interface TestServer {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Access } from '../access.ts';
-import { transportFailure } from '../transport-failure.ts';
-import type { TransportFailure } from '../transport-failure.ts';
-import type { Transport, TransportOptions, TransportResponse } from '../transport.ts';
+import type { Access } from '../access/access.ts';
+import {
+  transportFailure,
+  type TransportFailure,
+  type Transport,
+  type TransportOptions,
+  type TransportResponse,
+} from '../client/transport.ts';
 import type { HostileServers } from './hostile-server.ts';
 
 type MakeTransport = (access: Access, options?: TransportOptions) => Transport;

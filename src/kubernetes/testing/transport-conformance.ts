@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
-import type { Credentials } from '../credentials.ts';
-import { transportFailure } from '../transport-failure.ts';
+import type { Credentials } from '../access/access.ts';
+import { transportFailure } from '../client/transport.ts';
 import { bigLength } from './hostile-server.ts';
-import type { ConformanceCase } from './transport-case.ts';
-import { access, fails, openStreams, parseEcho, using } from './transport-case.ts';
+import { type ConformanceCase, access, fails, openStreams, parseEcho, using } from './transport-case.ts';
 
 /** Cases that both transports must pass. Independent of a test runner, so that they also run inside Bun. */
 export const transportConformance: readonly ConformanceCase[] = [

@@ -1,5 +1,5 @@
 import { imageInvalid, isRecord, parseObject } from '../blob/parse-descriptor.ts';
-import { replaceFile } from '../../platform/replace-file.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
 import { namesOf } from './choose-image.ts';
 import { layoutPaths, referenceName } from './layout-paths.ts';
 import { readDocument } from './open-layout.ts';

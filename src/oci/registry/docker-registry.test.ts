@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
-import type { AddressInfo, Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { type TestContext, describe, test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { deleteManifest, getManifest } from './manifests/manifests.ts';
-import type { OpenRegistryOptions } from './open-registry.ts';
-import { openRegistry } from './open-registry.ts';
+import { type OpenRegistryOptions, openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import type { RegistryClient } from './registry-client.ts';
-import type { DockerRegistry, DockerRegistryOptions } from './testing/docker-registry.ts';
-import { dockerRegistryIsMissing, startDockerRegistry } from './testing/docker-registry.ts';
+import {
+  type DockerRegistry,
+  type DockerRegistryOptions,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from './testing/docker-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
 
 const layer = randomBytes(300_000);

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { describe, test, type TestContext } from 'node:test';
+import { systemClock } from '../../platform/clock.ts';
 import { NodeTransport } from './http/node-transport.ts';
 import { openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import { RegistryClient } from './registry-client.ts';
-import type { Trouble } from './testing/hostile-registry.ts';
-import { answer, HostileRegistry, refuse } from './testing/hostile-registry.ts';
+import { type Trouble, answer, HostileRegistry, refuse } from './testing/hostile-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
 
 const layer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));

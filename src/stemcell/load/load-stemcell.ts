@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { dropFirstWord } from '../../errors/redact/whole-words.ts';
+import { dropFirstWord } from '../../errors/text.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
 import { freeAsItPasses } from '../source/free-as-it-passes.ts';
-import type { Destination, ImageImporter } from './destination.ts';
-import { importerFor } from './destination.ts';
+import { type Destination, type ImageImporter, importerFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
 import { writing } from '../../platform/write-file.ts';
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# PID 1 where nobody gives the container another command. On Kubernetes the CPI does (src/cpi/vm/entry-script.ts), which
+# PID 1 where nobody gives the container another command. On Kubernetes the CPI does (src/cpi/vm/scripts/entry.ts), which
 # also puts disks back and ends jobs before their loggers; this is for any other runtime, to look into the image. Runs the
 # services and the agent, and reaps.
 set -u

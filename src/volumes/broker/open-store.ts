@@ -1,18 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { readSigningKey } from '../signature/signature-keys.ts';
 import type { BrokerConfig } from './config.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import type { CredhubConfig } from './store-config.ts';
 import type { BrokerStore } from './store/broker-store.ts';
-import type { CredhubClient } from '../credhub/credhub-client.ts';
-import { credhubClient } from '../credhub/credhub-client.ts';
+import { type CredhubClient, credhubClient } from '../credhub/credhub-client.ts';
 import { credhubAccess } from '../credhub/credhub-settings.ts';
 import { openCredhubStore } from './store/credhub-store.ts';
-import type { RecordCodec } from './store/record-codec.ts';
-import { encryptedCodec } from './store/record-codec.ts';
+import { type RecordCodec, encryptedCodec } from './store/record-codec.ts';
 import { createRecordCipher } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 

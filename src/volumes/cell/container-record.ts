@@ -2,12 +2,10 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import type { FileLock } from '../../platform/file-lock.ts';
-import { takeFileLock } from '../../platform/file-lock.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
-import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
+import { type FileLock, takeFileLock } from '../../platform/file-lock.ts';
+import { type PathSegment, parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
-import { replaceFile, syncDirectory } from '../../platform/replace-file.ts';
+import { replaceFile, syncDirectory } from '../../platform/durable-file.ts';
 
 /**
  * The mounts and directories that a container may have made on this machine. The record is written before any

@@ -1,9 +1,8 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import type { Volman } from '../volman/volman.ts';
 import { removeMountPoints } from './container-folders.ts';
-import type { ContainerRecord } from './container-record.ts';
-import { lockContainer, readRecords } from './container-record.ts';
+import { type ContainerRecord, lockContainer, readRecords } from './container-record.ts';
 
 export interface ReleaseOptions {
   readonly state: string;

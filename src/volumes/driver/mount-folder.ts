@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 
 /** Other users can enter a mount whose name they know, but cannot list the names. */
 const mountDirectoryMode = 0o711;

@@ -21,10 +21,10 @@
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openApi } from '../../../src/kubernetes/open-api.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
-import { loadAccess } from '../../../src/kubernetes/load-access.ts';
-import { readTextFile } from '../../../src/kubernetes/read-text-file.ts';
+import { openApi } from '../../../src/kubernetes/client/rest-api.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
+import { readTextFile } from '../../../src/platform/read-text-file.ts';
 import { startController, startNode } from './start.ts';
 import { drivers } from './drivers.ts';
 import { startProvisioner } from './provisioner/start-provisioner.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { controllerService } from './controller/controller-service.ts';
 import type { Driver } from './drivers.ts';
 import { serve } from './grpc/serve.ts';

@@ -1,5 +1,5 @@
-import { everyNamespace } from '../../../src/cni/address/assert-may-ask.ts';
-import { wrapConflist } from '../../../src/cni/install/wrap-conflist.ts';
+import { everyNamespace } from '../../../src/cni/plugin/requested-addresses.ts';
+import { wrapConflist } from '../../../src/cni/install/conflist.ts';
 import { network, type NodePlan } from '../network.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { errorCode } from '../../../src/agent/file/error-code.ts';
 import { AgentClient } from '../../../src/agent/testing/agent-client.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { createTestAuthority } from '../../../src/kubernetes/testing/certificates.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
-import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/disks.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';

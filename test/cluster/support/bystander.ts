@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld } from './cluster-world.ts';

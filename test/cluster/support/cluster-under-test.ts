@@ -1,5 +1,5 @@
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
-import type { Access } from '../../../src/kubernetes/access.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
+import type { Access } from '../../../src/kubernetes/access/access.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { StockInit } from './stock-files.ts';
 

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
-import type { CallContext, ExecResult } from '../../../src/cpi/cloud.ts';
-import { parseConfig } from '../../../src/cpi/config.ts';
+import type { CallContext, ExecResult } from '../../../src/cpi/call.ts';
+import { parseConfig } from '../../../src/cpi/config/config.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ObjectReference, Resource } from '../../../src/kubernetes/api.ts';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
-import { openApi } from '../../../src/kubernetes/open-api.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import { execInPod } from '../../../src/kubernetes/pod-exec.ts';
-import { runScript } from '../../../src/kubernetes/pod-script.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { openApi, type RestApi } from '../../../src/kubernetes/client/rest-api.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import { execInPod, runScript } from '../../../src/kubernetes/client/exec.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 import {
   namespaces,
   nodes,
@@ -21,8 +20,7 @@ import {
   pods,
   serviceAccounts,
 } from '../../../src/kubernetes/resources.ts';
-import { waitFor } from '../../../src/kubernetes/wait.ts';
-import type { RestApi } from '../../../src/kubernetes/rest-api.ts';
+import { waitFor } from '../../../src/kubernetes/client/wait.ts';
 import { until } from '../../support/until.ts';
 import { runWell } from '../machine/run.ts';
 import { Acknowledged } from './acknowledged.ts';

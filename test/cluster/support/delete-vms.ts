@@ -1,6 +1,6 @@
-import { label } from '../../../src/cpi/labels.ts';
+import { label } from '../../../src/cpi/objects/labels.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/disks.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 

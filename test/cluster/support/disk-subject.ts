@@ -1,5 +1,5 @@
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { hearLines, linesBeforeTheEnd } from './hear-lines.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Access } from '../../../src/kubernetes/access.ts';
-import { openTransport } from '../../../src/kubernetes/open-transport.ts';
+import type { Access } from '../../../src/kubernetes/access/access.ts';
+import { openTransport } from '../../../src/kubernetes/client/open-transport.ts';
 
 /** Sends one POST to the pod's eviction subresource, as `kubectl drain` and the descheduler do. */
 export async function evict(

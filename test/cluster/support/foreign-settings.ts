@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 
 /** The settings for a cluster that is not the suite's own. */
 export interface ForeignSettings {

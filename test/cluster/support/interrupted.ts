@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { ObjectReference } from '../../../src/kubernetes/api.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 import { nodes } from '../../../src/kubernetes/resources.ts';
 import { until } from '../../support/until.ts';
 import type { NodeUnderTest } from './cluster-under-test.ts';

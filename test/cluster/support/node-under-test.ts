@@ -1,5 +1,5 @@
-import { openApi } from '../../../src/kubernetes/open-api.ts';
-import { loadAccess } from '../../../src/kubernetes/load-access.ts';
+import { openApi } from '../../../src/kubernetes/client/rest-api.ts';
+import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
 import { readFile } from 'node:fs/promises';
 import { awaitNodes } from '../await-nodes.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';

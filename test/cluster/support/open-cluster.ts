@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
-import { loadAccess } from '../../../src/kubernetes/load-access.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
+import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
 import { clusterAt } from '../cluster-at.ts';
 import { drivers, loopDriver } from '../csi/drivers.ts';
 import { openVolumeStore } from '../csi/volume/volume-store.ts';

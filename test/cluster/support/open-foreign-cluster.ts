@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packLightStemcell } from '../../../src/bosh/stemcell/pack-light-stemcell.ts';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
-import { loadAccess } from '../../../src/kubernetes/load-access.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
+import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
 import type { ClusterUnderTest, DiskClass, Stemcell } from './cluster-under-test.ts';
 import type { ForeignSettings } from './foreign-settings.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { type ObjectKind, label } from '../../../src/cpi/labels.ts';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
+import { type ObjectKind, label } from '../../../src/cpi/objects/labels.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { DiskClass } from './cluster-under-test.ts';

@@ -1,4 +1,4 @@
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { assertWhole } from './assert-whole.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import { hasVm } from '../../../src/cpi/vm/has-vm.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import { events } from '../../../src/kubernetes/resources.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { deleteSnapshot } from '../../../src/cpi/snapshot/delete-snapshot.ts';
 import { snapshotDisk } from '../../../src/cpi/snapshot/snapshot-disk.ts';
 import { volumeSnapshotContents, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../src/kubernetes/snapshot.ts';
+import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld } from './cluster-world.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/disks.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { updateDisk } from '../../../src/cpi/disk/update-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';

@@ -1,6 +1,6 @@
 import { persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld } from './cluster-world.ts';

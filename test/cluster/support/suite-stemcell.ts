@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
 import { holdingLock } from '../programs/holding-lock.ts';

@@ -1,7 +1,7 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import { waitFor } from '../../../src/kubernetes/wait.ts';
+import { waitFor } from '../../../src/kubernetes/client/wait.ts';
 import { customResourceDefinitions } from '../../support/custom-resource-definitions.ts';
 import { storageObjects, type ClusterObject } from '../csi/objects/storage-objects.ts';
 import { readSnapshotDefinitions } from './snapshot-definitions.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ObjectReference } from '../../../src/kubernetes/api.ts';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import {
   events,
   persistentVolumeClaims,
@@ -8,15 +8,16 @@ import {
   pods,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot } from '../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import type {
+  VolumeSnapshot,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 import { loopDriver } from '../csi/drivers.ts';
 import type { Violation } from '../csi/volume/volume-record.ts';
-import { openVolumeStore } from '../csi/volume/volume-store.ts';
-import type { VolumeStore } from '../csi/volume/volume-store.ts';
-import { PodWorld } from '../pod-world.ts';
-import type { PodParts } from '../pod-world.ts';
+import { openVolumeStore, type VolumeStore } from '../csi/volume/volume-store.ts';
+import { PodWorld, type PodParts } from '../pod-world.ts';
 import { testCluster } from '../test-cluster.ts';
 import { volumePlaces } from './services.ts';
 

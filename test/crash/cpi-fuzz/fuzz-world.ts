@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
 import { answerRequest } from '../../../src/cpi/answer.ts';
-import { parseConfig } from '../../../src/cpi/config.ts';
+import { parseConfig } from '../../../src/cpi/config/config.ts';
 import type { Known } from './inputs.ts';
 import { mbusPassword, namespace, testCloud } from '../../../src/cpi/testing/test-cloud.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 
 export interface FuzzWorld {
   /**

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { signatures } from '../../../src/cpi/call/signatures.ts';
-import type { Parameter } from '../../../src/cpi/call/signatures.ts';
+import { signatures, type Parameter } from '../../../src/cpi/protocol/methods.ts';
 import { image } from '../../../src/cpi/testing/test-cloud.ts';
 import { sectionsOf, valuesOf } from '../../cpi/documented.ts';
 import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';

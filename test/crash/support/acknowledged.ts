@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import type { KubernetesObject, ObjectList } from '../../../src/kubernetes/object.ts';
-import type { Transport, TransportRequest } from '../../../src/kubernetes/transport.ts';
+import type { Transport, TransportRequest } from '../../../src/kubernetes/client/transport.ts';
 import type { Chance } from './fuzz/seeded.ts';
 
 interface ConfigMap extends KubernetesObject {

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleForNode } from '../../../scripts/bundle-for-node.ts';
-import { loadAccess } from '../../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../../src/kubernetes/open-transport.ts';
-import type { Transport } from '../../../src/kubernetes/transport.ts';
+import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../../src/kubernetes/client/open-transport.ts';
+import type { Transport } from '../../../src/kubernetes/client/transport.ts';
 
 /** An API server in another process. */
 export interface ApiProcess {

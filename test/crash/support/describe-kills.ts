@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { CpiResponse } from '../../../src/cpi/protocol.ts';
+import type { CpiResponse } from '../../../src/cpi/protocol/protocol.ts';
 import { requestRows } from '../../cpi/request-rows.ts';
 import { isWrite, startApiProxy, type ProxiedRequest } from '../../support/api-proxy.ts';
 import { type VerbCase, VerbWorld } from './verb-world.ts';

@@ -8,11 +8,11 @@ import { apiKubeletRoot } from '../../../embedded-cluster/node/paths-in-objects.
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import { loadAccess } from '../../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../../src/kubernetes/open-transport.ts';
+import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
+import { openTransport } from '../../../src/kubernetes/client/open-transport.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
-import { RestApi } from '../../../src/kubernetes/rest-api.ts';
-import type { Transport } from '../../../src/kubernetes/transport.ts';
+import { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
+import type { Transport } from '../../../src/kubernetes/client/transport.ts';
 import { hasExecutable, packCpiVariant, root } from './cpi-variant.ts';
 
 const run = promisify(execFile);

@@ -1,8 +1,7 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { KubernetesApi, ObjectReference } from '../../../src/kubernetes/api.ts';
-import { ignoreNotFound } from '../../../src/kubernetes/if-there.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import { type KubernetesApi, type ObjectReference, ignoreNotFound } from '../../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { volumeAnnotations, type PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import { volumeAnnotations, type PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 
 /** Makes the delayed change happen that a call waits for. */

@@ -1,4 +1,4 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import { networkAttachmentDefinitions } from '../../../src/kubernetes/resources.ts';
 import { customResourceDefinitions } from '../../support/custom-resource-definitions.ts';

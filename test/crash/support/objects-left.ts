@@ -1,4 +1,4 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import {
   networkAttachmentDefinitions,
@@ -10,7 +10,7 @@ import {
   services,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
-import type { RestApi } from '../../../src/kubernetes/rest-api.ts';
+import type { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 
 /** All resources that the CPI writes: manifests/rbac/namespaced.yaml permits no others. */
 const written: readonly Resource[] = [

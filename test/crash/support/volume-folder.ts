@@ -5,7 +5,7 @@ import {
   volumeAnnotations,
   type PersistentVolume,
   type PersistentVolumeClaim,
-} from '../../../src/kubernetes/volume.ts';
+} from '../../../src/kubernetes/types/storage.ts';
 import type { World } from '../../conformance/world.ts';
 import { until } from '../../support/until.ts';
 

@@ -5,9 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../../src/errors/product-error.ts';
 import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
 import { namespace } from '../../../src/cpi/testing/test-cloud.ts';
-import type { CpiResponse } from '../../../src/cpi/protocol.ts';
-import type { Artefact } from '../../cpi/artefact.ts';
-import { runCpi } from '../../cpi/artefact.ts';
+import type { CpiResponse } from '../../../src/cpi/protocol/protocol.ts';
+import { type Artefact, runCpi } from '../../cpi/artefact.ts';
 
 const dist = join(import.meta.dirname, '../../../dist/cpi');
 const executable = join(dist, 'cpi');

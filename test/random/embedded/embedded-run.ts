@@ -1,8 +1,8 @@
 import { isProductError } from '../../../src/errors/product-error.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
-import { attachmentPodName } from '../../../src/cpi/names.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
+import { attachmentPodName } from '../../../src/cpi/objects/names.ts';
 import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
 import { createVmArguments, namespace } from '../../../src/cpi/testing/test-cloud.ts';
 import { argumentsOf } from '../simulated/arguments-of.ts';

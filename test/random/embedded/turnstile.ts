@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import type { Surroundings } from '../simulated/killable-process.ts';
 
 interface Waiting {

@@ -1,14 +1,13 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { volumeAttachments } from '../../../src/cpi/disk/attach/volume-attachments.ts';
-import { outOfService } from '../../../src/cpi/node/node-state.ts';
-import { sha256 } from '../../../src/cpi/sha256.ts';
-import type { SimulatedNode } from './simulated-node.ts';
-import { claimNamesOf } from './simulated-node.ts';
+import { outOfService } from '../../../src/cpi/objects/node-state.ts';
+import { sha256 } from '../../../src/cpi/objects/names.ts';
+import { type SimulatedNode, claimNamesOf } from './simulated-node.ts';
 import type { Steps } from './steps.ts';
 
 export const csiDriver = 'csi.random.example';

@@ -1,15 +1,14 @@
 import { isProductError } from '../../../src/errors/product-error.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims } from '../../../src/kubernetes/resources.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
-import { annotation } from '../../../src/cpi/labels.ts';
+import { annotation } from '../../../src/cpi/objects/labels.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import { comeBack } from './faults.ts';
 import type { Oracle } from './oracle.ts';
-import type { SimulatedWorld } from './simulated-world.ts';
-import { namespace } from './simulated-world.ts';
+import { type SimulatedWorld, namespace } from './simulated-world.ts';
 
 export interface CleanUpOptions {
   readonly oracle: Oracle;

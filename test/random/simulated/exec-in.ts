@@ -1,8 +1,8 @@
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type { ExecCommand, ExecResult } from '../../../src/cpi/cloud.ts';
-import { inUseExit } from '../../../src/cpi/disk/attach/in-use-script.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import type { ExecCommand, ExecResult } from '../../../src/cpi/call.ts';
+import { inUseExit } from '../../../src/cpi/disk/attach/scripts/in-use.ts';
 import type { ScriptOutcome } from './mount-container.ts';
 import type { PodLife } from './pod-life.ts';
 import type { SimulatedNode } from './simulated-node.ts';

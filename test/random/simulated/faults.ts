@@ -1,15 +1,14 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ObjectReference } from '../../../src/kubernetes/api.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
-import { outOfService } from '../../../src/cpi/node/node-state.ts';
-import { attachmentPodName } from '../../../src/cpi/names.ts';
+import { outOfService } from '../../../src/cpi/objects/node-state.ts';
+import { attachmentPodName } from '../../../src/cpi/objects/names.ts';
 import type { Disk } from './oracle.ts';
 import type { FaultName } from './plan.ts';
 import type { PodLife } from './pod-life.ts';
 import type { SimulatedNode } from './simulated-node.ts';
-import type { SimulatedWorld } from './simulated-world.ts';
-import { namespace } from './simulated-world.ts';
+import { type SimulatedWorld, namespace } from './simulated-world.ts';
 
 export interface FaultSubjects {
   readonly vmCid: string;

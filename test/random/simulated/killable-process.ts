@@ -1,7 +1,7 @@
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { KubernetesApi, WatchEvent } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 
 /** The interruption of a process, at a number of its requests, or only of those that may change an object. */
 export interface Fate {

@@ -1,6 +1,5 @@
-import { bindExit } from '../../../src/cpi/disk/attach/bind-script.ts';
-import { releaseExit } from '../../../src/cpi/disk/attach/release-script.ts';
-import { mountFailedExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
+import { bindExit } from '../../../src/cpi/disk/attach/scripts/hold.ts';
+import { releaseExit, mountFailedExit } from '../../../src/cpi/disk/attach/scripts/volume-functions.ts';
 import type { Steps } from './steps.ts';
 
 /** The tmpfs of a VM in which attachment pods mount disks. */

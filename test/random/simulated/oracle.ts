@@ -1,4 +1,4 @@
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { strategyOf } from '../../../src/cpi/disk/attach/strategy.ts';
 import type { PodLife } from './pod-life.ts';
 import type { SimulatedWorld } from './simulated-world.ts';

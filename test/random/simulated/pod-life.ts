@@ -1,8 +1,7 @@
-import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
-import { annotation, label } from '../../../src/cpi/labels.ts';
-import { isDiskCid } from '../../../src/cpi/names.ts';
-import type { Hub, ScriptOutcome } from './mount-container.ts';
-import { MountContainer } from './mount-container.ts';
+import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/types/pod.ts';
+import { annotation, label } from '../../../src/cpi/objects/labels.ts';
+import { isDiskCid } from '../../../src/cpi/objects/names.ts';
+import { type Hub, type ScriptOutcome, MountContainer } from './mount-container.ts';
 import type { Steps } from './steps.ts';
 
 type Stage = 'new' | 'running' | 'ended' | 'gone';

@@ -1,8 +1,8 @@
 import type fc from 'fast-check';
 import { isProductError } from '../../../src/errors/product-error.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
-import type { CallContext, Verb } from '../../../src/cpi/cloud.ts';
+import type { CallContext, Verb } from '../../../src/cpi/call.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';

@@ -1,12 +1,11 @@
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import type { Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type { Pod, PodStatus } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { annotation, label } from '../../../src/cpi/labels.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
+import { annotation, label } from '../../../src/cpi/objects/labels.ts';
 import type { Hub } from './mount-container.ts';
-import type { PodPlace, PodWish } from './pod-life.ts';
-import { PodLife } from './pod-life.ts';
+import { type PodPlace, type PodWish, PodLife } from './pod-life.ts';
 import type { Steps } from './steps.ts';
 
 export interface NodeParts {

@@ -22,13 +22,13 @@ import { createSourceProtection } from '../../../embedded-cluster/controllers/vo
 import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/source-provisioner.ts';
 import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
 import type { CreateController } from '../../../embedded-cluster/controllers/runtime/controller.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
-import { parseConfig } from '../../../src/cpi/config.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
+import { parseConfig } from '../../../src/cpi/config/config.ts';
 import { volumeAttachmentKind } from '../../../src/cpi/testing/foreign-kinds.ts';
-import { machineLabel } from '../../../src/kubernetes/node.ts';
+import { machineLabel } from '../../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { events, nodes, persistentVolumes, storageClasses } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolume, StorageClass } from '../../../src/kubernetes/volume.ts';
+import type { PersistentVolume, StorageClass } from '../../../src/kubernetes/types/storage.ts';
 import { AttachDetach, csiDriver } from './attach-detach.ts';
 import { execIn } from './exec-in.ts';
 import { SimulatedNode } from './simulated-node.ts';

@@ -1,5 +1,5 @@
-import type { Verb } from '../../../src/cpi/cloud.ts';
-import { methods } from '../../../src/cpi/methods.ts';
+import type { Verb } from '../../../src/cpi/call.ts';
+import { methods } from '../../../src/cpi/protocol/methods.ts';
 
 /** Returns the verb of a CPI method, which is loaded at its first call. */
 export const verbOf =

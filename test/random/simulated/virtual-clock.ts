@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { Steps } from './steps.ts';
 
 interface Sleeper {

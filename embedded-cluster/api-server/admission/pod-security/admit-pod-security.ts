@@ -1,11 +1,16 @@
-import type { Pod } from '../../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../../src/kubernetes/types/pod.ts';
 import { namespaces, pods } from '../../../../src/kubernetes/resources.ts';
 import { forbidden, groupResource, invalid } from '../../errors/status-errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { MutableObject } from '../../kinds/kind.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { checkSecurityLabels, describeLevel, policyOfNamespace, evaluatePod } from './security-policy.ts';
-import type { LevelVersion } from './security-policy.ts';
+import {
+  checkSecurityLabels,
+  describeLevel,
+  policyOfNamespace,
+  evaluatePod,
+  type LevelVersion,
+} from './security-policy.ts';
 
 type AddWarning = (message: string) => void;
 

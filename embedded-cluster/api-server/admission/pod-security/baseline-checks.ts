@@ -1,7 +1,15 @@
-import type { Pod, SecurityProfile } from '../../../../src/kubernetes/pod.ts';
+import type { Pod, SecurityProfile } from '../../../../src/kubernetes/types/pod.ts';
 import { allContainers } from '../../kinds/pod/pod-defaults.ts';
-import { containersMatching, uniqueSorted, named, plural, quoted, podAndContainers } from './violation.ts';
-import type { SecurityCheck, Violation } from './violation.ts';
+import {
+  containersMatching,
+  uniqueSorted,
+  named,
+  plural,
+  quoted,
+  podAndContainers,
+  type SecurityCheck,
+  type Violation,
+} from './violation.ts';
 
 const defaultCapabilities = new Set(
   `AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT`.split(

@@ -1,6 +1,5 @@
-import type { Pod } from '../../../../src/kubernetes/pod.ts';
-import { invalidValue } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import type { Pod } from '../../../../src/kubernetes/types/pod.ts';
+import { invalidValue, type Cause } from '../../errors/field-causes.ts';
 import { baselineChecks } from './baseline-checks.ts';
 import { restrictedChecks } from './restricted-checks.ts';
 import type { SecurityCheck } from './violation.ts';

@@ -1,4 +1,4 @@
-import type { Container, Pod } from '../../../../src/kubernetes/pod.ts';
+import type { Container, Pod } from '../../../../src/kubernetes/types/pod.ts';
 import { allContainers } from '../../kinds/pod/pod-defaults.ts';
 
 /** One violation of a level: `privileged`, and the containers that cause it. */

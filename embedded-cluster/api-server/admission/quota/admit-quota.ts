@@ -1,14 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Pod } from '../../../../src/kubernetes/pod.ts';
-import { amountOf, formatAmount, objectUsage } from '../../../../src/kubernetes/quota-usage.ts';
-import type { Usage } from '../../../../src/kubernetes/quota-usage.ts';
+import type { Pod } from '../../../../src/kubernetes/types/pod.ts';
+import { amountOf, formatAmount, objectUsage, type Usage } from '../../../../src/kubernetes/types/usage.ts';
 import { resourceQuotas } from '../../../../src/kubernetes/resources.ts';
 import { forbidden, groupResource } from '../../errors/status-errors.ts';
 import type { MutableObject, Kind } from '../../kinds/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { formatUsage, namespaceUsage, resourceOfName, missingRequests } from './quota-usage.ts';
-import type { ResourceList } from './quota-usage.ts';
+import {
+  formatUsage,
+  namespaceUsage,
+  resourceOfName,
+  missingRequests,
+  type ResourceList,
+} from './quota-usage.ts';
 
 export interface ResourceQuota extends StoredObject {
   readonly spec?: { readonly hard?: ResourceList };

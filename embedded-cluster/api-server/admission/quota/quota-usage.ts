@@ -1,6 +1,5 @@
-import type { Pod } from '../../../../src/kubernetes/pod.ts';
-import { formatAmount, objectUsage } from '../../../../src/kubernetes/quota-usage.ts';
-import type { Usage } from '../../../../src/kubernetes/quota-usage.ts';
+import type { Pod } from '../../../../src/kubernetes/types/pod.ts';
+import { formatAmount, objectUsage, type Usage } from '../../../../src/kubernetes/types/usage.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 
 export type ResourceList = Readonly<Record<string, string>>;

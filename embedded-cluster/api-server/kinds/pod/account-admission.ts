@@ -1,5 +1,5 @@
 import { copyJson } from '../../schema/json.ts';
-import type { Pod, PodSpec, Volume } from '../../../../src/kubernetes/pod.ts';
+import type { Pod, PodSpec, Volume } from '../../../../src/kubernetes/types/pod.ts';
 import { pods, serviceAccounts } from '../../../../src/kubernetes/resources.ts';
 import { forbidden } from '../../errors/status-errors.ts';
 import type { AdmissionContext } from '../kind.ts';

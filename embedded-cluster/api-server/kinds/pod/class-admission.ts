@@ -1,6 +1,6 @@
-import type { Pod } from '../../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../../src/kubernetes/types/pod.ts';
 import { pods, priorityClasses, runtimeClasses } from '../../../../src/kubernetes/resources.ts';
-import type { ApiError } from '../../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import { forbidden } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import type { AdmissionContext } from '../kind.ts';

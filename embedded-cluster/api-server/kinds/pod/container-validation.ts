@@ -1,6 +1,5 @@
-import type { Container } from '../../../../src/kubernetes/pod.ts';
-import { invalidValue, unsupported, required } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import type { Container } from '../../../../src/kubernetes/types/pod.ts';
+import { invalidValue, unsupported, required, type Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkContainerResources } from '../resources.ts';
 import { checkEnum } from './one-of.ts';

@@ -1,7 +1,6 @@
-import { familyOf } from '../../../../src/kubernetes/ip-text.ts';
-import type { PodSpec } from '../../../../src/kubernetes/pod.ts';
-import { invalidValue, unsupported, required } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import { familyOf } from '../../../../src/platform/ip-address.ts';
+import type { PodSpec } from '../../../../src/kubernetes/types/pod.ts';
+import { invalidValue, unsupported, required, type Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkEnum } from './one-of.ts';
 

@@ -3,9 +3,14 @@ import type {
   PodAffinityTerm,
   SelectorRequirement,
   Toleration,
-} from '../../../../src/kubernetes/pod.ts';
-import { forbiddenField, invalidValue, required, unsupportedValue } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+} from '../../../../src/kubernetes/types/pod.ts';
+import {
+  forbiddenField,
+  invalidValue,
+  required,
+  unsupportedValue,
+  type Cause,
+} from '../../errors/field-causes.ts';
 import { checkQualifiedName } from '../names.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];

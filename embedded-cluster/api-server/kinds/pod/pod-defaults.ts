@@ -5,7 +5,7 @@ import type {
   ProjectedVolume,
   Toleration,
   Volume,
-} from '../../../../src/kubernetes/pod.ts';
+} from '../../../../src/kubernetes/types/pod.ts';
 import type { MutableObject } from '../kind.ts';
 import { parseQuantity } from '../quantity.ts';
 

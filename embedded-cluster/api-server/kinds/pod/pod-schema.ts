@@ -143,7 +143,7 @@ const condition = fields({
 
 const address = array(fields({ ip: string }), { key: 'ip' });
 
-/** The fields of v1.Pod that src/kubernetes/pod.ts has: those that the node and the controllers use. */
+/** The fields of v1.Pod that src/kubernetes/types/pod.ts has: those that the node and the controllers use. */
 export const podSchema = kindSchema({
   spec: fields({
     nodeName: string,

@@ -1,4 +1,4 @@
-import type { ContainerState, Pod } from '../../../../src/kubernetes/pod.ts';
+import type { ContainerState, Pod } from '../../../../src/kubernetes/types/pod.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import { ageOf } from '../duration.ts';
 

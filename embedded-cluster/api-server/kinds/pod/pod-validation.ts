@@ -1,6 +1,5 @@
-import type { Pod, PodSpec, Toleration } from '../../../../src/kubernetes/pod.ts';
-import { duplicate, forbiddenField, unsupported, required } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import type { Pod, PodSpec, Toleration } from '../../../../src/kubernetes/types/pod.ts';
+import { duplicate, forbiddenField, unsupported, required, type Cause } from '../../errors/field-causes.ts';
 import { canonicalText, copyJson, jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import type { MutableObject } from '../kind.ts';

@@ -1,4 +1,4 @@
-import type { Pod } from '../../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../../src/kubernetes/resources.ts';
 import { unsupported } from '../../errors/field-causes.ts';
 import { invalid } from '../../errors/status-errors.ts';

@@ -1,6 +1,5 @@
-import type { PodCondition, SchedulingGate } from '../../../../src/kubernetes/pod.ts';
-import { duplicate, forbiddenField } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import type { PodCondition, SchedulingGate } from '../../../../src/kubernetes/types/pod.ts';
+import { duplicate, forbiddenField, type Cause } from '../../errors/field-causes.ts';
 import { checkQualifiedName } from '../names.ts';
 import { duplicateIndexes } from '../repeated-places.ts';
 

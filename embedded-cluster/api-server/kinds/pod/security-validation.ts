@@ -1,6 +1,5 @@
-import type { Container, PodSpec, SecurityProfile } from '../../../../src/kubernetes/pod.ts';
-import type { Cause } from '../../errors/field-causes.ts';
-import { invalidValue, required } from '../../errors/field-causes.ts';
+import type { Container, PodSpec, SecurityProfile } from '../../../../src/kubernetes/types/pod.ts';
+import { type Cause, invalidValue, required } from '../../errors/field-causes.ts';
 import { checkEnum } from './one-of.ts';
 
 /**

@@ -1,12 +1,12 @@
-import type { TopologySpreadConstraint } from '../../../../src/kubernetes/pod.ts';
+import type { TopologySpreadConstraint } from '../../../../src/kubernetes/types/pod.ts';
 import {
   duplicate,
   forbiddenField,
   invalidValue,
   required,
   unsupportedValue,
+  type Cause,
 } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
 import { checkQualifiedName } from '../names.ts';
 
 const actions = ['DoNotSchedule', 'ScheduleAnyway'];

@@ -1,4 +1,9 @@
-import type { Container, ProjectedVolume, Volume, VolumeProjection } from '../../../../src/kubernetes/pod.ts';
+import type {
+  Container,
+  ProjectedVolume,
+  Volume,
+  VolumeProjection,
+} from '../../../../src/kubernetes/types/pod.ts';
 import {
   forbiddenField,
   invalidValue,
@@ -6,8 +11,8 @@ import {
   unsupported,
   required,
   unsupportedValue,
+  type Cause,
 } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkClaimSpec } from '../persistent-volume-claims.ts';
 import { duplicateIndexes } from '../repeated-places.ts';

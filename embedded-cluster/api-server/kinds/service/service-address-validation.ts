@@ -1,7 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
-import type { ServiceSpec } from '../../../../src/kubernetes/service.ts';
-import { invalidValue, unsupportedValue } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import type { ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
+import { invalidValue, unsupportedValue, type Cause } from '../../errors/field-causes.ts';
 import { isHeadless } from './service-defaults.ts';
 
 /** Returns the causes for the addresses of a Service, which is one IPv4 address or `None`. */

@@ -1,5 +1,5 @@
 import { services } from '../../../../src/kubernetes/resources.ts';
-import type { Service, ServiceSpec } from '../../../../src/kubernetes/service.ts';
+import type { Service, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
 import { invalidValue } from '../../errors/field-causes.ts';
 import { internalError, invalid } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';

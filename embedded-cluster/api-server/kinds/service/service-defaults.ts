@@ -1,4 +1,4 @@
-import type { Service, ServicePort, ServiceSpec } from '../../../../src/kubernetes/service.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
 import { isRecord } from '../../schema/json.ts';
 import type { MutableObject } from '../kind.ts';
 

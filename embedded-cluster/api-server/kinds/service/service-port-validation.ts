@@ -1,4 +1,4 @@
-import type { ServicePort, ServiceSpec } from '../../../../src/kubernetes/service.ts';
+import type { ServicePort, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
 import {
   duplicate,
   forbiddenField,
@@ -6,8 +6,8 @@ import {
   unsupported,
   required,
   unsupportedValue,
+  type Cause,
 } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
 import { checkName, checkQualifiedName } from '../names.ts';
 import { isHeadless } from './service-defaults.ts';
 

@@ -1,7 +1,12 @@
 import { isIP, isIPv4 } from 'node:net';
-import type { Service, ServiceSpec } from '../../../../src/kubernetes/service.ts';
-import { forbiddenField, invalidValue, unsupported, unsupportedValue } from '../../errors/field-causes.ts';
-import type { Cause } from '../../errors/field-causes.ts';
+import type { Service, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
+import {
+  forbiddenField,
+  invalidValue,
+  unsupported,
+  unsupportedValue,
+  type Cause,
+} from '../../errors/field-causes.ts';
 import { jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import type { MutableObject } from '../kind.ts';

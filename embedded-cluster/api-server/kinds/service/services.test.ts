@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import { services } from '../../../../src/kubernetes/resources.ts';
-import type { Service, ServiceSpec } from '../../../../src/kubernetes/service.ts';
+import type { Service, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
 import { openLocalApi } from '../../open-local-api.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import { isServiceAddress, nodePortRange, pickFree, serviceRange } from './service-ranges.ts';

@@ -1,5 +1,5 @@
 import { services } from '../../../../src/kubernetes/resources.ts';
-import type { Service } from '../../../../src/kubernetes/service.ts';
+import type { Service } from '../../../../src/kubernetes/types/service.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';

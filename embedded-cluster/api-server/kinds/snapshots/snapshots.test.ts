@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import { test, type TestContext } from 'node:test';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/object.ts';
 import {
   volumeSnapshotClasses,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../../src/kubernetes/snapshot.ts';
+import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../../src/kubernetes/types/storage.ts';
 import type { LocalApi } from '../../local-api.ts';
 import { openLocalApi } from '../../open-local-api.ts';
 import { ObjectStore } from '../../store/object-store.ts';

@@ -1,5 +1,5 @@
 import { persistentVolumeClaims, pods, storageClasses } from '../../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim, StorageClass } from '../../../../src/kubernetes/volume.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../../../src/kubernetes/types/storage.ts';
 import { at, type ClusterFixture } from '../../testing/cluster-fixture.ts';
 import { localProvisioner } from '../../../api-server/bootstrap.ts';
 

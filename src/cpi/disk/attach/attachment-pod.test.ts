@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../../../kubernetes/pod.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { plannedPod } from '../../testing/planned-pod.ts';
 import { attachmentPod } from './attachment-pod.ts';
-import { holdScript } from './hold-script.ts';
+import { holdScript } from './scripts/hold.ts';
 
 function attachmentTo(vm: Pod): Pod {
   vm.metadata.uid = 'vm-uid';

@@ -1,10 +1,15 @@
-import type { Container, Pod, Toleration, Volume } from '../../../kubernetes/pod.ts';
-import { annotation, baseLabels, label } from '../../labels.ts';
-import { attachmentPodName } from '../../names.ts';
-import { unlimitedTolerations } from '../../vm/pod-placement.ts';
-import { hubVolume } from '../../vm/vm-pod.ts';
-import { cpiContainerRequests, mountContainer, vmContainerStatus } from '../../own-containers.ts';
-import { holdScript } from './hold-script.ts';
+import type { Container, Pod, Toleration, Volume } from '../../../kubernetes/types/pod.ts';
+import { annotation, baseLabels, label } from '../../objects/labels.ts';
+import { attachmentPodName } from '../../objects/names.ts';
+import {
+  unlimitedTolerations,
+  hubVolume,
+  cpiContainerRequests,
+  mountContainer,
+  vmContainerStatus,
+} from '../../objects/layout.ts';
+import { holdScript } from './scripts/hold.ts';
+import { sweepScript, mountFailedExit } from './scripts/volume-functions.ts';
 
 export interface AttachmentPlan {
   readonly diskCid: string;
@@ -131,3 +136,74 @@ function tolerationsOf(vm: Pod): Toleration[] {
     JSON.stringify([key, operator, value, effect]);
   return [...new Map(all.map((toleration) => [words(toleration), toleration])).values()];
 }
+
+/**
+ * Returns the pod that removes leftover mounts from a VM's hub: an attachment pod without a disk, named after
+ * the VM, so that policies and controllers treat it like the VM's attachment pods.
+ */
+export function sweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
+  const pod = attachmentPod({ ...plan, diskCid: plan.vm.metadata.name ?? '' });
+  const { containers, volumes = [] } = pod.spec;
+  const sweeping = (container: Container): Container => ({
+    ...container,
+    command: (container.command ?? []).map((word, index) => (index === 2 ? sweepScript : word)),
+    volumeMounts: (container.volumeMounts ?? []).filter(({ name }) => name !== 'volume'),
+  });
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      terminationGracePeriodSeconds: 30,
+      containers: containers.map(sweeping),
+      volumes: volumes.filter(({ name }) => name !== 'volume'),
+    },
+  };
+}
+
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+const mountContainerStatus = (pod: Pod): ContainerStatus | undefined =>
+  pod.status?.containerStatuses?.find(({ name }) => name === mountContainer);
+
+/** Returns true while the mount container runs: it can report then whether the volume is in the VM. */
+export const isRunning = (pod: Pod): boolean => mountContainerStatus(pod)?.state?.running !== undefined;
+
+/**
+ * Returns why the last start of the mount container could not mount the volume in the VM; undefined if it
+ * could, or has not ended.
+ */
+export function mountFailure(pod: Pod): string | undefined {
+  const { state, lastState } = mountContainerStatus(pod) ?? {};
+  if (state?.running !== undefined) return undefined;
+  const ended = state?.terminated ?? lastState?.terminated;
+  if (ended?.exitCode !== mountFailedExit) return undefined;
+  return ended.message?.trim() ?? `mounting it failed with exit code ${ended.exitCode}`;
+}
+
+/**
+ * Returns true if the pod is terminal (Failed or Succeeded): evicted, shut down with its node, or rejected by
+ * the kubelet after its restart. Its status may list no container (kubernetes: pkg/kubelet eviction,
+ * nodeshutdown, rejectPod). Its mount may still be in the VM.
+ */
+export const isTerminal = ({ status }: Pod): boolean =>
+  status?.phase === 'Failed' || status?.phase === 'Succeeded';
+
+/**
+ * Returns true for an attachment pod that was made when the disk may still have been mounted from an earlier
+ * one.
+ */
+export const takesOver = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[annotation.takesOver] === 'true';
+
+/** Returns true if the mount container ever ran. */
+export function hasStarted(pod: Pod): boolean {
+  const { state, lastState } = mountContainerStatus(pod) ?? {};
+  return [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
+}
+
+/**
+ * Returns true if the disk may be mounted in the VM: the mount container has run (or adopted an existing
+ * mount) and did not report a mount failure.
+ */
+export const mayBeMounted = (pod: Pod): boolean =>
+  (hasStarted(pod) || takesOver(pod)) && mountFailure(pod) === undefined;

@@ -1,17 +1,20 @@
-import { isApiError } from '../../../kubernetes/api-error.ts';
-import { ignoreNotFound } from '../../../kubernetes/if-there.ts';
-import type { Pod } from '../../../kubernetes/pod.ts';
-import { pods } from '../../../kubernetes/resources.ts';
-import type { ObjectReference } from '../../../kubernetes/api.ts';
-import type { CallContext } from '../../cloud.ts';
-import { diskNamespaceOf } from '../../cloud.ts';
-import { createOrGet } from '../../create-unless-there.ts';
-import { annotation, isManaged, label } from '../../labels.ts';
-import { attachmentPodName, isDiskCid } from '../../names.ts';
-import type { AttachmentPlan } from './attachment-pod.ts';
-import type { DeletionWaitOptions } from '../../remove-object.ts';
-import { requestDeletion, waitForDeletion } from '../../remove-object.ts';
-import { findVm } from '../../vm/find-vm.ts';
+import { vmNotFound, recreateHint, findVm } from '../../vm/vms.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
+import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { pods, persistentVolumeClaims } from '../../../kubernetes/resources.ts';
+import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import {
+  createOrGet,
+  type DeletionWaitOptions,
+  requestDeletion,
+  waitForDeletion,
+} from '../../objects/objects.ts';
+import { annotation, isManaged, label } from '../../objects/labels.ts';
+import { attachmentPodName, isDiskCid } from '../../objects/names.ts';
+import { type AttachmentPlan, isTerminal } from './attachment-pod.ts';
+import { ProductError } from '../../../errors/product-error.ts';
+import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 
 /** Returns a reference to the pod of that name in the namespace of the attachment pods. */
 export const attachmentReference = (cloud: CallContext, name: string): ObjectReference => ({
@@ -131,4 +134,88 @@ export async function waitForAttachmentDeletion(
     deadlineSeconds,
     what: `the attachment of disk '${diskCidOf(attachment)}' to VM '${vmCidOf(attachment)}'`,
   });
+}
+
+/**
+ * Deletes the attachment pods of a terminating VM; does nothing for any other VM. The VM's pod cannot end
+ * before them, and without a preStop hook they do not notice, so every verb that sees such a VM calls this.
+ * Keeps two kinds: (1) the claim was deleted by another program: the container has unmounted the disk, and
+ * the volume would be deleted with the pod; (2) the attachment pod is terminal: no container is left that
+ * waits for the jobs, so the disk would become free for another VM too early. Model: hot.pml
+ */
+export async function deleteAttachmentsOfTerminatingVm(cloud: CallContext, vm: Pod): Promise<void> {
+  const { deletionTimestamp, name = '' } = vm.metadata;
+  if (deletionTimestamp === undefined) return;
+  const attachments = await listAttachments(cloud, name);
+  const claims = await claimsOf(cloud, attachments.map(diskCidOf));
+  const lost = claims.flatMap((claim) =>
+    claim !== undefined && wouldDeleteData(claim) ? [claim.metadata.name] : [],
+  );
+  for (const attachment of attachments) {
+    if (attachment.metadata.deletionTimestamp !== undefined || lost.includes(diskCidOf(attachment))) continue;
+    if (isTerminal(attachment)) continue;
+    await deleteAttachmentPod(cloud, attachment);
+  }
+}
+
+/**
+ * Returns true if detaching would delete the data. The claim has a deletionTimestamp: when the last pod that
+ * uses it ends, Kubernetes deletes the claim and its volume, and nothing cancels that (kubernetes:
+ * pkg/controller/volume/pvcprotection). False if the claim was never bound, has the annotation give-up, or
+ * was deleted by delete_disk. Model: hot.pml
+ */
+export const wouldDeleteData = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  spec.volumeName !== undefined &&
+  // update_disk deleted it, and its replacement has the data
+  metadata.annotations?.[annotation.replaced] !== 'true' &&
+  metadata.annotations?.[annotation.giveUp] !== 'true' &&
+  metadata.annotations?.[annotation.deleting] !== 'true';
+
+/**
+ * Rejects with DISK_WOULD_BE_LOST, which names the next step, for the first claim that would be deleted with
+ * the VM's pod.
+ */
+export function assertClaimsRetained(
+  vmCid: string,
+  claims: readonly (PersistentVolumeClaim | undefined)[],
+): void {
+  const lost = claims.find((claim) => claim !== undefined && wouldDeleteData(claim));
+  if (lost === undefined) return;
+  const { name = '', namespace = '' } = lost.metadata;
+  const volume = lost.spec.volumeName ?? '';
+  throw new ProductError(
+    'DISK_WOULD_BE_LOST',
+    `claim '${name}' of VM '${vmCid}' was deleted behind BOSH's back, and Kubernetes would delete its volume as soon as the VM lets it go; nothing was changed. ` +
+      `To keep the data run: kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'. ` +
+      `Then, or to give the data up, run: kubectl annotate pvc ${name} -n ${namespace} ${annotation.giveUp}=true, and try again; ` +
+      'docs/operating.md says how a kept volume becomes the disk again',
+  );
+}
+
+/** Returns the existing claims of those disks. */
+export const claimsOf = (
+  cloud: CallContext,
+  diskCids: readonly string[],
+): Promise<(PersistentVolumeClaim | undefined)[]> =>
+  Promise.all(diskCids.map((cid) => findClaim(cloud, cid)));
+
+/** Returns the claims of a VM: its own volume and, under the strategy `recreate`, its disks. */
+export async function claimsOfRecreatedVm(
+  cloud: CallContext,
+  vmCid: string,
+): Promise<PersistentVolumeClaim[]> {
+  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+    namespace: cloud.namespace,
+    labelSelector: `${label.vmId}=${vmCid}`,
+  });
+  return items;
+}
+
+/** Returns the pod of a VM. Rejects with VM_NOT_FOUND if the pod is missing or terminating. */
+export async function requireActiveVm(cloud: CallContext, cid: string, vm: Pod | undefined): Promise<Pod> {
+  if (vm === undefined) throw vmNotFound(cloud, cid);
+  if (vm.metadata.deletionTimestamp === undefined) return vm;
+  await deleteAttachmentsOfTerminatingVm(cloud, vm);
+  throw new ProductError('VM_NOT_FOUND', `VM '${cid}' is being deleted; when it is gone, ${recreateHint}`);
 }

@@ -1,5 +1,5 @@
 import { onlyInAttachment } from './until-ready-script.ts';
-import { volumeFunctions } from './volume-functions.ts';
+import { volumeFunctions } from './scripts/volume-functions.ts';
 
 /** Exit codes of the script; any other code means that it did not run to its end. */
 export const endUnlessBoundExit = { ended: 0, bound: 16 } as const;

@@ -1,24 +1,21 @@
 import { ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/api-error.ts';
-import type { Pod } from '../../../kubernetes/pod.ts';
-import { describePodAndEvents } from '../../../kubernetes/pod-words.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { describePodAndEvents } from '../../../kubernetes/describe-pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
-import { waitFor } from '../../../kubernetes/wait.ts';
-import type { CallContext } from '../../cloud.ts';
-import { diskNamespaceOf } from '../../cloud.ts';
-import { annotation } from '../../labels.ts';
-import { vmNotFound } from '../../vm/find-vm.ts';
-import { whileNodeAnswers } from '../../node/look-at-node.ts';
-import { waitForScheduling } from '../../wait-for-node.ts';
-import { inspectPodHint, startProblem } from '../../vm/start-problem.ts';
-import { hubPath } from '../../vm/vm-pod.ts';
-import type { PersistentVolumeClaim } from '../claim.ts';
-import type { BindOutcome } from './ask-to-bind.ts';
-import { runBindScript } from './ask-to-bind.ts';
-import { mountFailure, isTerminal, isRunning } from './has-bound.ts';
-import { attachmentPod } from './attachment-pod.ts';
+import { waitFor } from '../../../kubernetes/client/wait.ts';
+import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import { annotation } from '../../objects/labels.ts';
+import { vmNotFound } from '../../vm/vms.ts';
+import { whileNodeAnswers } from '../../objects/node-state.ts';
+import { waitForScheduling } from '../../objects/describe-pending.ts';
+import { inspectPodHint, startProblem } from '../../vm/wait-until-running.ts';
+import { hubPath } from '../../vm/pod.ts';
+import type { PersistentVolumeClaim } from '../disks.ts';
+import { type BindOutcome, runBindScript } from './container-commands.ts';
+import { mountFailure, isTerminal, isRunning, attachmentPod } from './attachment-pod.ts';
 import { lastVm, wasGivenTo } from './last-vm.ts';
-import { recordAttachment } from './mark-attached.ts';
+import { recordAttachment } from './disk-owner.ts';
 import {
   diskCidOf,
   attachmentReference,

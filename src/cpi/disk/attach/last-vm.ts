@@ -1,6 +1,6 @@
-import type { Pod } from '../../../kubernetes/pod.ts';
-import { annotation, label } from '../../labels.ts';
-import type { PersistentVolumeClaim } from '../claim.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { annotation, label } from '../../objects/labels.ts';
+import type { PersistentVolumeClaim } from '../disks.ts';
 import { vmCidOf } from './attachments.ts';
 
 /** The VM of the strategy `hot` that the last attach_disk attached a disk to. */

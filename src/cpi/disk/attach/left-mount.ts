@@ -1,6 +1,6 @@
-import type { CallContext } from '../../cloud.ts';
-import { findVm } from '../../vm/find-vm.ts';
-import type { PersistentVolumeClaim } from '../claim.ts';
+import type { CallContext } from '../../call.ts';
+import { findVm } from '../../vm/vms.ts';
+import type { PersistentVolumeClaim } from '../disks.ts';
 import { lastVm } from './last-vm.ts';
 
 /**
@@ -17,6 +17,6 @@ export async function vmWithLeftMount(
   if (last === undefined || last.namespace !== cloud.namespace) return undefined;
   const vm = await findVm(cloud, last.cid);
   if (vm === undefined || vm.metadata.uid !== last.uid) return undefined;
-  const { isMountedOrRestarting } = await import('./is-mounted.ts');
+  const { isMountedOrRestarting } = await import('./container-commands.ts');
   return (await isMountedOrRestarting(cloud, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
 }

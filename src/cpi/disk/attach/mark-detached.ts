@@ -1,14 +1,12 @@
 import { ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/api-error.ts';
-import type { Pod } from '../../../kubernetes/pod.ts';
-import { conflictError } from '../../changed-by-others.ts';
-import type { CallContext } from '../../cloud.ts';
-import { annotation } from '../../labels.ts';
-import type { PersistentVolumeClaim } from '../claim.ts';
-import { claimReference, findClaim } from '../claim.ts';
-import { diskCidOf, vmCidOf } from './attachments.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { conflictError } from '../../objects/objects.ts';
+import type { CallContext } from '../../call.ts';
+import { annotation } from '../../objects/labels.ts';
+import { type PersistentVolumeClaim, claimReference, findClaim } from '../disks.ts';
+import { diskCidOf, vmCidOf, assertClaimsRetained } from './attachments.ts';
 import { markOf, wasGivenAgain } from './last-vm.ts';
-import { assertClaimsRetained } from './refuse-loss.ts';
 
 const tries = 5;
 

@@ -1,10 +1,9 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/api-error.ts';
-import type { Pod } from '../../../kubernetes/pod.ts';
-import type { CallContext } from '../../cloud.ts';
-import { diskNamespaceOf } from '../../cloud.ts';
-import { annotation } from '../../labels.ts';
-import { mountContainer } from '../../own-containers.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import { annotation } from '../../objects/labels.ts';
+import { mountContainer } from '../../objects/layout.ts';
 import {
   diskCidOf,
   findAttachment,
@@ -12,12 +11,11 @@ import {
   requestEndOfSeen,
   waitForAttachmentDeletion,
 } from './attachments.ts';
-import { findClaim, isReplaced } from '../claim.ts';
-import { lockOwner } from './disk-lock.ts';
+import { findClaim, isReplaced } from '../disks.ts';
+import { lockOwner, unmarkAttached } from './disk-owner.ts';
 import { endUnlessBoundExit, endUnlessBoundScript } from './end-unless-bound-script.ts';
-import { mayBeMounted, isTerminal, isRunning, takesOver } from './has-bound.ts';
+import { mayBeMounted, isTerminal, isRunning, takesOver } from './attachment-pod.ts';
 import { untilReadyIn } from './until-ready-script.ts';
-import { unmarkAttached } from './mark-attached.ts';
 
 const tries = 5;
 const deadlineMs = 40_000;
@@ -54,7 +52,7 @@ const stays = (attachment: Pod): string =>
 
 async function withWords(error: unknown, words: string): Promise<unknown> {
   if (isApiError(error)) {
-    const { explainApiError } = await import('../../failure/explain-api-error.ts');
+    const { explainApiError } = await import('../../errors/explain-api-error.ts');
     return withWords(explainApiError(error), words);
   }
   if (!isProductError(error)) return error;

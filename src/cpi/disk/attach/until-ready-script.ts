@@ -1,5 +1,5 @@
-import type { Pod } from '../../../kubernetes/pod.ts';
-import { mountContainer } from '../../own-containers.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { mountContainer } from '../../objects/layout.ts';
 
 /**
  * The mount container locks this file in the attachment pod's own folder from the moment it has mounted the

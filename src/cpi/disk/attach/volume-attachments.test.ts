@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
-import { ApiError } from '../../../kubernetes/api-error.ts';
+import { type TestContext, test } from 'node:test';
+import { ApiError } from '../../../kubernetes/client/api-error.ts';
 import type { KubernetesApi, ListQuery } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { CallContext } from '../../cloud.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
+import type { CallContext } from '../../call.ts';
 import { interceptingApi } from '../../testing/intercepting-api.ts';
 import { testCloud } from '../../testing/test-cloud.ts';
 import { volumeAttachments, waitUntilOffNode } from './volume-attachments.ts';

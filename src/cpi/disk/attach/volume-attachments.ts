@@ -1,11 +1,11 @@
-import { isApiError } from '../../../kubernetes/api-error.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { ListQuery, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumes } from '../../../kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { CallContext } from '../../cloud.ts';
-import { waitForDeletion } from '../../remove-object.ts';
-import { sha256 } from '../../sha256.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
+import type { CallContext } from '../../call.ts';
+import { waitForDeletion } from '../../objects/objects.ts';
+import { sha256 } from '../../objects/names.ts';
 
 export const volumeAttachments: Resource = {
   group: 'storage.k8s.io',

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOwnFile } from '../../../platform/read-file.ts';
-import { replaceFile } from '../../../platform/replace-file.ts';
+import { replaceFile } from '../../../platform/durable-file.ts';
 import type { VolumeName } from '../volumes/volume-name.ts';
-import type { VolumeRecord } from './volume-record.ts';
-import { parseRecord, recordText } from './volume-record.ts';
+import { type VolumeRecord, parseRecord, recordText } from './volume-record.ts';
 
 const suffix = '.json';
 

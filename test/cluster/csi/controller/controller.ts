@@ -1,8 +1,7 @@
-import type { Clock } from '../../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../../src/platform/clock.ts';
 import { CsiError } from '../grpc/csi-error.ts';
 import type { Driver } from '../drivers.ts';
-import { isId } from '../volume/volume-store.ts';
-import type { VolumeStore } from '../volume/volume-store.ts';
+import { isId, type VolumeStore } from '../volume/volume-store.ts';
 import type { VolumeRecord } from '../volume/volume-record.ts';
 import type { KeyedLock } from '../volume/keyed-lock.ts';
 

@@ -5,10 +5,12 @@ import {
   volumeAttributesClasses,
   volumeSnapshotClasses,
 } from '../../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshotClass } from '../../../../src/kubernetes/snapshot.ts';
-import type { StorageClass, VolumeAttributesClass } from '../../../../src/kubernetes/volume.ts';
-import { drivers, forgetful, loopDriver, plainDriver, zonalDriver } from '../drivers.ts';
-import type { Driver } from '../drivers.ts';
+import type {
+  VolumeSnapshotClass,
+  StorageClass,
+  VolumeAttributesClass,
+} from '../../../../src/kubernetes/types/storage.ts';
+import { drivers, forgetful, loopDriver, plainDriver, zonalDriver, type Driver } from '../drivers.ts';
 
 const csiDrivers: Resource = { ...storageClasses, plural: 'csidrivers' };
 

@@ -1,5 +1,8 @@
-import type { PersistentVolumeClaim, StorageClass } from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+import {
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../../src/kubernetes/types/storage.ts';
 
 const betaProvisioner = 'volume.beta.kubernetes.io/storage-provisioner';
 

@@ -1,20 +1,21 @@
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
 import type { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
-import { WorkQueue } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
-import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import {
+  WorkQueue,
+  type ControllerRuntime,
+} from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
-import type { Node } from '../../../../src/kubernetes/node.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
-import type {
-  AccessMode,
-  PersistentVolumeClaim,
-  StorageClass,
-  VolumeAttributesClass,
-} from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
-import { zoneKeyOf } from '../drivers.ts';
-import type { Driver } from '../drivers.ts';
+import type { Node } from '../../../../src/kubernetes/types/node.ts';
+import {
+  type AccessMode,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  type VolumeAttributesClass,
+  volumeAnnotations,
+} from '../../../../src/kubernetes/types/storage.ts';
+import { zoneKeyOf, type Driver } from '../drivers.ts';
 import type { CsiClient } from '../grpc/client.ts';
 import type { AccessModeName, CsiVolume, TopologyRequirement } from '../grpc/messages.ts';
 import { isToProvision } from './claim-decision.ts';

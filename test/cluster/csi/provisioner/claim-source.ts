@@ -1,10 +1,14 @@
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import * as resources from '../../../../src/kubernetes/resources.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, ObjectReference } from '../../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/object.ts';
-import { parseQuantity } from '../../../../src/kubernetes/quantity.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
+import { parseQuantity } from '../../../../src/kubernetes/types/quantity.ts';
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '../../../../src/kubernetes/types/storage.ts';
 import type { VolumeContentSource } from '../grpc/messages.ts';
 
 /**

@@ -1,29 +1,30 @@
 import assert from 'node:assert/strict';
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { openLocalApi } from '../../../../embedded-cluster/api-server/open-local-api.ts';
 import { startControllers } from '../../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../../../src/kubernetes/api.ts';
-import { systemClock } from '../../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/object.ts';
-import type { EventRecord } from '../../../../src/kubernetes/pod-words.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
+import type { EventRecord } from '../../../../src/kubernetes/describe-pod.ts';
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '../../../../src/kubernetes/types/storage.ts';
 import { until } from '../../../support/until.ts';
 import { loopDriver, plainDriver } from '../drivers.ts';
-import { connect } from '../grpc/client.ts';
-import type { CsiClient } from '../grpc/client.ts';
+import { connect, type CsiClient } from '../grpc/client.ts';
 import { storageObjects } from '../objects/storage-objects.ts';
 import { startController } from '../start.ts';
 import { driversAreMissing } from '../testing/driver-process.ts';
-import { openVolumeStore } from '../volume/volume-store.ts';
-import type { VolumeStore } from '../volume/volume-store.ts';
+import { openVolumeStore, type VolumeStore } from '../volume/volume-store.ts';
 import { startProvisioner } from './start-provisioner.ts';
 
 const skip = driversAreMissing() ?? false;

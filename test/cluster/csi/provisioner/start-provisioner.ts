@@ -1,13 +1,13 @@
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
 import { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
 import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
-} from '../../../../src/kubernetes/volume.ts';
+} from '../../../../src/kubernetes/types/storage.ts';
 import type { Driver } from '../drivers.ts';
 import { connect } from '../grpc/client.ts';
 import { createClaimProvisioner } from './claim-provisioner.ts';

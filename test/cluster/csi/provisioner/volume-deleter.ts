@@ -1,13 +1,16 @@
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
 import {
   hasFinalizer,
   removeFinalizer,
 } from '../../../../embedded-cluster/controllers/runtime/finalizers.ts';
 import { WorkQueue } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../../src/kubernetes/types/storage.ts';
 import type { ProvisionerContext } from './claim-provisioner.ts';
 import { provisionerFinalizer } from './volume-object.ts';
 

@@ -1,10 +1,10 @@
-import { formatBytes } from '../../../../src/kubernetes/quantity.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
-} from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+import { formatBytes } from '../../../../src/kubernetes/types/quantity.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../../src/kubernetes/types/storage.ts';
 import type { CsiVolume } from '../grpc/messages.ts';
 
 /**

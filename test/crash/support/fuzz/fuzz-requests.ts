@@ -1,7 +1,7 @@
 import type { Resource } from '../../../../src/kubernetes/api.ts';
 import type { LocalApi } from '../../../../embedded-cluster/api-server/local-api.ts';
 import { groupResource } from '../../../../embedded-cluster/api-server/errors/status-errors.ts';
-import { resourcePath } from '../../../../src/kubernetes/resource-path.ts';
+import { resourcePath } from '../../../../src/kubernetes/resources.ts';
 import { kindOf } from '../../../../embedded-cluster/api-server/registry/registry.ts';
 import type { Kind } from '../../../../embedded-cluster/api-server/kinds/kind.ts';
 import { copyJson } from '../../../../embedded-cluster/api-server/schema/json.ts';
@@ -9,8 +9,7 @@ import { mutate, spoil } from './mutate-json.ts';
 import { policyTemplates } from './policy-objects.ts';
 import type { Chance } from './seeded.ts';
 import { specialRequest } from './special-requests.ts';
-import { templates } from './valid-objects.ts';
-import type { Fields, Template } from './valid-objects.ts';
+import { templates, type Fields, type Template } from './valid-objects.ts';
 
 export interface FuzzRequest {
   readonly method: string;

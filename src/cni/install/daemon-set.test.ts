@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { ProductError } from '../../errors/product-error.ts';
+import { ManualClock } from '../../kubernetes/testing/manual-clock.ts';
+import { type DaemonSetState, runInstallLoop, daemonSetState } from './daemon-set.ts';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { startTlsServer } from '../../kubernetes/testing/tls-server.ts';
+
+type Answer = DaemonSetState | 'silent';
+
+/**
+ * Runs an installer that is told to stop after that many checks, while the API returns these answers; the
+ * last one is repeated.
+ */
+async function life(
+  answers: readonly Answer[] | undefined,
+  looks = 1,
+  result: () => Promise<string> = () => Promise.resolve('in place'),
+  allowedBefore = false,
+): Promise<string[]> {
+  const events: string[] = [];
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  let asked = 0;
+  let isAllowed = allowedBefore;
+  await runInstallLoop({
+    install: () => {
+      events.push('install');
+      if (events.filter((event) => event === 'install').length === looks) stop.abort();
+      return result();
+    },
+    uninstall: () => {
+      events.push('uninstall');
+      return Promise.resolve('removed');
+    },
+    daemonSet:
+      answers === undefined
+        ? undefined
+        : () => {
+            const answer = answers[Math.min(asked, answers.length - 1)] ?? 'silent';
+            asked += 1;
+            return answer === 'silent'
+              ? Promise.reject(new ProductError('KUBERNETES_UNREACHABLE', 'no answer'))
+              : Promise.resolve(answer);
+          },
+    allowed: {
+      isRecorded: () => isAllowed,
+      remember: () => {
+        isAllowed = true;
+        return Promise.resolve();
+      },
+    },
+    clock: { now: () => clock.now(), sleep: (milliseconds) => Promise.resolve(clock.advance(milliseconds)) },
+    log: () => {},
+    stop: stop.signal,
+  });
+  return events;
+}
+
+test('an update or a reboot leaves the plugin in place', async () => {
+  assert.deepEqual(await life(['there'], 3), ['install', 'install', 'install']);
+});
+
+test('a removed DaemonSet takes it away', async () => {
+  assert.deepEqual(await life(['there', 'removed'], 2), ['install', 'install', 'uninstall']);
+});
+
+test('one that went together with its Role too', async () => {
+  assert.deepEqual(await life(['there', 'refused']), ['install', 'uninstall']);
+});
+
+test('but a Role that never was there tells nothing', async () => {
+  assert.deepEqual(await life(['refused']), ['install']);
+});
+
+test('and one that went before this container began, while a former one was allowed, means removal at the end', async () => {
+  assert.deepEqual(await life(['refused'], 1, undefined, true), ['install', 'uninstall']);
+});
+
+test('an API that is away at the end is asked again', async () => {
+  assert.deepEqual(await life(['there', 'silent', 'silent', 'removed']), ['install', 'uninstall']);
+});
+
+test('and when it stays away, the plugin stays', async () => {
+  assert.deepEqual(await life(['there', 'silent']), ['install']);
+});
+
+test('a container that starts again after the DaemonSet went removes what the former one left', async () => {
+  assert.deepEqual(await life(['removed']), ['uninstall']);
+});
+
+test('a network that cannot be put behind the plugin is tried again, and a removal still removes', async () => {
+  const refuse = (): Promise<string> =>
+    Promise.reject(new ProductError('STATIC_IP_NOT_INSTALLED', 'no plugin with an ipam'));
+  assert.deepEqual(await life(['there', 'removed'], 2, refuse), ['install', 'install', 'uninstall']);
+});
+
+test("nobody's pod leaves everything", async () => {
+  assert.deepEqual(await life(undefined), ['install']);
+});
+
+async function answered(context: TestContext, code: number, body: object): ReturnType<typeof daemonSetState> {
+  const asked: string[] = [];
+  const { access, server, close } = await startTlsServer((request, response: ServerResponse) => {
+    asked.push(`${request.method} ${request.url}`);
+    const status = request.url === '/readyz' ? 200 : code;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  context.after(close);
+  // only the client may end the connection: an open one would keep the process alive until it is killed
+  server.keepAliveTimeout = 0;
+  const connected = once(server, 'secureConnection') as Promise<[Socket]>;
+  const state = await daemonSetState({ ...access, namespace: 'kube-system' }, 'static-ip');
+  // after a 403 the client checks whether the server is only starting, and sends the request once more
+  const asks = 'GET /apis/apps/v1/namespaces/kube-system/daemonsets/static-ip';
+  const again = code === 403 ? ['GET /readyz', asks] : [];
+  assert.deepEqual(asked, [asks, ...again]);
+  const [socket] = await connected;
+  if (!socket.closed) await once(socket, 'close');
+  return state;
+}
+
+const status = (code: number): object => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  code,
+  message: 'no',
+});
+
+test('tells a DaemonSet that is there from one that goes, is gone, or may not be seen', async (context) => {
+  const metadata = { name: 'static-ip' };
+  assert.equal(await answered(context, 200, { metadata }), 'there');
+  assert.equal(
+    await answered(context, 200, { metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+    'removed',
+  );
+  assert.equal(await answered(context, 404, status(404)), 'removed');
+  assert.equal(await answered(context, 401, status(401)), 'refused');
+  assert.equal(await answered(context, 403, status(403)), 'refused');
+});

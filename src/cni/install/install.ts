@@ -1,0 +1,194 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { pluginType } from '../plugin/config.ts';
+import { type CniPaths, defaultNamespaces } from './arguments.ts';
+import {
+  type Network,
+  wrappedNetwork,
+  networkFiles,
+  managedConflistName,
+  readNetwork,
+  isJson,
+  mentionsPlugin,
+  wrapConflist,
+} from './conflist.ts';
+import { removeUnfinished, removeDurable, writeAtomic } from './durable.ts';
+import type { Executable } from './executable.ts';
+import { isSystemError } from './system-error.ts';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject, parseJson } from '../json.ts';
+import { existsSync } from 'node:fs';
+
+/**
+ * Brings the node to the desired state, whatever its state was: the executable first, then the configuration
+ * that names it, so that a kill in between leaves a working network. Returns a message with the result.
+ * Rejects with STATIC_IP_NOT_INSTALLED if the existing network cannot be wrapped; our configuration is
+ * removed then.
+ */
+export async function install(place: CniPaths, executable: Executable): Promise<string> {
+  const { conflistDirectory, binDirectory } = place;
+  await removeUnfinished(binDirectory);
+  await removeUnfinished(conflistDirectory);
+  await saveOptions(place);
+  const former = await wrappedNetwork(place);
+  if (former === undefined) {
+    await removeDurable(conflistDirectory, managedConflistName);
+    return `${conflistDirectory} has no ${place.conflist ?? 'network configuration'} yet: waiting for it`;
+  }
+  const present = await readNetwork(conflistDirectory, managedConflistName);
+  if (present !== undefined && !isJson(former.text)) {
+    // its owner may still be writing the file
+    await executable.place(binDirectory);
+    return `${former.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
+  }
+  const text = mentionsPlugin(former.text) ? undefined : await wrapOrRemove(place, former);
+  await executable.place(binDirectory);
+  if (text === undefined) {
+    await removeDurable(conflistDirectory, managedConflistName);
+    return `${former.file} has static-ip in it already: only the executable is kept up`;
+  }
+  if (present?.text !== text || present.mode !== former.mode)
+    await writeAtomic(conflistDirectory, managedConflistName, text, former.mode);
+  return `static-ip is before ${former.file} by ${managedConflistName}`;
+}
+
+/**
+ * Wraps the existing network. If that is impossible, removes our configuration: the network that it wraps no
+ * longer exists, and our file would keep a network alive that its owner has removed.
+ */
+async function wrapOrRemove(place: CniPaths, former: Network): Promise<string> {
+  try {
+    return wrappedFor(place, former);
+  } catch (error) {
+    if (isProductError(error)) await removeDurable(place.conflistDirectory, managedConflistName);
+    throw error;
+  }
+}
+
+const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, former: Network): string =>
+  wrapConflist({ ...former, plugin, namespaces });
+
+/**
+ * True if `install` would change nothing and pods get their addresses through the plugin. Uses the network
+ * and the plugin of the last `install` if `asked` does not name them.
+ */
+export async function isInstalled(asked: CniPaths, executable: Executable): Promise<boolean> {
+  const place = await withSavedOptions(asked);
+  const former = await wrappedNetwork(place);
+  if (former === undefined || !(await executable.isSame(place.binDirectory))) return false;
+  if (mentionsPlugin(former.text)) return true;
+  const present = await readNetwork(place.conflistDirectory, managedConflistName);
+  return present?.text === wrappedFor(place, former);
+}
+
+/**
+ * Restores the original network. The configuration is removed first, so that no configuration ever names a
+ * missing plugin. The executable stays if a configuration of others names it. Idempotent.
+ */
+export async function uninstall(place: CniPaths): Promise<string> {
+  const { conflistDirectory, binDirectory } = place;
+  await removeDurable(conflistDirectory, managedConflistName);
+  const user = await firstUser(conflistDirectory);
+  if (user === undefined) await removeDurable(binDirectory, pluginType);
+  await forgetAllowance(place);
+  await deleteOptions(place);
+  await removeUnfinished(binDirectory);
+  await removeUnfinished(conflistDirectory);
+  return user === undefined
+    ? 'static-ip is removed; the former network is back'
+    : `${managedConflistName} is removed; the executable stays, because ${user}`;
+}
+
+/** Returns why the executable is still needed, for a message. */
+async function firstUser(directory: string): Promise<string | undefined> {
+  const files = await networkFiles(directory);
+  const reasons = await Promise.all(files.map((file) => use(directory, file)));
+  return reasons.find((reason) => reason !== undefined);
+}
+
+async function use(directory: string, file: string): Promise<string | undefined> {
+  try {
+    const network = await readNetwork(directory, file);
+    return network !== undefined && mentionsPlugin(network.text) ? `${file} names it` : undefined;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    // a runtime may be able to read what this process cannot
+    return `${file} may name it and cannot be read (${error.message}): delete the executable if it does not`;
+  }
+}
+
+/** A file in the directory of the plugins; runtimes ignore it. */
+const record = '.static-ip-choice';
+
+/**
+ * Records on the node the options of an installer (network, plugin, namespaces), for a probe that has no
+ * arguments.
+ */
+export async function saveOptions(place: CniPaths): Promise<void> {
+  const { binDirectory, conflist, plugin, namespaces } = place;
+  const isTold = [conflist, plugin, namespaces].some((each) => each !== undefined);
+  const text = isTold ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
+  if (text === (await recorded(binDirectory))) return;
+  if (text === undefined) await deleteOptions(place);
+  else await writeAtomic(binDirectory, record, text, 0o644);
+}
+
+/**
+ * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
+ */
+export async function withSavedOptions(place: CniPaths): Promise<CniPaths> {
+  const value = parseJson((await recorded(place.binDirectory)) ?? '');
+  const { conflist, plugin, namespaces } = isObject(value) ? value : {};
+  return {
+    ...place,
+    conflist: place.conflist ?? textOf(conflist),
+    plugin: place.plugin ?? textOf(plugin),
+    namespaces: place.namespaces ?? textsOf(namespaces),
+  };
+}
+
+/** Removes the record. Called when the plugin is removed. */
+export function deleteOptions({ binDirectory }: CniPaths): Promise<void> {
+  return removeDurable(binDirectory, record);
+}
+
+async function recorded(directory: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(directory, record), 'utf8');
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const textsOf = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : undefined;
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** A file in the directory of the plugins; runtimes ignore it. */
+const allowanceRecord = '.static-ip-allowed';
+
+/**
+ * Records on the node that the API once allowed a pod of this node to read its DaemonSet. The next container
+ * needs to know that.
+ */
+export interface ApiAccess {
+  readonly isRecorded: () => boolean;
+  readonly remember: () => Promise<void>;
+}
+
+export function allowanceIn({ binDirectory }: CniPaths): ApiAccess {
+  return {
+    isRecorded: () => existsSync(join(binDirectory, allowanceRecord)),
+    remember: async () => {
+      if (!existsSync(join(binDirectory, allowanceRecord)))
+        await writeAtomic(binDirectory, allowanceRecord, '', 0o644);
+    },
+  };
+}
+
+/** Removes the record. Called when the plugin is removed. */
+export function forgetAllowance({ binDirectory }: CniPaths): Promise<void> {
+  return removeDurable(binDirectory, allowanceRecord);
+}

@@ -1,0 +1,86 @@
+import { type Location, recordAt, rejectUnknownKeys, child, invalidValue, stringAt } from '../input.ts';
+import { parseMilli } from '../../kubernetes/types/quantity.ts';
+
+type Quantities = Readonly<Record<string, string>>;
+
+export interface Resources {
+  readonly requests: Quantities;
+  readonly limits: Quantities;
+}
+
+const quantity = /^[0-9]+(?:\.[0-9]+)?(?:[eE][0-9]{1,2}|m|k|[MGTPE]|[KMGTPE]i)?$/u;
+
+/**
+ * Parses `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. Rejects a
+ * request above its limit, as the API would (core/validation: ValidateResourceRequirements).
+ */
+export function parseResources(value: unknown, place: Location): Resources {
+  const resources = recordAt(value, place);
+  rejectUnknownKeys(resources, ['requests', 'limits'], place);
+  const parsed = {
+    requests: quantitiesAt(resources['requests'], child(place, 'requests')),
+    limits: quantitiesAt(resources['limits'], child(place, 'limits')),
+  };
+  assertWithinLimits(parsed, place);
+  return parsed;
+}
+
+/**
+ * Rejects a request above the limit of the same resource; `place` is the location of `{requests, limits}`.
+ */
+export function assertWithinLimits({ requests, limits }: Resources, place: Location): void {
+  for (const [name, limit] of Object.entries(limits)) {
+    const request = Object.hasOwn(requests, name) ? requests[name] : undefined;
+    if (request === undefined || !isGreater(request, limit)) continue;
+    throw invalidValue(
+      child(child(place, 'limits'), name),
+      `is ${limit}, less than the ${request} that are requested`,
+    );
+  }
+}
+
+/**
+ * Returns the requested resources, completed with the defaults. Because a request may not exceed its limit, a
+ * default that contradicts a requested value is changed: a smaller default limit is raised to the request, a
+ * larger default request is lowered to the limit.
+ */
+export function withDefaults(asked: Resources, defaults: Resources): Resources {
+  return {
+    requests: { ...replaced(defaults.requests, asked.limits, isGreater), ...asked.requests },
+    limits: { ...atLeast(asked.requests, defaults.limits), ...asked.limits },
+  };
+}
+
+/** Returns the limits, each raised to the request of the same resource if it is smaller. */
+export const atLeast = (requests: Quantities, limits: Quantities): Record<string, string> =>
+  replaced(limits, requests, (limit, request) => isGreater(request, limit));
+
+function replaced(
+  given: Quantities,
+  others: Quantities,
+  doReplace: (one: string, other: string) => boolean,
+): Record<string, string> {
+  const entries: [string, string][] = [];
+  for (const [name, one] of Object.entries(given)) {
+    const other = Object.hasOwn(others, name) ? others[name] : undefined;
+    entries.push([name, other !== undefined && doReplace(one, other) ? other : one]);
+  }
+  return Object.fromEntries(entries);
+}
+
+const isGreater = (one: string, other: string): boolean =>
+  (parseMilli(one) ?? 0n) > (parseMilli(other) ?? 0n);
+
+function quantitiesAt(value: unknown, place: Location): Record<string, string> {
+  const entries: [string, string][] = [];
+  for (const [name, given] of Object.entries(recordAt(value, place)))
+    entries.push([name, quantityAt(given, child(place, name))]);
+  return Object.fromEntries(entries);
+}
+
+/** Returns a quantity as text. A number is accepted too. */
+export function quantityAt(value: unknown, place: Location): string {
+  const text = typeof value === 'number' ? String(value) : stringAt(value, place);
+  if (!quantity.test(text)) throw invalidValue(place, 'is not a Kubernetes quantity such as 500m, 2 or 4Gi');
+  return text;
+}

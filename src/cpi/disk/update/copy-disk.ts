@@ -1,0 +1,264 @@
+import { type ReplacementSpec, buildReplacementClaim, matchesSpec } from './replacement-claim.ts';
+import { ignoreNotFound } from '../../../kubernetes/api.ts';
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
+import {
+  type DataSource,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../kubernetes/types/storage.ts';
+import { waitFor, type WaitStatus } from '../../../kubernetes/client/wait.ts';
+import type { CallContext } from '../../call.ts';
+import { createOrGet, waitForDeletion } from '../../objects/objects.ts';
+import { isAdmissionRejection } from '../../errors/explain-forbidden.ts';
+import { baseLabels } from '../../objects/labels.ts';
+import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
+import { waitUntilDetached } from '../detached-disk.ts';
+import {
+  consumerPod,
+  concurrentChangeError,
+  replacementName,
+  isDiscarded,
+  recordReplacement,
+  readAgain,
+  assertStillPlanned,
+  tries,
+  copySnapshotName,
+  discardReplacement,
+  removeHelpers,
+  removeProvisionalCopy,
+  consumerName,
+} from './replacement.ts';
+import { finishReplacement } from './finish-replacement.ts';
+import { annotateDiskType, directorFallbackHint } from './change-in-place.ts';
+import { replaceDisk } from './replace-disk.ts';
+import { isReplaced, diskDeletedError } from '../disks.ts';
+import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { describePodAndEvents } from '../../../kubernetes/describe-pod.ts';
+import { describeClaim } from '../../objects/describe-pending.ts';
+
+/**
+ * Replaces a detached disk by a copy of another class or size, and returns the cid of the replacement
+ * (docs/decisions/0010). Order: the disk is marked with the replacement's name; the replacement is made and
+ * bound, its helpers removed; the disk's claim records that it is replaced; the replacement stands for it;
+ * only then is the old claim deleted. Can be interrupted anywhere and repeated. Returns only if the disk was
+ * replaced by this very replacement.
+ *
+ * Model: update.pml
+ */
+export async function copyDisk(cloud: CallContext, order: ReplacementSpec): Promise<string> {
+  const { claim, copyName } = await prepareReplacement(cloud, order);
+  const { namespace = '', name = '', uid = '' } = claim.metadata;
+  let replaced: PersistentVolumeClaim | undefined;
+  try {
+    await createReplacement(cloud, { ...order, claim }, copyName);
+    await removeHelpers(cloud, namespace, copyName);
+    replaced = await replaceDisk(cloud, claim, { copyName, sizeMiB: order.sizeMiB });
+  } catch (error) {
+    throw await takenBack(cloud, claim, error);
+  }
+  if (replaced !== undefined && !(await finishReplacement(cloud, replaced)))
+    throw concurrentChangeError(claim);
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
+  await waitForDeletion(cloud, {
+    reference,
+    uid,
+    deadlineSeconds,
+    what: `disk '${name}', which was copied,`,
+  });
+  return copyName;
+}
+
+/**
+ * Marks the disk with the name of its replacement. Discards what an earlier call made for another request.
+ */
+async function prepareReplacement(
+  cloud: CallContext,
+  order: ReplacementSpec,
+): Promise<{ claim: PersistentVolumeClaim; copyName: string }> {
+  const { claim } = order;
+  const { namespace = '', name = '' } = claim.metadata;
+  const previousReplacement = replacementName(claim);
+  const copyName = `disk-${cloud.newUuid()}`;
+  const recheck = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(cloud, now, 'updated');
+  if (previousReplacement === undefined)
+    return { claim: await recordReplacement(cloud, claim, copyName, recheck), copyName };
+  const found = await findClaim(cloud, namespace, previousReplacement);
+  if (!isDiscarded(claim) && (found === undefined || matchesSpec(order, found))) {
+    // again, because an attach_disk may have removed the mark and that replacement
+    return {
+      claim: await recordReplacement(cloud, claim, previousReplacement, recheck),
+      copyName: previousReplacement,
+    };
+  }
+  await discardReplacement(cloud, claim);
+  const unmarked = await findClaim(cloud, namespace, name);
+  if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
+  await recheck(unmarked);
+  return { claim: await recordReplacement(cloud, unmarked, copyName, recheck), copyName };
+}
+
+async function createReplacement(
+  cloud: CallContext,
+  order: ReplacementSpec,
+  copyName: string,
+): Promise<void> {
+  const { namespace = '' } = order.claim.metadata;
+  const dataSource = await dataSourceFor(cloud, order, copyName);
+  // an existing claim was made by an earlier attempt: no other has the name
+  await createOrGet(cloud.api, persistentVolumeClaims, buildReplacementClaim(order, copyName, dataSource));
+  // an attach_disk that came before this claim has removed its snapshot, and without that it is never bound
+  await assertStillPlanned(cloud, order.claim, copyName);
+  const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
+  if (waits) await ensureConsumer(cloud, order.claim, copyName);
+  const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference: { resource: persistentVolumeClaims, namespace, name: copyName },
+    condition: (now) => {
+      if (now === undefined)
+        throw new ProductError(
+          'DISK_NOT_FOUND',
+          `the copy '${copyName}' was deleted meanwhile; run the call again`,
+        );
+      return now.status?.phase === 'Bound' ? now : undefined;
+    },
+    awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
+    deadlineMs: cloud.config.deadlines.updateDisk * 1000,
+    lastWords: (last) => describeReplacement(cloud, { namespace, name: copyName, waits }, last),
+    onProgress: cloud.reportProgress,
+  });
+  // it may be the replacement of a killed call whose type named other classes
+  await annotateDiskType(cloud, copy, order.properties);
+}
+
+async function ensureConsumer(
+  cloud: CallContext,
+  claim: PersistentVolumeClaim,
+  claimName: string,
+): Promise<void> {
+  const { namespace = '' } = claim.metadata;
+  const source = await findVolume(cloud, claim.spec.volumeName ?? '');
+  const pod = consumerPod({ claimName, namespace, source, directorUuid: cloud.directorUuid });
+  try {
+    await createOrGet(cloud.api, pods, pod);
+  } catch (error) {
+    // a policy of the namespace: the replacement is rolled back, and the director copies the disk itself
+    if (isAdmissionRejection(error))
+      throw new ProductError('NOT_SUPPORTED', `${error.message}; ${directorFallbackHint}`, { cause: error });
+    throw error;
+  }
+}
+
+async function dataSourceFor(
+  cloud: CallContext,
+  order: ReplacementSpec,
+  copyName: string,
+): Promise<DataSource> {
+  const { name: claimName = '', namespace = '' } = order.claim.metadata;
+  if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
+  const name = copySnapshotName(copyName);
+  const className = order.snapshotClass;
+  const labels = baseLabels('copy', cloud.directorUuid);
+  await takeSnapshot(cloud, { name, namespace, claimName, className, labels, annotations: {} });
+  return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
+}
+
+async function findClaim(
+  cloud: CallContext,
+  namespace: string,
+  name: string,
+): Promise<PersistentVolumeClaim | undefined> {
+  return ignoreNotFound(
+    cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }),
+  );
+}
+
+/** Undefined if the role may not read volumes: the scheduler then chooses any node for the replacement. */
+async function findVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
+  try {
+    return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+  } catch (error) {
+    if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Rolls the copy back and returns the error to report, after the replacement is deleted and the disk is as
+ * before; if this fails, the error reports that, too. No Kubernetes API shows whether a driver can copy. So a
+ * driver that cannot is tried until the deadline, and then the director copies the disk itself.
+ */
+async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
+  try {
+    if (!(await isTakenBack(cloud, claim)))
+      return isProductError(error, 'DISK_BUSY') || isProductError(error, 'DISK_NOT_FOUND')
+        ? error
+        : concurrentChangeError(claim);
+    if (!isProductError(error, 'DEADLINE')) return error;
+    return new ProductError(
+      'NOT_SUPPORTED',
+      `${error.message}; the copy was taken back, and ${directorFallbackHint}`,
+      {
+        cause: error,
+      },
+    );
+  } catch (second) {
+    if (!isProductError(error) || !(second instanceof Error)) return error;
+    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Removes the replacement of a failed call, and its mark on the disk. Returns false if another call has
+ * changed the disk: the change may have come before or after this call made the replacement, so this call
+ * removes the replacement unless it has taken the disk's place.
+ */
+async function isTakenBack(cloud: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
+  const copyName = replacementName(first) ?? '';
+  for (let left = tries; left > 0; left -= 1) {
+    const now = await readAgain(cloud, first);
+    const isNamed = now !== undefined && replacementName(now) === copyName;
+    if (isNamed && isReplaced(now)) return false;
+    if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
+      await removeProvisionalCopy(cloud, first.metadata.namespace ?? '', copyName);
+      return false;
+    }
+    try {
+      await discardReplacement(cloud, now);
+      return true;
+    } catch (error) {
+      // the disk was changed between this read and the first write
+      if (!isProductError(error, 'DISK_BUSY')) throw error;
+    }
+  }
+  throw concurrentChangeError(first);
+}
+
+const provisionerHint = 'see whether the provisioner of its driver runs';
+const schedulingHint =
+  "give room to its pod on a node that reaches the disk's volume and that the copy's storage class serves";
+
+/**
+ * Describes why a replacement is not bound: the events of its claim and, if its class waits for a consumer,
+ * the state of that pod.
+ */
+export async function describeReplacement(
+  cloud: CallContext,
+  copy: { readonly namespace: string; readonly name: string; readonly waits: boolean },
+  last: PersistentVolumeClaim | undefined,
+): Promise<WaitStatus> {
+  if (!copy.waits) return describeClaim(cloud, copy, provisionerHint);
+  const consumer = { namespace: copy.namespace, name: consumerName(copy.name) };
+  const pod = await ignoreNotFound(cloud.api.get<Pod>({ resource: pods, ...consumer }));
+  const words = await describePodAndEvents(cloud.api, consumer, pod);
+  // before that the provisioner does nothing
+  const isPlaced = last?.metadata.annotations?.[volumeAnnotations.selectedNode] !== undefined;
+  const onClaim = await describeClaim(cloud, copy, isPlaced ? provisionerHint : schedulingHint);
+  return { state: `its pod ${consumer.name}: ${words}; the copy: ${onClaim.state}`, next: onClaim.next };
+}

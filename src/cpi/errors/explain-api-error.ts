@@ -1,0 +1,139 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { type ApiError, isTransientStatus, type ApiRequest } from '../../kubernetes/client/api-error.ts';
+import {
+  belowRequest,
+  isAdmissionRejection,
+  limitsGivenBy,
+  explainForbidden,
+  type Explanation,
+} from './explain-forbidden.ts';
+
+/**
+ * Turns an API error into a ProductError for a BOSH operator: the request and its object, the server's
+ * message, the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons). `limitRange`
+ * names the LimitRange that set a limit which the server refuses, if it is known (limit-range.ts).
+ */
+export function explainApiError(error: ApiError, limitRange?: string): ProductError {
+  const { code, next } = explanation(error, limitRange);
+  const requestText = error.request === undefined ? '' : `${describeRequest(error.request)} failed: `;
+  const reason = `${error.code} ${error.reason}`;
+  return new ProductError(
+    code,
+    `${requestText}the Kubernetes API answered ${reason}: ${messageOf(error)}; ${next}`,
+    {
+      cause: error,
+    },
+  );
+}
+
+function explanation(error: ApiError, limitRange?: string): Explanation {
+  switch (error.code) {
+    case 400:
+    case 422:
+      return invalid(error, limitRange);
+    case 401:
+      return {
+        code: 'KUBERNETES_UNAUTHORIZED',
+        next:
+          'the credentials are wrong, have expired or are of another cluster: renew the token, the certificate or the login of the ' +
+          "kubeconfig, or kubernetes.token and kubernetes.client_certificate; of a pod's service account, see whether it is still there",
+      };
+    case 403:
+      return explainForbidden(error);
+    case 404:
+      return explainNotFound(error);
+    case 405:
+    case 406:
+    case 415:
+      return {
+        code: 'KUBERNETES_NOT_FOUND',
+        next: 'the cluster does not serve this kind of request: see which Kubernetes it is',
+      };
+    case 409:
+    case 410:
+      return {
+        code: 'KUBERNETES_CONFLICT',
+        next: 'something else changed it at the same time: run the call again',
+      };
+    case 413:
+      return {
+        code: 'KUBERNETES_INVALID',
+        next: 'make the env or the metadata of the VM smaller: it is too large for the API',
+      };
+    default:
+      // the server's own errors; other transient ones come from load, or from a proxy before the server
+      if (error.code !== 500 && isTransientStatus(error.code)) return explainBusy;
+      return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
+  }
+}
+
+function invalid(error: ApiError, limitRange?: string): Explanation {
+  if (isAdmissionRejection(error)) return explainForbidden(error);
+  const limited = limitsGivenBy(error);
+  if (limited.length > 0) return belowRequest(error, limited, limitRange);
+  return {
+    code: 'KUBERNETES_INVALID',
+    next: 'correct the cloud_properties or the property that this comes from',
+  };
+}
+
+const explainBusy: Explanation = {
+  code: 'KUBERNETES_BUSY',
+  next: 'look at its load, and at what proxy or load balancer before it says, then run the call again',
+};
+
+function explainNotFound({ status, message }: ApiError): Explanation {
+  const { kind, name } = status.details ?? {};
+  if (kind === 'namespaces' || /^namespaces "/u.test(message)) {
+    const which = name === undefined ? 'the namespace' : `namespace ${name}`;
+    return { code: 'KUBERNETES_NOT_FOUND', next: `create ${which} or correct kubernetes.namespace` };
+  }
+  if (name === undefined) {
+    return {
+      code: 'KUBERNETES_NOT_FOUND',
+      next: 'the cluster does not serve this kind of object: see which Kubernetes it is, and what is installed there',
+    };
+  }
+  return {
+    code: 'KUBERNETES_NOT_FOUND',
+    next: 'it was removed meanwhile, or never there: run the call again',
+  };
+}
+
+/** Returns the server's message, with the fields of an invalid object if its message does not name them. */
+function messageOf({ message, status }: ApiError): string {
+  const fields = (status.details?.causes ?? []).flatMap(({ field, message: cause }) =>
+    field === undefined || message.includes(field)
+      ? []
+      : [cause === undefined ? field : `${field}: ${cause}`],
+  );
+  return [message, ...fields].join('; ');
+}
+
+const gerunds: Readonly<Record<ApiRequest['method'], string>> = {
+  GET: 'reading',
+  POST: 'creating',
+  PUT: 'replacing',
+  PATCH: 'changing',
+  DELETE: 'deleting',
+};
+
+/**
+ * Describes a request by its object: `creating pods in namespace bosh`, `deleting pods vm-1 in namespace
+ * bosh`.
+ */
+export function describeRequest({ method, path }: ApiRequest): string {
+  const parts =
+    /^\/apis?\/(?:[^/]+\/)?v[^/]+(?:\/namespaces\/([^/]+))?\/([^/?]+)(?:\/([^/?]+))?(?:\/([^/?]+))?/u.exec(
+      path,
+    );
+  if (parts === null) return `${gerunds[method]} ${path}`;
+  const [, namespace, plural = '', name, subresource] = parts;
+  const words = [
+    subresource === undefined ? gerunds[method] : `using ${subresource} of`,
+    plural,
+    ...(name === undefined ? [] : [name]),
+    ...(namespace === undefined ? [] : [`in namespace ${namespace}`]),
+  ];
+  return words.join(' ');
+}

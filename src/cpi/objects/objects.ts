@@ -1,0 +1,131 @@
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import {
+  type KubernetesApi,
+  type Resource,
+  ignoreNotFound,
+  type ObjectReference,
+} from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
+import { waitFor } from '../../kubernetes/client/wait.ts';
+import type { CallContext } from '../call.ts';
+import { describePendingDeletion } from './describe-pending.ts';
+import { whileNodeAnswers, lostNodeError, type LostNode } from './node-state.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { ProductError } from '../../errors/product-error.ts';
+
+export interface CreateOrGetResult<T extends KubernetesObject> {
+  readonly object: T;
+  /** False: an object of that name existed. The caller must check its owner and its spec. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Creates the object, or returns the existing one of that name. Undefined if it existed during the create and
+ * was deleted before the read; try again then. The API server checks for existence last: allocation,
+ * validation and admission come first (apiserver pkg/registry/generic/registry/store.go create). So a full
+ * quota, a policy that was added later, or an address that this very object has may refuse a create whose
+ * object exists. After such a refusal the function looks the object up, and rejects with the refusal if it
+ * does not exist.
+ */
+export async function createOrGet<T extends KubernetesObject>(
+  api: KubernetesApi,
+  resource: Resource,
+  wanted: T,
+): Promise<CreateOrGetResult<T> | undefined> {
+  try {
+    return { object: await api.create<T>(resource, wanted), isNew: true };
+  } catch (error) {
+    const alreadyExists = isApiError(error, 409, 'AlreadyExists');
+    if (!alreadyExists && !isAdmissionOrQuotaError(error)) throw error;
+    const { name = '', namespace } = wanted.metadata;
+    const found = await ignoreNotFound(api.get<T>({ resource, namespace, name }));
+    if (found !== undefined) return { object: found, isNew: false };
+    if (alreadyExists) return undefined;
+    throw await explained(api, namespace, error);
+  }
+}
+
+/**
+ * Returns the error with the name of the LimitRange that caused it, if one did. The module is loaded here
+ * because no other call needs it.
+ */
+export async function explained(
+  api: KubernetesApi,
+  namespace: string | undefined,
+  error: unknown,
+): Promise<unknown> {
+  if (namespace === undefined || !isApiError(error, 422)) return error;
+  const { withLimitRange } = await import('../failure/limit-range.ts');
+  return withLimitRange(api, namespace, error);
+}
+
+const isAdmissionOrQuotaError = (error: unknown): boolean =>
+  isApiError(error, 403) || isApiError(error, 422) || isAdmissionRejection(error);
+
+/**
+ * Requests the deletion of the object with this uid. A missing object, or a new one of the same name, counts
+ * as success.
+ */
+export async function requestDeletion(
+  cloud: CallContext,
+  reference: ObjectReference,
+  uid: string,
+): Promise<void> {
+  try {
+    await cloud.api.delete(reference, { preconditions: { uid }, propagationPolicy: 'Background' });
+  } catch (error) {
+    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+  }
+}
+
+export interface DeletionWaitOptions {
+  readonly reference: ObjectReference;
+  readonly uid: string;
+  readonly deadlineSeconds: number;
+  /** Names the object in the DEADLINE error: `VM 'vm-1'`. */
+  readonly what: string;
+  /** The node of a pod. While the node does not answer, the pod is not deleted by itself. */
+  readonly nodeName?: string | undefined;
+  /** Called if that node is lost. Default: reject with NODE_LOST. */
+  readonly whenLost?: (lost: LostNode) => Promise<void>;
+}
+
+/**
+ * Waits until the object with this uid is deleted; a new one of the same name does not count. Rejects with
+ * DEADLINE, or with NODE_LOST once the node of the pod counts as lost.
+ */
+export async function waitForDeletion(cloud: CallContext, options: DeletionWaitOptions): Promise<void> {
+  const { nodeName, what } = options;
+  if (nodeName === undefined) return waitForNotFound(cloud, options);
+  const refuse = (lost: LostNode): Promise<void> =>
+    Promise.reject(lostNodeError(`${what} is not gone`, lost, { stakes: [], isDeleting: true }));
+  return whileNodeAnswers(cloud, {
+    nodeName,
+    work: (signal) => waitForNotFound(cloud, options, signal),
+    whenLost: options.whenLost ?? refuse,
+  });
+}
+
+async function waitForNotFound(
+  cloud: CallContext,
+  options: DeletionWaitOptions,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { reference, uid } = options;
+  await waitFor<KubernetesObject, true>({
+    ...(signal !== undefined && { signal }),
+    api: cloud.api,
+    clock: cloud.clock,
+    reference,
+    condition: (object) => (object === undefined || object.metadata.uid !== uid ? true : undefined),
+    awaited: `${options.what} to be gone`,
+    deadlineMs: options.deadlineSeconds * 1000,
+    lastWords: (last) => describePendingDeletion(cloud, reference, last),
+    onProgress: cloud.reportProgress,
+  });
+}
+
+/** Returns the error after every attempt met a write conflict. `what` names the object. */
+export const conflictError = (code: ErrorCode, what: string): ProductError =>
+  new ProductError(code, `${what} is changed by others again and again; run the call again`);

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Location } from '../input.ts';
+import { plannedPod } from '../testing/planned-pod.ts';
+import { createVmArguments, testCloud } from '../testing/test-cloud.ts';
+import { parseVmRequest } from '../vm/plan-vm.ts';
+import { createStemcell } from './create-stemcell.ts';
+import { parseStemcellCid } from './stemcell-cid.ts';
+import { deleteStemcell } from './delete-stemcell.ts';
+import { describeStemcell } from './stemcell-manifest.ts';
+
+const image = `registry.example/noble@sha256:${'1'.repeat(64)}`;
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'stemcell_cid' };
+
+test('the architecture of a light stemcell is the end of its cid, and where its VMs go', async (t) => {
+  const { cloud } = await testCloud(t);
+  for (const [word, architecture] of [
+    ['x86_64', 'amd64'],
+    ['amd64', 'amd64'],
+    ['aarch64', 'arm64'],
+    ['arm64', 'arm64'],
+  ] as const) {
+    const cid = await createStemcell(cloud, ['/image', { image_reference: image, architecture: word }]);
+    assert.equal(cid, `${image}#${architecture}`);
+    const { plan } = parseVmRequest(cloud, createVmArguments({ image: cid }));
+    assert.deepEqual([plan.image, plan.architecture], [image, architecture]);
+    assert.equal(await deleteStemcell(cloud, [cid]), null);
+  }
+});
+
+test('a cid without one, as earlier CPIs gave it, is good for any node', async (t) => {
+  const { cloud } = await testCloud(t);
+  const cid = await createStemcell(cloud, ['/image', { image_reference: image, architecture: 'ppc64le' }]);
+  assert.equal(cid, image);
+  const { plan } = parseVmRequest(cloud, createVmArguments({ image: cid }));
+  assert.deepEqual([plan.image, plan.architecture], [image, undefined]);
+});
+
+test('a heavy stemcell of an architecture that ours are not for is refused: its image would say another', async () => {
+  const architectureOf = async (architecture: unknown): Promise<string> =>
+    (await describeStemcell('/no-manifest/image', { architecture })).architecture;
+  assert.deepEqual([await architectureOf(null), await architectureOf('aarch64')], ['amd64', 'arm64']);
+  for (const other of ['ppc64le', 'amd46', 64]) {
+    await assert.rejects(architectureOf(other), { code: 'INVALID_ARGUMENT', message: /architecture/u });
+  }
+});
+
+test('the pod goes to nodes of the architecture, unless node_selector names another', () => {
+  const selectorOf = (properties: object): unknown =>
+    plannedPod({ architecture: 'arm64', properties }).spec.nodeSelector;
+  assert.deepEqual(selectorOf({}), { 'kubernetes.io/arch': 'arm64', 'kubernetes.io/os': 'linux' });
+  assert.deepEqual(selectorOf({ node_selector: { 'kubernetes.io/arch': 'amd64' } }), {
+    'kubernetes.io/arch': 'amd64',
+    'kubernetes.io/os': 'linux',
+  });
+});
+
+test('what is no stemcell cid is refused', () => {
+  for (const cid of [`${image}#`, `${image}#s390x`, `${image}#amd64#arm64`, '#amd64', 'No Image#amd64'])
+    assert.throws(() => parseStemcellCid(cid, place), { code: 'INVALID_ARGUMENT' }, cid);
+});

@@ -1,0 +1,295 @@
+import { type VmSecret, findVm, findVmSecret, ownerUidOf, vmNotFound } from './vms.ts';
+import type { Container, Pod, SchedulingGate } from '../../kubernetes/types/pod.ts';
+import { annotation } from '../objects/labels.ts';
+import { isDiskCid, podReference, secretReference } from '../objects/names.ts';
+import { prepareContainer, vmContainer } from '../objects/layout.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import type { CallContext } from '../call.ts';
+import { createOrGet, waitForDeletion } from '../objects/objects.ts';
+import { waitUntilRunning } from './wait-until-running.ts';
+
+/** The key in the VM's Secret with the desired pod as JSON. It contains nothing secret. */
+export const podKey = 'pod.json';
+const diskDirectory = '/warden-cpi-dev/disks';
+const managedFields = 'bosh.cloudfoundry.org/';
+/**
+ * The gate that keeps a new pod from the scheduler until the VM's record has been read once more
+ * (settle-pod.ts).
+ */
+const gate = { name: `${managedFields}recorded` };
+
+export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
+
+/** Returns the recorded pod of a VM, owned by that Secret; undefined if there is no record. */
+export function recordedPod({ metadata, data }: VmSecret): Pod | undefined {
+  const text = data[podKey];
+  if (text === undefined) return undefined;
+  const pod = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Pod;
+  const { name = '', uid = '' } = metadata;
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid }] },
+  };
+}
+
+/** Returns the cids of the disks that are volumes of a VM's pod, in the order of their attachment. */
+export function recordedDiskCids({ spec }: Pod): string[] {
+  return (spec.volumes ?? [])
+    .filter(({ name, persistentVolumeClaim }) => isDiskCid(name) && persistentVolumeClaim?.claimName === name)
+    .map(({ name }) => name);
+}
+
+/**
+ * Returns the pod with exactly those disks. Mounts the disks in the init container too, which creates the
+ * folder `store` in each. The disk hint is that folder: if a volume is not mounted, the hint does not exist.
+ */
+export function withDisks(pod: Pod, cids: readonly string[]): Pod {
+  const former = new Set(recordedDiskCids(pod));
+  const mounted = (container: Container, directory: string): Container => ({
+    ...container,
+    volumeMounts: [
+      ...(container.volumeMounts ?? []).filter(({ name }) => !former.has(name)),
+      ...cids.map((cid) => ({ name: cid, mountPath: `${directory}/${cid}` })),
+    ],
+  });
+  const { initContainers, containers, volumes = [] } = pod.spec;
+  const each = (list: readonly Container[], name: string, directory: string): Container[] =>
+    list.map((container) => (container.name === name ? mounted(container, directory) : container));
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      ...(initContainers !== undefined && {
+        initContainers: each(initContainers, prepareContainer, '/volumes'),
+      }),
+      containers: each(containers, vmContainer, diskDirectory),
+      volumes: [
+        ...volumes.filter(({ name }) => !former.has(name)),
+        ...cids.map((cid) => ({ name: cid, persistentVolumeClaim: { claimName: cid } })),
+      ],
+    },
+  };
+}
+
+/**
+ * Copies the CPI's labels and annotations of the active pod, which it may have got since its creation, to
+ * `pod`. Does not copy those of a CNI plugin.
+ */
+export function copyMetadata(pod: Pod, living: Pod | undefined): Pod {
+  if (living === undefined) return pod;
+  const { labels = {}, annotations = {} } = living.metadata;
+  const only = (entries: Record<string, string>): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(entries).filter(
+        ([key]) => key.startsWith(managedFields) && key !== annotation.changedBy,
+      ),
+    );
+  const foreign = (entries: Record<string, string> = {}): Record<string, string> =>
+    Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(managedFields)));
+  return {
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      labels: { ...foreign(pod.metadata.labels), ...only(labels) },
+      annotations: { ...foreign(pod.metadata.annotations), ...only(annotations) },
+    },
+  };
+}
+
+/** True if a repeated create_vm would create the same VM. */
+export const isSameDigest = (left: Pod | undefined, right: Pod): boolean =>
+  left?.metadata.annotations?.[annotation.specDigest] === right.metadata.annotations?.[annotation.specDigest];
+
+/** Adds the gate with which the pod is created; `openGate` of settle-pod.ts removes it. */
+export const withGate = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, schedulingGates: [gate] } });
+
+export const isGated = ({ spec }: Pod): boolean =>
+  (spec.schedulingGates ?? []).some(({ name }) => name === gate.name);
+
+/**
+ * Returns the gates of a pod without the CPI's: an admission webhook of the cluster may have added others.
+ */
+export const otherGates = ({ spec }: Pod): SchedulingGate[] =>
+  (spec.schedulingGates ?? []).filter(({ name }) => name !== gate.name);
+
+const tries = 10;
+
+/**
+ * Records in the Secret which disks the VM must have, with the labels and annotations that its pod got since
+ * its creation, on exactly the version of the Secret that was read. From then on any call of
+ * `reconcileRecordedPod` creates that pod. Returns the Secret as it is now; its version is new even if its
+ * disks are the same. Returns undefined, without a write, if the Secret has changed since it was read.
+ * Rejects with VM_NOT_FOUND if the VM does not exist anymore. Model: recreate.pml.
+ */
+export async function recordDisks(
+  cloud: CallContext,
+  secret: VmSecret,
+  pod: Pod | undefined,
+  cids: readonly string[],
+): Promise<VmSecret | undefined> {
+  const { name = '', resourceVersion } = secret.metadata;
+  const recorded = recordedPod(secret);
+  if (recorded === undefined) throw vmNotFound(cloud, name);
+  const wanted = copyMetadata(withDisks(recorded, cids), pod);
+  try {
+    return await cloud.api.patch<VmSecret>(secretReference(cloud, name), {
+      metadata: { resourceVersion, annotations: { [annotation.changedBy]: cloud.newUuid() } },
+      data: { [podKey]: encodePod(wanted) },
+    });
+  } catch (error) {
+    if (isApiError(error, 404)) throw vmNotFound(cloud, name);
+    if (isApiError(error, 409)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Creates the recorded pod of the VM and waits until it runs. First deletes a pod with other disks with its
+ * normal grace period and waits for its end, because until then its name, its address and its volumes are in
+ * use. The scheduler places the new pod. `recorded` is the Secret as just written. The record may change at
+ * any time: the pod that is returned has the disks of a record that was read after the pod existed.
+ * `deadlineSeconds`: how long a pod may take to end. Idempotent; rejects as `waitUntilRunning` does.
+ * Model: recreate.pml.
+ */
+export async function reconcileRecordedPod(
+  cloud: CallContext,
+  vmCid: string,
+  { recorded, deadlineSeconds }: { recorded?: VmSecret; deadlineSeconds: number },
+): Promise<Pod> {
+  let wanted = recorded === undefined ? undefined : recordedPod(recorded);
+  for (let left = tries; ; left -= 1) {
+    const pod = await ensurePod(cloud, vmCid, { recorded: wanted, deadlineSeconds });
+    try {
+      return await waitUntilRunning(cloud, pod);
+    } catch (error) {
+      wanted = await desiredPod(cloud, vmCid);
+      if (left <= 1 || haveSameDisks(pod, wanted)) throw error;
+    }
+  }
+}
+
+/** Does what `reconcileRecordedPod` does, without the wait: the pod may not have a node yet. */
+export async function ensurePod(
+  cloud: CallContext,
+  vmCid: string,
+  { recorded, deadlineSeconds }: { recorded?: Pod | undefined; deadlineSeconds: number },
+): Promise<Pod> {
+  let wanted = recorded;
+  for (let left = tries; left > 0; left -= 1) {
+    wanted ??= await desiredPod(cloud, vmCid);
+    const pod = await tryPod(cloud, wanted, deadlineSeconds);
+    if (pod !== undefined) return pod;
+    wanted = undefined;
+  }
+  throw new ProductError(
+    'VM_CREATION_FAILED_RETRY',
+    `the disks of VM '${vmCid}', or its pod, are changed by others again and again; run the call again`,
+  );
+}
+
+/**
+ * Removes the gate of a pod, so that it can start, if the VM's record, read after the pod existed, still
+ * matches it. Returns undefined if it does not, or if the pod has changed: the next read decides about it. A
+ * call that changes the record looks for the pod after that, and deletes one with other disks, gate or not.
+ * So one of the two calls sees the other, and a detached disk is in no pod that starts. Model: recreate.pml.
+ */
+export async function openGate(cloud: CallContext, pod: Pod): Promise<Pod | undefined> {
+  if (!isAsRecorded(pod, await desiredPod(cloud, pod.metadata.name ?? ''))) return undefined;
+  return patchSeen(cloud, pod, { spec: { schedulingGates: otherGates(pod) } });
+}
+
+async function desiredPod(cloud: CallContext, vmCid: string): Promise<Pod> {
+  const secret = await findVmSecret(cloud, vmCid);
+  const pod = secret === undefined ? undefined : recordedPod(secret);
+  if (pod === undefined) throw vmNotFound(cloud, vmCid);
+  return pod;
+}
+
+/**
+ * Returns the desired pod; undefined if another call changed the record or the pod, so that both must be read
+ * again.
+ */
+async function tryPod(cloud: CallContext, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
+  const { name = '' } = wanted.metadata;
+  const found = await findVm(cloud, name);
+  if (found !== undefined && isAsRecorded(found, wanted))
+    return isGated(found) ? openGate(cloud, found) : keep(cloud, found);
+  if (found !== undefined) {
+    // this pod may have been created for a later record
+    if (!isAsRecorded(wanted, await desiredPod(cloud, name))) return undefined;
+    if (!(await deletePod(cloud, found, deadlineSeconds))) return undefined;
+  }
+  // set_vm_metadata may have changed the pod after the record was written
+  const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
+  const ensured = await createOrGet(cloud.api, pods, withGate(copyMetadata(wanted, former)));
+  return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
+}
+
+/**
+ * Changes the version of a pod that stays: a call that read it under an earlier record and is about to delete
+ * it gets a conflict and reads it again.
+ */
+const keep = (cloud: CallContext, pod: Pod): Promise<Pod | undefined> =>
+  patchSeen(cloud, pod, { metadata: { annotations: { [annotation.changedBy]: cloud.newUuid() } } });
+
+/** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
+async function patchSeen(
+  cloud: CallContext,
+  { metadata: { name = '', resourceVersion } }: Pod,
+  patch: { metadata?: object; spec?: object },
+): Promise<Pod | undefined> {
+  try {
+    return await cloud.api.patch<Pod>(podReference(cloud, name), {
+      ...patch,
+      metadata: { ...patch.metadata, resourceVersion },
+    });
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
+    throw error;
+  }
+}
+
+function isAsRecorded(pod: Pod, recorded: Pod): boolean {
+  return (
+    pod.metadata.deletionTimestamp === undefined &&
+    ownerUidOf(pod) === ownerUidOf(recorded) &&
+    haveSameDisks(pod, recorded)
+  );
+}
+
+function haveSameDisks(one: Pod, other: Pod): boolean {
+  return process
+    .getBuiltinModule('node:util')
+    .isDeepStrictEqual(recordedDiskCids(one), recordedDiskCids(other));
+}
+
+/** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
+async function deletePod(cloud: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
+  const { name = '', uid = '', deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp === undefined && !(await deleteSeen(cloud, pod))) return false;
+  await waitForDeletion(cloud, {
+    reference: podReference(cloud, name),
+    uid,
+    nodeName: pod.spec.nodeName,
+    deadlineSeconds,
+    what: `the former pod of VM '${name}'`,
+  });
+  return true;
+}
+
+async function deleteSeen(cloud: CallContext, { metadata }: Pod): Promise<boolean> {
+  const { name = '', uid = '', resourceVersion = '' } = metadata;
+  try {
+    await cloud.api.delete(podReference(cloud, name), {
+      preconditions: { uid, resourceVersion },
+      propagationPolicy: 'Background',
+    });
+    return true;
+  } catch (error) {
+    if (isApiError(error, 404)) return true;
+    if (isApiError(error, 409)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+import { podReference, secretReference, isVmCid } from '../objects/names.ts';
+import { ignoreNotFound } from '../../kubernetes/api.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import type { CallContext } from '../call.ts';
+import { isManaged } from '../objects/labels.ts';
+
+import { vmContainerStatus } from '../objects/layout.ts';
+
+/**
+ * Reads the pod of a VM; undefined if the CPI manages no VM of that cid. An API error rejects: it is not an
+ * absence.
+ */
+export async function findVm(cloud: CallContext, cid: unknown): Promise<Pod | undefined> {
+  if (!isVmCid(cid)) return undefined;
+  const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, cid)));
+  return pod !== undefined && isManaged(pod, 'vm') ? pod : undefined;
+}
+
+/** Reads the Secret of a VM, which owns all its objects; undefined if the CPI manages no VM of that cid. */
+export async function findVmSecret(cloud: CallContext, cid: unknown): Promise<VmSecret | undefined> {
+  if (!isVmCid(cid)) return undefined;
+  const secret = await ignoreNotFound(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
+  return secret !== undefined && isManaged(secret, 'vm') ? secret : undefined;
+}
+
+/** Returns the uid of the Secret that owns an object of a VM. */
+export const ownerUidOf = (object: KubernetesObject | undefined): string | undefined =>
+  object?.metadata.ownerReferences?.[0]?.uid;
+
+/** What an operator does about a VM that does not exist anymore. */
+export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
+
+export function vmNotFound(cloud: CallContext, cid: string): ProductError {
+  return new ProductError(
+    'VM_NOT_FOUND',
+    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateHint}`,
+  );
+}
+
+/** True while the VM's container runs. */
+export const isVmRunning = ({ status }: Pod): boolean =>
+  vmContainerStatus(status?.containerStatuses)?.state?.running !== undefined;
+
+/** The part of v1.Secret that the CPI writes or reads. */
+export interface VmSecret extends KubernetesObject {
+  type: string;
+  data: Record<string, string>;
+}
