@@ -37,8 +37,7 @@ export interface CallContext {
   readonly log: (line: string) => void;
   /**
    * Reports a line to the operator at once, while the call runs, on stderr, which is the director's log of
-   * the CPI. create-env prints lines that begin with `waiting for ` or `note: `
-   * (src/deploy/cpi/cpi-runner.ts).
+   * the CPI. create-env prints lines that begin with one of progressPrefixes.
    */
   readonly reportProgress: (line: string) => void;
 }

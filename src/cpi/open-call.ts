@@ -1,3 +1,4 @@
+import { progressPrefixes } from '../errors/text.ts';
 import type { CallContext } from './call.ts';
 import { parseConfig } from './config/config.ts';
 import { resolveClusterAccess } from './config/resolve-cluster-access.ts';
@@ -83,4 +84,4 @@ function retryLimits(method: string, deadlines: Deadlines): Pick<RefusedRetryOpt
 
 /** create-env prints lines that begin with this text (src/deploy/cpi/cpi-runner.ts). */
 const connectWaitMessage = (access: Access): string =>
-  `waiting for the Kubernetes API at ${serverAddress(access)}, which refuses connections`;
+  `${progressPrefixes.waiting}the Kubernetes API at ${serverAddress(access)}, which refuses connections`;

@@ -1,10 +1,10 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import type { Node } from '../kubernetes/types/node.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
-import { podRequests } from '../kubernetes/types/usage.ts';
 import { formatBytes, parseMilli } from '../kubernetes/types/quantity.ts';
 import type { Service } from '../kubernetes/types/service.ts';
 import { volumeAnnotations } from '../kubernetes/types/storage.ts';
+import { podRequests } from '../kubernetes/types/usage.ts';
 import { accountName, clusterNamespace, type DirectorFacts } from './cluster-facts.ts';
 import type { AccessMode } from './director-directory.ts';
 import type { DirectorStemcell } from './director-stemcell.ts';

@@ -28,3 +28,9 @@ export function dropFirstWord(text: string): string {
   const blank = text.search(/\s/u);
   return blank < 0 ? '' : text.slice(blank + 1);
 }
+
+/**
+ * Beginnings of the lines on the CPI's stderr that create-env prints as warnings while a call runs. All other lines
+ * are only for the director's log.
+ */
+export const progressPrefixes = { waiting: 'waiting for ', note: 'note: ' } as const;

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { ClusterIdentity, RecordedCluster } from '../../deploy/state/recorded-cluster.ts';
+import type { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { KnownResources } from '../../deploy/state/known-resources.ts';
+import type { ClusterIdentity, RecordedCluster } from '../../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import { identityOfAccess, kubeconfigPath, withKubernetes } from './kubeconfig.ts';
-import type { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { findVm, hasAnyDisk } from './find-resources.ts';
 

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { buildStemcell } from '../stemcell/build.ts';
 import { buildUsage } from '../stemcell/build-arguments.ts';
+import { buildStemcell } from '../stemcell/build.ts';
 import { load, loadUsage } from '../stemcell/load.ts';
 import { prePull, prePullUsage } from '../stemcell/pre-pull.ts';
 import { pushStemcell, pushVerbUsage } from '../stemcell/push.ts';

@@ -44,7 +44,7 @@ test('says what Kubernetes answered, with its code, and what to do about credent
     answered(401, 'Unauthorized', 'Unauthorized'),
     /renew the token.* \[KUBERNETES_UNAUTHORIZED\]$/u,
   );
-  assert.match(answered(403, 'Forbidden', 'no'), /that right.* \[KUBERNETES_FORBIDDEN\]$/u);
+  assert.match(answered(403, 'Forbidden', 'no'), /grant that permission.* \[KUBERNETES_FORBIDDEN\]$/u);
 });
 
 test('says what the machine lacks, without a stack', async () => {

@@ -53,7 +53,7 @@ test('logs are those of jobs unless asked otherwise, and a name of a job is one'
   );
   for (const job of ["w';id;'", '../x', '-x', ''])
     assert.throws(() => of(`--job=${job}`), refused(/not a valid job name/));
-  assert.throws(() => of('--agent', '--job', 'web'), refused(/about the logs of jobs/));
+  assert.throws(() => of('--agent', '--job', 'web'), refused(/--job needs the logs of jobs/));
   assert.throws(() => of('-f', '--only', 'x'), refused(/cannot be used with/));
   assert.throws(() => of('--num', '0'), refused(/number of lines/));
 });

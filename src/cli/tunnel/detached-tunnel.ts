@@ -5,6 +5,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, identifyProcess, isOwn, type ProcessIdentity } from '../../platform/process-identity.ts';
+import { removeDurably, writeDurably } from '../../deploy/durable-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { stdioWithoutInheritedFds } from '../../platform/inherited-descriptors.ts';
@@ -13,7 +14,6 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import { readRegularFile } from '../../platform/read-file.ts';
 import { mainModulePath } from '../installation.ts';
 import type { CommandContext } from '../command.ts';
-import { removeDurably, writeDurably } from '../../deploy/durable-file.ts';
 import { isObject } from '../../platform/fields.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 

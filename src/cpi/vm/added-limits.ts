@@ -1,3 +1,4 @@
+import { progressPrefixes } from '../../errors/text.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { parseMilli } from '../../kubernetes/types/quantity.ts';
 import type { CallContext } from '../call.ts';
@@ -22,7 +23,7 @@ export async function sayAddedLimits(cloud: CallContext, plan: VmPlan, pod: Pod)
     ? await nameLimitRanges(cloud.api, cloud.namespace, names)
     : 'an admission webhook of the cluster';
   cloud.reportProgress(
-    `note: the pod of VM '${plan.cid}' got limits that neither cloud_properties nor defaults.resources ask for: ` +
+    `${progressPrefixes.note}the pod of VM '${plan.cid}' got limits that neither cloud_properties nor defaults.resources ask for: ` +
       `${names.map((name) => `${name} ${limits[name] ?? ''}`).join(', ')}. They come from ${giver}. A container that takes more memory ` +
       'than its limit is killed, and a pod that takes more ephemeral-storage is evicted. If you do not want these limits, set ' +
       'resources.limits in cloud_properties',

@@ -11,10 +11,10 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { temporaryPath } from '../../platform/durable-file.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 import { withContext } from '../../platform/error-chain.ts';
-import type { Step, Stage } from '../stage/stage.ts';
-import type { DigestCache } from './digest-cache.ts';
 import type { ArchiveReference } from '../../bosh/manifest/manifest.ts';
 import { withPath } from '../../platform/write-file.ts';
+import type { Step, Stage } from '../stage/stage.ts';
+import type { DigestCache } from './digest-cache.ts';
 
 export interface Download {
   readonly url: string;

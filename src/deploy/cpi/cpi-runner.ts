@@ -1,6 +1,6 @@
 import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { truncateAtWord } from '../../errors/text.ts';
+import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
 import { throwIfInterrupted } from '../stage/stage.ts';
@@ -60,7 +60,8 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
  * Our CPI begins stderr lines for the operator with one of these prefixes (src/cpi/call.ts). Everything else
  * that a CPI writes to stderr is its log.
  */
-const forOperator = /^(?:waiting for|note:) /u;
+const isForOperator = (line: string): boolean =>
+  Object.values(progressPrefixes).some((prefix) => line.startsWith(prefix));
 
 async function call(
   executable: CpiExecutable,
@@ -82,7 +83,7 @@ async function call(
       grace: options.grace,
       onStart: (pid) => options.onStart?.(pid, request.method),
       onErrorLine: (line) => {
-        if (forOperator.test(line)) options.onWaiting?.(line);
+        if (isForOperator(line)) options.onWaiting?.(line);
       },
     });
   } catch (error) {

@@ -116,5 +116,5 @@ test('a pipe or a device as state file is refused at once', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   execFileSync('mkfifo', [path]);
   for (const place of [path, '/dev/zero'])
-    await assert.rejects(readState(place), { code: 'STATE_INVALID', message: /is no file/ });
+    await assert.rejects(readState(place), { code: 'STATE_INVALID', message: /is not a file/ });
 });

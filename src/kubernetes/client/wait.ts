@@ -1,4 +1,4 @@
-import { truncateAtWord } from '../../errors/text.ts';
+import { progressPrefixes, truncateAtWord } from '../../errors/text.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError, isTransientStatus } from './api-error.ts';
 import type { KubernetesApi, ObjectReference } from '../api.ts';
@@ -201,7 +201,9 @@ async function reportProgress<T extends KubernetesObject, R>(
     // a repeated event is not a change
     const news = state?.replaceAll(/ \(x\d+\)/gu, '');
     if (state === undefined || news === undefined || news === said || isExpired(signal)) continue;
-    options.onProgress(truncateAtWord(`waiting for ${options.awaited}: ${state}`, longestLine));
+    options.onProgress(
+      truncateAtWord(`${progressPrefixes.waiting}${options.awaited}: ${state}`, longestLine),
+    );
     said = news;
   }
   return new Promise<never>(() => undefined);

@@ -1,3 +1,4 @@
+import { progressPrefixes } from '../../../errors/text.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
@@ -269,7 +270,7 @@ async function waitUntilMounted(
     if (clock.now() + pauseMs >= end) throw mountTimeoutError(cloud, mounting.diskCid, outcome.words);
     if (outcome.words !== said)
       cloud.reportProgress(
-        `waiting for the attachment of disk '${mounting.diskCid}' to answer: ${outcome.words}`,
+        `${progressPrefixes.waiting}the attachment of disk '${mounting.diskCid}' to answer: ${outcome.words}`,
       );
     said = outcome.words;
     await clock.sleep(pauseMs, mounting.signal);
