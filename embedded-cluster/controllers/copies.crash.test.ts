@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
-import { persistentVolumeClaims, persistentVolumes, pods, volumeAttributesClasses, volumeSnapshotContents, volumeSnapshots } from '../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, PersistentVolumeClaim, VolumeAttributesClass } from '../../src/kubernetes/types/storage.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttributesClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../src/kubernetes/resources.ts';
+import type {
+  VolumeSnapshot,
+  PersistentVolumeClaim,
+  VolumeAttributesClass,
+} from '../../src/kubernetes/types/storage.ts';
 import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
 import { type Until, testEachCrash } from './testing/test-each-crash.ts';
 

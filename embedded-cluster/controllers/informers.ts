@@ -5,7 +5,15 @@ import type { Lease, Node } from '../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttributesClass, VolumeSnapshot, VolumeSnapshotClass, VolumeSnapshotContent } from '../../src/kubernetes/types/storage.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttributesClass,
+  VolumeSnapshot,
+  VolumeSnapshotClass,
+  VolumeSnapshotContent,
+} from '../../src/kubernetes/types/storage.ts';
 import { Informer } from '../../src/kubernetes/controllers/informer.ts';
 import type { ControllerRuntime } from '../../src/kubernetes/controllers/work-queue.ts';
 

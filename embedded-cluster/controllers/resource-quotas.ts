@@ -3,7 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { ignoreNotFound } from '../../src/kubernetes/api.ts';
 import { keyOf } from '../../src/kubernetes/controllers/informer.ts';
 import { resourceQuotas } from '../../src/kubernetes/resources.ts';
-import { type ResourceQuota, formatUsage, namespaceUsage, resourceOfName } from '../api-server/admission/quota.ts';
+import {
+  type ResourceQuota,
+  formatUsage,
+  namespaceUsage,
+  resourceOfName,
+} from '../api-server/admission/quota.ts';
 import type { StoredObject } from '../api-server/store/stored-object.ts';
 import type { ControllerContext } from './controller-context.ts';
 import { allInformers } from './informers.ts';

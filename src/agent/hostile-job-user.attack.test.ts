@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
-import { link, lstat, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile, chmod, chown } from 'node:fs/promises';
+import {
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+  chmod,
+  chown,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,7 +1,20 @@
-import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { digestOfFile } from '../bosh/digest.ts';
-import { createRelease, type CreatedRelease, type CreateReleaseOptions, type CreateReleasePorts } from '../bosh/release/create-release.ts';
+import {
+  createRelease,
+  type CreatedRelease,
+  type CreateReleaseOptions,
+  type CreateReleasePorts,
+} from '../bosh/release/create-release.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { temporaryPath, replaceFile } from '../platform/durable-file.ts';
 import { removeTree } from '../platform/remove-tree.ts';

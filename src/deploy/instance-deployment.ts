@@ -10,9 +10,18 @@ import { assertDeploymentIsHere, assertDiskExists } from './check-presence.ts';
 import { deployDisk } from './disk/deploy-disk.ts';
 import { wantedDisk } from './disk/plan-disk.ts';
 import { applySpec, instanceAddress } from './instance/apply-spec.ts';
-import { checkTemplates, jobsToRender, renderTemplates, type TemplatesToRender } from './instance/render-templates.ts';
+import {
+  checkTemplates,
+  jobsToRender,
+  renderTemplates,
+  type TemplatesToRender,
+} from './instance/render-templates.ts';
 import { updateInstance } from './instance/update-instance.ts';
-import { assertAgentMatches, assertAgentReachableAfterMove, waitForExpectedAgent } from './instance/verify-agent.ts';
+import {
+  assertAgentMatches,
+  assertAgentReachableAfterMove,
+  waitForExpectedAgent,
+} from './instance/verify-agent.ts';
 import { newAgentBudget, waitForAgent } from './instance/wait-for-agent.ts';
 import { compilePackages } from './package/compile-packages.ts';
 import { CompiledPackageCache } from './package/compiled-package-cache.ts';

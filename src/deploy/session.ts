@@ -7,7 +7,11 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import type { CpiClient } from './cpi/cpi-client.ts';
-import { installationDirectory, prepareInstallation, type InstallationDirectory } from './install/installation-directory.ts';
+import {
+  installationDirectory,
+  prepareInstallation,
+  type InstallationDirectory,
+} from './install/installation-directory.ts';
 import { acquireLock } from './lock.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import { type ChildWatch, waitForLeftoverProcess } from './process/leftover-process.ts';

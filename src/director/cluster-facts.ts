@@ -4,7 +4,16 @@ import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinni
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
-import { daemonSets, namespaces, nodes, pods, selfSubjectAccessReviews, serviceAccounts, services, storageClasses } from '../kubernetes/resources.ts';
+import {
+  daemonSets,
+  namespaces,
+  nodes,
+  pods,
+  selfSubjectAccessReviews,
+  serviceAccounts,
+  services,
+  storageClasses,
+} from '../kubernetes/resources.ts';
 import type { Node } from '../kubernetes/types/node.ts';
 import type { Service } from '../kubernetes/types/service.ts';
 import type { StorageClass } from '../kubernetes/types/storage.ts';

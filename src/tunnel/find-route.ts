@@ -8,8 +8,19 @@ import { type KubernetesApi, ignoreNotFound } from '../kubernetes/api.ts';
 import { type PodPort, openPodPort } from '../kubernetes/client/port-forward.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { endpointSlices, pods, services } from '../kubernetes/resources.ts';
-import { serviceNameLabel, type EndpointSlice, type Service, type ServicePort } from '../kubernetes/types/service.ts';
-import { type NameMap, type ServiceName, isLoopbackAddress, normalizeAddress, type Networks } from './options.ts';
+import {
+  serviceNameLabel,
+  type EndpointSlice,
+  type Service,
+  type ServicePort,
+} from '../kubernetes/types/service.ts';
+import {
+  type NameMap,
+  type ServiceName,
+  isLoopbackAddress,
+  normalizeAddress,
+  type Networks,
+} from './options.ts';
 import type { Destination } from './socks5.ts';
 
 /** The route to a destination: through the API server, or from this machine at these addresses. */

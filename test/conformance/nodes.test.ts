@@ -10,7 +10,11 @@ import type { Node } from '../../src/kubernetes/types/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
-import { type PersistentVolume, type PersistentVolumeClaim, volumeAnnotations } from '../../src/kubernetes/types/storage.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../src/kubernetes/types/storage.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { attachWaiting, withWaitingClass } from './waiting-class.ts';

@@ -15,8 +15,17 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
 import { forbidden } from '../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
-import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/types/storage.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  storageClasses,
+} from '../../src/kubernetes/resources.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+} from '../../src/kubernetes/types/storage.ts';
 import { listOrphans } from '../../src/cli/cluster/orphans.ts';
 import { until } from '../support/until.ts';
 

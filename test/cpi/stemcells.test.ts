@@ -12,7 +12,11 @@ import { hasBlob } from '../../src/oci/registry/push-blob.ts';
 import { getManifest } from '../../src/oci/registry/manifests.ts';
 import { openRegistry } from '../../src/oci/registry/open-registry.ts';
 import type { RegistryClient } from '../../src/oci/registry/registry-client.ts';
-import { type DockerRegistry, dockerRegistryIsMissing, startDockerRegistry } from '../../src/oci/registry/testing/docker-registry.ts';
+import {
+  type DockerRegistry,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from '../../src/oci/registry/testing/docker-registry.ts';
 import { HostileRegistry } from '../../src/oci/registry/testing/hostile-registry.ts';
 import { type Artefact, type CallOptions, call, isMissing, runCpi } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';

@@ -1,13 +1,26 @@
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { namespaces } from '../../../src/kubernetes/resources.ts';
-import { alreadyExists, badRequest, forbidden, groupResource, invalid, notFound } from '../errors/status-errors.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  groupResource,
+  invalid,
+  notFound,
+} from '../errors/status-errors.ts';
 import { admitWrite } from '../admission/admit-write.ts';
 import { updateQuotaUsage } from '../admission/quota.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
-import { randomSuffix, admissionContext, compactMetadata, type Registry, type WriteOptions } from './registry.ts';
+import {
+  randomSuffix,
+  admissionContext,
+  compactMetadata,
+  type Registry,
+  type WriteOptions,
+} from './registry.ts';
 
 export interface CreateOptions extends WriteOptions {
   /** The namespace of the URL; undefined for cluster-scoped kinds. */

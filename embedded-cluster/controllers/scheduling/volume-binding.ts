@@ -1,5 +1,10 @@
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
-import { type PersistentVolume, type PersistentVolumeClaim, type StorageClass, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 
 export interface VolumeLister {

@@ -2,10 +2,27 @@ import { type EventRecorder, involved } from '../../../src/kubernetes/controller
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import { persistentVolumeClaims, volumeSnapshotContents, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
-import { type VolumeSnapshot, type VolumeSnapshotClass, type VolumeSnapshotContent, snapshotFinalizers, snapshotAnnotations, type PersistentVolumeClaim, type PersistentVolume } from '../../../src/kubernetes/types/storage.ts';
+import {
+  persistentVolumeClaims,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '../../../src/kubernetes/resources.ts';
+import {
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+  snapshotFinalizers,
+  snapshotAnnotations,
+  type PersistentVolumeClaim,
+  type PersistentVolume,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { addFinalizer, deleteSame, hasFinalizer, patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import {
+  addFinalizer,
+  deleteSame,
+  hasFinalizer,
+  patchIfUnchanged,
+} from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
 import { formatBytes } from '../../../src/kubernetes/types/quantity.ts';

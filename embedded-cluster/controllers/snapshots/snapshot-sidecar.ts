@@ -1,11 +1,19 @@
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { volumeSnapshotContents } from '../../../src/kubernetes/resources.ts';
-import { type VolumeSnapshotContent, snapshotAnnotations, snapshotFinalizers } from '../../../src/kubernetes/types/storage.ts';
+import {
+  type VolumeSnapshotContent,
+  snapshotAnnotations,
+  snapshotFinalizers,
+} from '../../../src/kubernetes/types/storage.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { sizeOf } from '../volumes/data-source.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { isBlockedBy, patchIfUnchanged, removeFinalizer } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import {
+  isBlockedBy,
+  patchIfUnchanged,
+  removeFinalizer,
+} from '../../../src/kubernetes/controllers/conditional-writes.ts';
 
 type Context = ControllerContext<'snapshotContents' | 'snapshots' | 'volumes'>;
 

@@ -1,5 +1,10 @@
 import { localProvisioner } from '../../api-server/bootstrap.ts';
-import { type PersistentVolume, type PersistentVolumeClaim, type StorageClass, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { matchesLabelSelector } from '../scheduling/node-affinity.ts';
 import type { EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';

@@ -1,8 +1,16 @@
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
-import { involved, type EventDetails, type EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import {
+  involved,
+  type EventDetails,
+  type EventRecorder,
+} from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { type PersistentVolume, type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';

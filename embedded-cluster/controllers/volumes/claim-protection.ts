@@ -1,9 +1,24 @@
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
-import { persistentVolumeClaims, persistentVolumes, pods, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
-import { type PersistentVolumeClaim, type VolumeSnapshot, cloningFinalizer, snapshotFinalizers } from '../../../src/kubernetes/types/storage.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeSnapshots,
+} from '../../../src/kubernetes/resources.ts';
+import {
+  type PersistentVolumeClaim,
+  type VolumeSnapshot,
+  cloningFinalizer,
+  snapshotFinalizers,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { addFinalizer, isBlockedBy, hasFinalizer, removeFinalizer } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import {
+  addFinalizer,
+  isBlockedBy,
+  hasFinalizer,
+  removeFinalizer,
+} from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';

@@ -2,10 +2,19 @@ import { type EventRecorder, involved } from '../../../src/kubernetes/controller
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { type PersistentVolumeClaim, type StorageClass, volumeAnnotations, cloningFinalizer } from '../../../src/kubernetes/types/storage.ts';
+import {
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
+  cloningFinalizer,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { patchIfUnchanged, addFinalizer, hasFinalizer } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import {
+  patchIfUnchanged,
+  addFinalizer,
+  hasFinalizer,
+} from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { localVolume, volumeNameOf } from './local-volume.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';

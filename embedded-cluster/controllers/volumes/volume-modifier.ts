@@ -2,7 +2,13 @@ import { type EventRecorder, involved } from '../../../src/kubernetes/controller
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type { ModifyVolumeStatus, PersistentVolume, PersistentVolumeClaim, VolumeAttributesClass, ClaimCondition } from '../../../src/kubernetes/types/storage.ts';
+import type {
+  ModifyVolumeStatus,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeAttributesClass,
+  ClaimCondition,
+} from '../../../src/kubernetes/types/storage.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';

@@ -1,10 +1,20 @@
-import { deleteSame, isBlockedBy, patchIfUnchanged, removeFinalizer } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import {
+  deleteSame,
+  isBlockedBy,
+  patchIfUnchanged,
+  removeFinalizer,
+} from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { type ClaimReference, type PersistentVolume, type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
+import {
+  type ClaimReference,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import { isLocalVolume, provisionerFinalizer } from './local-volume.ts';
 

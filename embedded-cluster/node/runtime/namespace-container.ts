@@ -6,8 +6,19 @@ import { withPath } from '../../../src/platform/write-file.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { toolEnvironment, withoutInheritedState } from '../command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
-import type { ContainerExit, ContainerPlan, ContainerProcess, RunningContainer } from './container-runtime.ts';
-import { type NamespaceHandle, openMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
+import type {
+  ContainerExit,
+  ContainerPlan,
+  ContainerProcess,
+  RunningContainer,
+} from './container-runtime.ts';
+import {
+  type NamespaceHandle,
+  openMountNamespace,
+  killNamespace,
+  mountNamespaceOf,
+  sendSignal,
+} from './kill-namespace.ts';
 import { type NamedPipes, closeChildEnds } from './named-pipes.ts';
 import { execArguments } from './container-setup.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';

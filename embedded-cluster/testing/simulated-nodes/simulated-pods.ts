@@ -1,7 +1,14 @@
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
-import type { Pod, Container, ContainerState, ContainerStatus, PodCondition, PodStatus } from '../../../src/kubernetes/types/pod.ts';
+import type {
+  Pod,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  PodCondition,
+  PodStatus,
+} from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Informer, keyOf } from '../../../src/kubernetes/controllers/informer.ts';

@@ -2,7 +2,14 @@ import type { Clock } from '../../platform/clock.ts';
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, dropFirstWord } from '../../errors/text.ts';
-import type { AgentClient, AgentState, BlobReference, FailedProcess, LogBundle, SshLogin } from './agent-client.ts';
+import type {
+  AgentClient,
+  AgentState,
+  BlobReference,
+  FailedProcess,
+  LogBundle,
+  SshLogin,
+} from './agent-client.ts';
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';

@@ -5,7 +5,15 @@ import { readOwnFile } from '../../platform/read-file.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
-import { describeKind, fromValue, keyText, lookUp, scalar, type MapNode, type YamlNode } from '../yaml/yaml-node.ts';
+import {
+  describeKind,
+  fromValue,
+  keyText,
+  lookUp,
+  scalar,
+  type MapNode,
+  type YamlNode,
+} from '../yaml/yaml-node.ts';
 import { resolveLinks } from '../../platform/resolve-links.ts';
 import type { VariableDefinition, VariableSource } from './variable.ts';
 

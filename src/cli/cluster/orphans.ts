@@ -1,7 +1,13 @@
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { persistentVolumeClaims, persistentVolumes, pods, secrets, volumeSnapshots } from '../../kubernetes/resources.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  volumeSnapshots,
+} from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/types/storage.ts';
 
 /** Prefix of the CPI's labels and annotations, which other tools may read (object layout 1). */

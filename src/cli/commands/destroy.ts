@@ -6,7 +6,12 @@ import { safeRemove } from '../../platform/safe-remove.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { defaultVarsStorePath, envUsage, parseEnvArguments, type EnvArguments } from '../args/env-arguments.ts';
+import {
+  defaultVarsStorePath,
+  envUsage,
+  parseEnvArguments,
+  type EnvArguments,
+} from '../args/env-arguments.ts';
 import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';

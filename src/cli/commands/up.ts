@@ -5,7 +5,12 @@ import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { defaultVarsStorePath, envUsage, parseEnvArguments, type EnvArguments } from '../args/env-arguments.ts';
+import {
+  defaultVarsStorePath,
+  envUsage,
+  parseEnvArguments,
+  type EnvArguments,
+} from '../args/env-arguments.ts';
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
 import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
 import { embeddedCluster, type EmbeddedCluster, vmLogDirectory } from '../cluster/embedded-cluster.ts';

@@ -5,7 +5,13 @@ import { type Architecture, architectures, type Profile } from '../../stemcell/b
 import type { IdentityRequest } from '../../stemcell/resolve-identity.ts';
 import { profiles } from '../../cpi/config/profile.ts';
 import { expandHome, invalidArguments, parseFlags } from '../args/parse-command-line.ts';
-import { type PushTarget, parsePushTarget, pushOptions, pushUsage, rejectPushOptions } from './push-arguments.ts';
+import {
+  type PushTarget,
+  parsePushTarget,
+  pushOptions,
+  pushUsage,
+  rejectPushOptions,
+} from './push-arguments.ts';
 
 export const buildUsage =
   'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +

@@ -1,6 +1,11 @@
 import { resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { type ImageName, parseImageName, isRepository, registryUrlProblem } from '../../oci/image-reference.ts';
+import {
+  type ImageName,
+  parseImageName,
+  isRepository,
+  registryUrlProblem,
+} from '../../oci/image-reference.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 
 /** The destination of an image, and how to connect to its registry. */

@@ -11,7 +11,12 @@ import { pods } from '../../kubernetes/resources.ts';
 import { connectTo } from '../../tunnel/find-route.ts';
 import { parseNameMap, parseNetworks } from '../../tunnel/options.ts';
 import type { Destination } from '../../tunnel/socks5.ts';
-import { environmentKubeconfig, identifyCluster, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
+import {
+  environmentKubeconfig,
+  identifyCluster,
+  kubeconfigPath,
+  withKubernetes,
+} from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { TunnelFlags } from '../args/tunnel-arguments.ts';
 

@@ -1,6 +1,17 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/image-reference.ts';
 import { pemProblem } from '../../kubernetes/access/pem.ts';
-import { type Json, type Location, child, booleanAt, isUnset, optionalStringAt, recordAt, rejectUnknownKeys, stringAt, invalidValue } from '../input.ts';
+import {
+  type Json,
+  type Location,
+  child,
+  booleanAt,
+  isUnset,
+  optionalStringAt,
+  recordAt,
+  rejectUnknownKeys,
+  stringAt,
+  invalidValue,
+} from '../input.ts';
 
 /** The registry that heavy stemcells are pushed to. */
 export interface RegistryConfig {

@@ -1,6 +1,11 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dependenciesOf, packagesInOrder, type Release, type ReleasePackage } from '../../bosh/release/release.ts';
+import {
+  dependenciesOf,
+  packagesInOrder,
+  type Release,
+  type ReleasePackage,
+} from '../../bosh/release/release.ts';
 import { unpackArchive } from '../../bosh/archive/unpack-archive.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';

@@ -10,7 +10,12 @@ import { deleteManifest, getManifest } from './manifests.ts';
 import { type OpenRegistryOptions, openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import type { RegistryClient } from './registry-client.ts';
-import { type DockerRegistry, type DockerRegistryOptions, dockerRegistryIsMissing, startDockerRegistry } from './testing/docker-registry.ts';
+import {
+  type DockerRegistry,
+  type DockerRegistryOptions,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from './testing/docker-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
 
 const layer = randomBytes(300_000);

@@ -14,7 +14,11 @@ import { SnapshotController } from '../../../embedded-cluster/controllers/snapsh
 import { SnapshotSidecar } from '../../../embedded-cluster/controllers/snapshots/snapshot-sidecar.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { ClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
-import { ClaimProtection, VolumeProtection, SourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
+import {
+  ClaimProtection,
+  VolumeProtection,
+  SourceProtection,
+} from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
 import { VolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
 import { SourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
 import type { ControllerContext } from '../../../embedded-cluster/controllers/controller-context.ts';
