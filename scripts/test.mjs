@@ -24,7 +24,6 @@ const beside = [
   'test/contract',
   'test/cpi',
   'test/director',
-  'test/kubernetes-conformance',
   'test/model',
 ].flatMap((path) => testsBelow(path));
 const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);

@@ -11,7 +11,7 @@ export function inProcess(config: object): Caller {
   return async (method, args) => {
     const verb = await methods.get(method)?.();
     if (verb === undefined) throw new Error(`there is no method ${method}`);
-    const { cloud, close } = await openCall({
+    const { call: cloud, close } = await openCall({
       file: config,
       context: {},
       contextName: undefined,

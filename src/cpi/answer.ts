@@ -89,8 +89,8 @@ async function callVerb(
     file = parseConfigFile(configText);
     session = await ports.openSession({ file, context, contextName, method });
     const { redactedSay } = await import('./redacted-say.ts');
-    const say = redactedSay(session.cloud.reportProgress, () => createRedactor(file, request, session));
-    const result = await verb({ ...session.cloud, reportProgress: say }, call.arguments);
+    const say = redactedSay(session.call.reportProgress, () => createRedactor(file, request, session));
+    const result = await verb({ ...session.call, reportProgress: say }, call.arguments);
     const log = session.log();
     const redact = log === '' ? undefined : await createRedactor(file, request, session);
     return successResponse(qualifyResult(signature, result, contextName), redact?.(log) ?? '');
@@ -102,7 +102,7 @@ async function callVerb(
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
     const isDiskNamespace = isInputError(known) || offlineMethods.includes(request.method);
-    const place = { contextName, namespace: isDiskNamespace ? undefined : session?.cloud.namespace };
+    const place = { contextName, namespace: isDiskNamespace ? undefined : session?.call.namespace };
     return {
       ...errorResponse(known, (message) => redact(withNamespace(message, place))),
       log: redact(session?.log() ?? ''),

@@ -95,7 +95,7 @@ async function world(t: TestContext): Promise<World> {
         readConfig: () => Promise.resolve('{}'),
         openSession: () =>
           Promise.resolve({
-            cloud: { ...cloud, api: counting.api },
+            call: { ...cloud, api: counting.api },
             log: () => '',
             secrets: () => Promise.resolve([]),
             close: () => undefined,

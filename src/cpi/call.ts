@@ -50,4 +50,4 @@ export const diskNamespaceOf = ({ config, namespace }: CallContext): string =>
  * One CPI method: takes the positional arguments, returns the response's `result`. Every verb can be repeated
  * after it ended or was interrupted at any point.
  */
-export type Verb = (cloud: CallContext, args: readonly unknown[]) => Promise<unknown>;
+export type Verb = (call: CallContext, args: readonly unknown[]) => Promise<unknown>;

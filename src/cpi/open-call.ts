@@ -25,7 +25,7 @@ export interface SessionOptions {
 
 /** The context in which a verb runs one call. `close` lets the process end. */
 export interface OpenCall {
-  readonly cloud: CallContext;
+  readonly call: CallContext;
   /** Returns the lines that the verb has logged so far. */
   readonly log: () => string;
   /** Returns the secrets that are not in the configuration: the credentials that requests were sent with. */
@@ -48,7 +48,7 @@ export async function openCall(options: SessionOptions): Promise<OpenCall> {
   const directorUuid = typeof context['director_uuid'] === 'string' ? context['director_uuid'] : undefined;
   const notes: string[] = [];
   return {
-    cloud: {
+    call: {
       api: new RestApi({ transport, retryRefused }),
       exec: async (command) => {
         const { runScript } = await import('../kubernetes/client/exec.ts');

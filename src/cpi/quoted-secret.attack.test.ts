@@ -67,7 +67,7 @@ suite('a server that refuses a Secret and quotes it tells the director nothing o
 test('what a successful call notes goes through the redactor, too', async (t) => {
   const { cloud } = await testCloud(t);
   const session: OpenCall = {
-    cloud,
+    call: cloud,
     log: () => `the server said: ${base64(`{"mbus":"${mbus}"}`)} and ${password}\n`,
     secrets: () => Promise.resolve([]),
     close: () => undefined,
@@ -89,7 +89,7 @@ test('what is said while a call waits goes through the redactor, too', async (t)
   node.unschedulable = `no node, by a webhook that quotes ${password}`;
   const lines: string[] = [];
   const session: OpenCall = {
-    cloud: { ...cloud, clock: quickLooks, reportProgress: (line) => void lines.push(line) },
+    call: { ...cloud, clock: quickLooks, reportProgress: (line) => void lines.push(line) },
     log: () => '',
     secrets: () => Promise.resolve([]),
     close: () => undefined,

@@ -35,7 +35,7 @@ export function assertAgentRunsHere({ platform, arch }: Machine): void {
   );
 }
 
-/** The rights on the node that the VMs of a stemcell will have (docs/cpi.md, profiles). */
+/** The rights on the node that the VMs of a stemcell will have (docs/cpi/vms.md). */
 export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
 export type Profile = (typeof profiles)[number];
 

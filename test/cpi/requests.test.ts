@@ -33,7 +33,7 @@ test('every method has a row', () => {
 });
 
 for (const scenario of verbScenarios) {
-  test(`${scenario.name} sends as many requests as docs/cpi.md says`, async (t) => {
+  test(`${scenario.name} sends as many requests as docs/cpi/internals.md says`, async (t) => {
     const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config }, [networkPolicyKind]);
     const args = await scenario.prepare(cloud);
     const { api, requests } = countingApi(cloud.api);

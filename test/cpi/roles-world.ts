@@ -111,7 +111,7 @@ export class RolesWorld {
     try {
       const verb = await methods.get(method)?.();
       assert(verb !== undefined, `the CPI has no method ${method}`);
-      return await verb(session.cloud, args);
+      return await verb(session.call, args);
     } finally {
       session.close();
     }

@@ -1,7 +1,10 @@
-import { builtCluster, daemonStatus } from '../../../embedded-cluster/daemon/cluster-state.ts';
-import { removeClusterDirectory } from '../../../embedded-cluster/daemon/remove-cluster-directory.ts';
-import { startDaemon } from '../../../embedded-cluster/daemon/start-daemon.ts';
-import { stopDaemon } from '../../../embedded-cluster/daemon/stop-daemon.ts';
+import {
+  builtCluster,
+  daemonStatus,
+  removeClusterDirectory,
+  startDaemon,
+  stopDaemon,
+} from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { kubeconfigPath } from './kubeconfig.ts';
 import type { Installation } from '../installation.ts';

@@ -26,7 +26,7 @@ export async function findVm(
   return context === undefined ? 'lost' : 'unknown';
 }
 
-/** Parses `<context>:<name>` or `<name>`, split at the last colon (docs/cpi.md, contexts). */
+/** Parses `<context>:<name>` or `<name>`, split at the last colon (docs/cpi/configuration.md). */
 export function readCid(cid: string): { readonly context: string | undefined; readonly name: string } {
   const colon = cid.lastIndexOf(':');
   return { context: colon < 0 ? undefined : cid.slice(0, colon), name: cid.slice(colon + 1) };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { checkOwner } from '../../../embedded-cluster/daemon/cluster-state.ts';
+import { checkOwner } from '../../../embedded-cluster/index.ts';
 import { safeRemove } from '../../platform/safe-remove.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';

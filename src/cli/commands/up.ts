@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
+import { apiKubeletRoot } from '../../../embedded-cluster/index.ts';
 import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';

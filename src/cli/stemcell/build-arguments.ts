@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName, parseImageName } from '../../oci/image-reference.ts';
-import { type Architecture, architectures, type Profile } from '../../stemcell/build-settings.ts';
+import { type Architecture, architectures, type Profile, profiles } from '../../stemcell/build-settings.ts';
 import type { IdentityRequest } from '../../stemcell/resolve-identity.ts';
-import { profiles } from '../../cpi/config/profile.ts';
 import { expandHome, invalidArguments, parseFlags } from '../args/parse-command-line.ts';
 import {
   type PushTarget,

@@ -24,49 +24,49 @@ import { noFormerCids } from './former-cids.ts';
  * Idempotent for a pair. An error leaves nothing behind, or reports that the disk may be in the VM and stays
  * attached. Model: hot.pml
  */
-export async function attachDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+export async function attachDisk(call: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
   const vmCid = stringAt(args[0], child(place, 'vm_cid'));
   const diskCid = stringAt(args[1], child(place, 'disk_cid'));
-  const [pod, claim] = await Promise.all([findVm(cloud, vmCid), findDisk(cloud, diskCid)]);
-  const recreated = await vmWithRecreateStrategy(cloud, vmCid, pod);
+  const [pod, claim] = await Promise.all([findVm(call, vmCid), findDisk(call, diskCid)]);
+  const recreated = await vmWithRecreateStrategy(call, vmCid, pod);
   if (recreated !== undefined) {
-    const usable = requireUsableClaim(cloud, diskCid, claim);
-    await clearAttachment(cloud, usable.metadata.name ?? '');
-    await refuseLeftMount(cloud, usable);
-    await discardReplacement(cloud, usable);
+    const usable = requireUsableClaim(call, diskCid, claim);
+    await clearAttachment(call, usable.metadata.name ?? '');
+    await refuseLeftMount(call, usable);
+    await discardReplacement(call, usable);
     const { attachByRecreate } = await import('./attach/recreate.ts');
-    const hint = await attachByRecreate(cloud, recreated, usable);
-    await acknowledgeReplacement(cloud, usable, diskCid);
+    const hint = await attachByRecreate(call, recreated, usable);
+    await acknowledgeReplacement(call, usable, diskCid);
     return hint;
   }
-  const vm = await requireActiveVm(cloud, vmCid, pod);
-  const usable = requireUsableClaim(cloud, diskCid, claim);
-  await assertNotLocked(cloud, usable);
-  await discardReplacement(cloud, usable);
-  const hint = await attachHot(cloud, vm, usable);
-  await acknowledgeReplacement(cloud, usable, diskCid);
+  const vm = await requireActiveVm(call, vmCid, pod);
+  const usable = requireUsableClaim(call, diskCid, claim);
+  await assertNotLocked(call, usable);
+  await discardReplacement(call, usable);
+  const hint = await attachHot(call, vm, usable);
+  await acknowledgeReplacement(call, usable, diskCid);
   return hint;
 }
 
 function requireUsableClaim(
-  cloud: CallContext,
+  call: CallContext,
   diskCid: string,
   claim: PersistentVolumeClaim | undefined,
 ): PersistentVolumeClaim {
-  if (claim === undefined) throw diskNotFoundError(cloud, diskCid);
+  if (claim === undefined) throw diskNotFoundError(call, diskCid);
   if (claim.metadata.deletionTimestamp === undefined) return claim;
   throw diskDeletedError(diskCid, 'is being deleted');
 }
 
 /** Loads the other strategy only if the VM may have it. */
 async function vmWithRecreateStrategy(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
   pod: Pod | undefined,
 ): Promise<RecreatedVm | undefined> {
   if (pod !== undefined && strategyOf(pod) === 'hot') return undefined;
-  return (await import('./attach/recreate.ts')).findRecreatedVm(cloud, vmCid, pod);
+  return (await import('./attach/recreate.ts')).findRecreatedVm(call, vmCid, pod);
 }
 
 /**
@@ -74,10 +74,10 @@ async function vmWithRecreateStrategy(
  * update, so the previous cids stop resolving to it.
  */
 async function acknowledgeReplacement(
-  cloud: CallContext,
+  call: CallContext,
   { metadata }: PersistentVolumeClaim,
   cid: string,
 ): Promise<void> {
   if (metadata.name !== cid || metadata.labels?.[label.replaces] === undefined) return;
-  await cloud.api.patch(claimReference(cloud, cid), { metadata: { labels: noFormerCids(metadata.labels) } });
+  await call.api.patch(claimReference(call, cid), { metadata: { labels: noFormerCids(metadata.labels) } });
 }

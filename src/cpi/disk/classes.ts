@@ -24,7 +24,7 @@ import { ProductError } from '../../errors/product-error.ts';
  * role may not read are not checked.
  */
 export async function checkClasses(
-  cloud: CallContext,
+  call: CallContext,
   properties: Partial<DiskProperties>,
   place: Location,
 ): Promise<void> {
@@ -35,23 +35,23 @@ export async function checkClasses(
     snapshots: child(place, 'snapshot_class'),
   };
   const [storage, attributes, snapshots] = await Promise.all([
-    readClass<StorageClass>(cloud, storageClasses, storageClass, locations.storage),
-    readClass<VolumeAttributesClass>(cloud, volumeAttributesClasses, attributesClass, locations.attributes),
-    readClass<VolumeSnapshotClass>(cloud, volumeSnapshotClasses, snapshotClass, locations.snapshots),
+    readClass<StorageClass>(call, storageClasses, storageClass, locations.storage),
+    readClass<VolumeAttributesClass>(call, volumeAttributesClasses, attributesClass, locations.attributes),
+    readClass<VolumeSnapshotClass>(call, volumeSnapshotClasses, snapshotClass, locations.snapshots),
   ]);
   checkDriver(storage, attributes?.driverName, locations.attributes);
   checkDriver(storage, snapshots?.driver, locations.snapshots);
 }
 
 async function readClass<T extends KubernetesObject>(
-  cloud: CallContext,
+  call: CallContext,
   resource: Resource,
   name: string | undefined,
   place: Location,
 ): Promise<T | undefined> {
   if (name === undefined || name === '') return undefined;
   try {
-    return await cloud.api.get<T>({ resource, name });
+    return await call.api.get<T>({ resource, name });
   } catch (error) {
     if (isMissingResource(error)) {
       const { plural, group, version } = resource;
@@ -83,9 +83,9 @@ function checkDriver(storage: StorageClass | undefined, driver: string | undefin
 }
 
 /** Returns all storage classes of the cluster; undefined if the role may not list them. */
-export async function readStorageClasses(cloud: CallContext): Promise<readonly StorageClass[] | undefined> {
+export async function readStorageClasses(call: CallContext): Promise<readonly StorageClass[] | undefined> {
   try {
-    return (await cloud.api.list<StorageClass>(storageClasses)).items;
+    return (await call.api.list<StorageClass>(storageClasses)).items;
   } catch (error) {
     if (isApiError(error, 403)) return undefined;
     throw error;
@@ -118,12 +118,12 @@ export function defaultClassName(classes: readonly StorageClass[]): string | und
  * is accepted. Changes nothing.
  */
 export async function checkSnapshotClass(
-  cloud: CallContext,
+  call: CallContext,
   name: string,
   driver: string | undefined,
 ): Promise<void> {
   try {
-    const found = await cloud.api.get<VolumeSnapshotClass>({ resource: volumeSnapshotClasses, name });
+    const found = await call.api.get<VolumeSnapshotClass>({ resource: volumeSnapshotClasses, name });
     if (driver === undefined || found.driver === driver) return;
   } catch (error) {
     if (isMissingResource(error)) {

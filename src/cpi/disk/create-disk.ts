@@ -11,7 +11,7 @@ import { parseDiskProperties } from './disk-properties.ts';
  * attach. Rejects a class that the cluster does not have, because the claim would never be bound. The VM is a
  * hint for the location of the disk; a class that waits for its first consumer follows it without help.
  */
-export async function createDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+export async function createDisk(call: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_disk' };
   const sizeMiB = positiveIntegerAt(args[0], child(place, 'size'));
   const properties = parseDiskProperties(
@@ -19,11 +19,11 @@ export async function createDisk(cloud: CallContext, args: readonly unknown[]): 
     child(place, 'cloud_properties'),
   );
   optionalStringAt(args[2], child(place, 'vm_cid'));
-  await checkClasses(cloud, properties, child(place, 'cloud_properties'));
-  const cid = `disk-${cloud.newUuid()}`;
-  const { directorUuid } = cloud;
-  const namespace = diskNamespaceOf(cloud);
-  await cloud.api.create(
+  await checkClasses(call, properties, child(place, 'cloud_properties'));
+  const cid = `disk-${call.newUuid()}`;
+  const { directorUuid } = call;
+  const namespace = diskNamespaceOf(call);
+  await call.api.create(
     persistentVolumeClaims,
     buildClaim({ cid, namespace, sizeMiB, properties, directorUuid }),
   );

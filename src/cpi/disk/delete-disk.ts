@@ -20,29 +20,29 @@ const tries = 10;
  * an attach_disk that was killed has left an attachment pod, the disk can still be detached
  * (attach/refuse-loss.ts). Model: hot.pml
  */
-export async function deleteDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function deleteDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
   for (let attempts = tries; attempts > 0; attempts -= 1) {
-    const claim = await findDisk(cloud, cid);
-    if (claim === undefined) return finish(cloud, cid);
-    await waitUntilDetached(cloud, claim, 'deleted');
+    const claim = await findDisk(call, cid);
+    if (claim === undefined) return finish(call, cid);
+    await waitUntilDetached(call, claim, 'deleted');
     if (replacementName(claim) !== undefined && claim.metadata.deletionTimestamp === undefined) {
-      await discardReplacement(cloud, claim);
+      await discardReplacement(call, claim);
       continue;
     }
-    await removeOwnHelpers(cloud, claim);
-    const marked = await markDeleting(cloud, claim);
-    if (marked !== undefined && (await deleteIfUnchanged(cloud, marked))) {
-      await waitUntilDeleted(cloud, claim, cid);
+    await removeOwnHelpers(call, claim);
+    const marked = await markDeleting(call, claim);
+    if (marked !== undefined && (await deleteIfUnchanged(call, marked))) {
+      await waitUntilDeleted(call, claim, cid);
       // if it was a replacement, the disk that it replaced may still exist
-      if (claim.metadata.name === cid) return finish(cloud, cid);
+      if (claim.metadata.name === cid) return finish(call, cid);
     }
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
 
-async function finish(cloud: CallContext, cid: string): Promise<null> {
-  await removeLeftCopies(cloud, cid);
+async function finish(call: CallContext, cid: string): Promise<null> {
+  await removeLeftCopies(call, cid);
   return null;
 }
 
@@ -51,10 +51,10 @@ async function finish(cloud: CallContext, cid: string): Promise<null> {
  * them killed, may have left a snapshot or a pod.
  */
 async function removeOwnHelpers(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', namespace = '' }, spec: { dataSource } }: PersistentVolumeClaim,
 ): Promise<void> {
-  if (dataSource !== undefined) await removeHelpers(cloud, namespace, name);
+  if (dataSource !== undefined) await removeHelpers(call, namespace, name);
 }
 
 /**
@@ -62,13 +62,13 @@ async function removeOwnHelpers(
  * has changed since.
  */
 async function markDeleting(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', resourceVersion, deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
   try {
-    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), {
+    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
       metadata: { resourceVersion, annotations: { [annotation.deleting]: 'true' } },
     });
   } catch (error) {
@@ -81,12 +81,12 @@ async function markDeleting(
  * Deletes with the resourceVersion that was read before the check for attachment pods. Returns false if an
  * attach_disk has changed the claim since.
  */
-async function deleteIfUnchanged(cloud: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
+async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return true;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
   try {
-    await cloud.api.delete(claimReference(cloud, name), options);
+    await call.api.delete(claimReference(call, name), options);
     return true;
   } catch (error) {
     if (isApiError(error, 404)) return true;
@@ -96,13 +96,13 @@ async function deleteIfUnchanged(cloud: CallContext, { metadata }: PersistentVol
 }
 
 async function waitUntilDeleted(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', uid = '' } }: PersistentVolumeClaim,
   cid: string,
 ): Promise<void> {
-  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await waitForDeletion(cloud, {
-    ...{ reference: claimReference(cloud, name), uid },
+  const deadlineSeconds = call.config.deadlines.deleteDisk;
+  await waitForDeletion(call, {
+    ...{ reference: claimReference(call, name), uid },
     ...{ deadlineSeconds, what: `disk '${cid}'` },
   });
 }

@@ -37,21 +37,21 @@ const tries = 5;
  * call was running: the VM keeps the disk that it attached. DISK_WOULD_BE_LOST if another program deleted the
  * claim. Model: hot.pml
  */
-export async function detachDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function detachDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
   const vmCid = stringAt(args[0], child(place, 'vm_cid'));
   const diskCid = stringAt(args[1], child(place, 'disk_cid'));
-  const { attachment, name } = await findAttachmentPod(cloud, diskCid);
+  const { attachment, name } = await findAttachmentPod(call, diskCid);
   if (attachment !== undefined && vmCidOf(attachment) === vmCid) {
-    const claim = await detach(cloud, attachment, name);
-    if (claim === undefined || isReplaced(claim)) await detachCopy(cloud, vmCid, { diskCid, name });
+    const claim = await detach(call, attachment, name);
+    if (claim === undefined || isReplaced(claim)) await detachCopy(call, vmCid, { diskCid, name });
     return null;
   }
-  const vm = await findVm(cloud, vmCid);
-  const left = attachment === undefined ? await adoptLeftoverMount(cloud, vm, name) : undefined;
-  if (left !== undefined) await detach(cloud, left.attachment, name, left.mark);
-  else if (attachment !== undefined || !(await finishKilledDetach(cloud, vm, name))) {
-    await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
+  const vm = await findVm(call, vmCid);
+  const left = attachment === undefined ? await adoptLeftoverMount(call, vm, name) : undefined;
+  if (left !== undefined) await detach(call, left.attachment, name, left.mark);
+  else if (attachment !== undefined || !(await finishKilledDetach(call, vm, name))) {
+    await detachFromRecreated(call, vmCid, { pod: vm, diskCid: name });
   }
   return null;
 }
@@ -61,14 +61,14 @@ export async function detachDisk(cloud: CallContext, args: readonly unknown[]): 
  * that was replaced afterwards: the VM may have both.
  */
 async function detachCopy(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
   { diskCid, name }: { diskCid: string; name: string },
 ): Promise<void> {
-  const copy = (await findDisk(cloud, diskCid))?.metadata.name;
+  const copy = (await findDisk(call, diskCid))?.metadata.name;
   if (copy === undefined || copy === name) return;
-  const attachment = await findAttachment(cloud, copy);
-  if (attachment !== undefined && vmCidOf(attachment) === vmCid) await detach(cloud, attachment, copy);
+  const attachment = await findAttachment(call, copy);
+  if (attachment !== undefined && vmCidOf(attachment) === vmCid) await detach(call, attachment, copy);
 }
 
 /**
@@ -78,7 +78,7 @@ async function detachCopy(
  * has written itself.
  */
 async function detach(
-  cloud: CallContext,
+  call: CallContext,
   first: Pod,
   name: string,
   mark?: number,
@@ -86,12 +86,12 @@ async function detach(
   let attachment: Pod = first;
   let known = mark;
   for (let left = tries; left > 0; left -= 1) {
-    const [claim] = await claimsOf(cloud, [name]);
+    const [claim] = await claimsOf(call, [name]);
     const vmUid = attachment.metadata.annotations?.[annotation.vmUid];
     if (claim !== undefined && known !== undefined && wasGivenAgain(claim, vmUid, known))
       throw attachedAgain(attachment);
     known = markOf(claim);
-    const next = await endAttachment(cloud, attachment, { name, claim });
+    const next = await endAttachment(call, attachment, { name, claim });
     if (next === undefined) return claim;
     attachment = next.attachment;
     known = next.mark;
@@ -104,7 +104,7 @@ async function detach(
  * the disk is detached.
  */
 async function endAttachment(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   { name, claim }: { name: string; claim: PersistentVolumeClaim | undefined },
 ): Promise<TakenOver | undefined> {
@@ -112,65 +112,61 @@ async function endAttachment(
   const isGoing = attachment.metadata.deletionTimestamp !== undefined;
   const former = { attachment, mark: markOf(claim) };
   if (isTerminal(attachment) && !isGoing) {
-    const next = await succeed(cloud, former, name);
+    const next = await succeed(call, former, name);
     if (next !== undefined) return next;
   }
-  const release = isGoing ? 'gone' : await released(cloud, former);
-  if (release === 'released') await markDetached(cloud, claim, attachment);
+  const release = isGoing ? 'gone' : await released(call, former);
+  if (release === 'released') await markDetached(call, claim, attachment);
   if (typeof release !== 'string') {
-    if (!(await requestEndOfSeen(cloud, release))) return former;
-  } else if (!isGoing) await deleteAttachmentPod(cloud, attachment);
-  await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);
+    if (!(await requestEndOfSeen(call, release))) return former;
+  } else if (!isGoing) await deleteAttachmentPod(call, attachment);
+  await waitForAttachmentDeletion(call, attachment, call.config.deadlines.detachDisk);
   if (release === 'gone') {
-    const next = await succeed(cloud, former, name);
+    const next = await succeed(call, former, name);
     if (next !== undefined) return next;
   }
-  if (release !== 'released') await markDetached(cloud, claim, attachment);
+  if (release !== 'released') await markDetached(call, claim, attachment);
   const { nodeName } = attachment.spec;
-  if (claim !== undefined && nodeName !== undefined) await waitUntilOffNode(cloud, claim, nodeName);
+  if (claim !== undefined && nodeName !== undefined) await waitUntilOffNode(call, claim, nodeName);
   return undefined;
 }
 
 /** No process runs in a terminal attachment pod, and the VM was checked. */
-const released = async (cloud: CallContext, { attachment, mark }: TakenOver): Promise<Release> =>
-  isTerminal(attachment) ? 'released' : unmountFromVm(cloud, attachment, mark);
+const released = async (call: CallContext, { attachment, mark }: TakenOver): Promise<Release> =>
+  isTerminal(attachment) ? 'released' : unmountFromVm(call, attachment, mark);
 
 /** Loads the module only if the attachment pod could not be reached. */
 const succeed = async (
-  cloud: CallContext,
+  call: CallContext,
   former: TakenOver,
   diskCid: string,
 ): Promise<TakenOver | undefined> =>
-  (await import('./attach/leftover-mounts.ts')).replaceTerminalAttachment(cloud, former, diskCid);
+  (await import('./attach/leftover-mounts.ts')).replaceTerminalAttachment(call, former, diskCid);
 
 /**
  * Loads the module only if a disk has no attachment pod: that is an error, or another program deleted the
  * pod.
  */
 async function adoptLeftoverMount(
-  cloud: CallContext,
+  call: CallContext,
   vm: Pod | undefined,
   diskCid: string,
 ): Promise<TakenOver | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
   if (vm.metadata.deletionTimestamp !== undefined) {
-    await (await import('./attach/leftover-mounts.ts')).refuseMounted(cloud, vm, diskCid);
+    await (await import('./attach/leftover-mounts.ts')).refuseMounted(call, vm, diskCid);
     return undefined;
   }
-  return (await import('./attach/leftover-mounts.ts')).adoptMount(cloud, vm, { diskCid });
+  return (await import('./attach/leftover-mounts.ts')).adoptMount(call, vm, { diskCid });
 }
 
 /**
  * Finishes a detach that an earlier call began. Returns whether there was one. Loads the module only if a
  * disk has no attachment pod.
  */
-async function finishKilledDetach(
-  cloud: CallContext,
-  vm: Pod | undefined,
-  diskCid: string,
-): Promise<boolean> {
+async function finishKilledDetach(call: CallContext, vm: Pod | undefined, diskCid: string): Promise<boolean> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
-  return (await import('./attach/leftover-mounts.ts')).finishDetach(cloud, vm, diskCid);
+  return (await import('./attach/leftover-mounts.ts')).finishDetach(call, vm, diskCid);
 }
 
 /**
@@ -178,14 +174,14 @@ async function finishKilledDetach(
  * of the replacement.
  */
 async function findAttachmentPod(
-  cloud: CallContext,
+  call: CallContext,
   diskCid: string,
 ): Promise<{ attachment: Pod | undefined; name: string }> {
   if (!isDiskCid(diskCid)) return { attachment: undefined, name: diskCid };
-  const attachment = await findAttachment(cloud, diskCid);
+  const attachment = await findAttachment(call, diskCid);
   if (attachment !== undefined) return { attachment, name: diskCid };
-  const name = (await findDisk(cloud, diskCid))?.metadata.name ?? diskCid;
-  return { attachment: name === diskCid ? undefined : await findAttachment(cloud, name), name };
+  const name = (await findDisk(call, diskCid))?.metadata.name ?? diskCid;
+  return { attachment: name === diskCid ? undefined : await findAttachment(call, name), name };
 }
 
 /**
@@ -193,15 +189,15 @@ async function findAttachmentPod(
  * other strategy.
  */
 async function detachFromRecreated(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
   { pod, diskCid }: { pod: Pod | undefined; diskCid: string },
 ): Promise<void> {
   if (pod === undefined || strategyOf(pod) === 'recreate') {
     const { detachByRecreate, findRecreatedVm } = await import('./attach/recreate.ts');
-    const vm = await findRecreatedVm(cloud, vmCid, pod);
-    if (vm !== undefined) return detachByRecreate(cloud, vm, diskCid);
-    throw vmNotFound(cloud, vmCid);
+    const vm = await findRecreatedVm(call, vmCid, pod);
+    if (vm !== undefined) return detachByRecreate(call, vm, diskCid);
+    throw vmNotFound(call, vmCid);
   }
   throw new ProductError(
     'DISK_NOT_ATTACHED',

@@ -17,16 +17,16 @@ import { findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
  * Returns the claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does.
  */
 export async function requireDetachedDisk(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   operation: string,
 ): Promise<PersistentVolumeClaim> {
-  const claim = await findDisk(cloud, cid);
-  if (claim === undefined) throw diskNotFoundError(cloud, cid);
+  const claim = await findDisk(call, cid);
+  if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.metadata.deletionTimestamp !== undefined) {
     throw diskDeletedError(cid, 'is being deleted');
   }
-  await waitUntilDetached(cloud, claim, operation);
+  await waitUntilDetached(call, claim, operation);
   return claim;
 }
 
@@ -39,17 +39,17 @@ export async function requireDetachedDisk(
  * Model: hot.pml
  */
 export async function waitUntilDetached(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
   const { name = '' } = claim.metadata;
-  const attachment = await findAttachment(cloud, name);
-  const holder = await lockOwner(cloud, claim);
+  const attachment = await findAttachment(call, name);
+  const holder = await lockOwner(call, claim);
   const isEnding = attachment?.metadata.deletionTimestamp !== undefined;
-  const isAttached = attachment !== undefined && !isEnding && (await vmStillExists(cloud, attachment));
+  const isAttached = attachment !== undefined && !isEnding && (await vmStillExists(call, attachment));
   const lockedBy = holder === undefined ? undefined : `VM '${holder}'`;
-  const vm = isAttached ? describeVmOf(cloud, attachment) : lockedBy;
+  const vm = isAttached ? describeVmOf(call, attachment) : lockedBy;
   if (vm !== undefined) {
     throw new ProductError(
       'DISK_BUSY',
@@ -57,19 +57,19 @@ export async function waitUntilDetached(
     );
   }
   // its VM is deleted, so no call detaches it any more; its container unmounts when nothing uses the disk
-  if (attachment !== undefined && !isEnding) await deleteAttachmentPod(cloud, attachment);
+  if (attachment !== undefined && !isEnding) await deleteAttachmentPod(call, attachment);
   if (attachment !== undefined)
-    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);
-  await refuseLeftMount(cloud, claim, purpose);
-  await waitUntilOnNoNode(cloud, claim);
+    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.detachDisk);
+  await refuseLeftMount(call, claim, purpose);
+  await waitUntilOnNoNode(call, claim);
 }
 
 async function refuseLeftMount(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const vmCid = await vmWithLeftMount(cloud, claim);
+  const vmCid = await vmWithLeftMount(call, claim);
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_BUSY',

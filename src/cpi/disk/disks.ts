@@ -57,9 +57,9 @@ export const diskTypeAnnotations = ({
   ...(storageClass === undefined && { [annotation.defaultClass]: 'true' }),
 });
 
-export const claimReference = (cloud: CallContext, cid: string): ObjectReference => ({
+export const claimReference = (call: CallContext, cid: string): ObjectReference => ({
   resource: persistentVolumeClaims,
-  namespace: diskNamespaceOf(cloud),
+  namespace: diskNamespaceOf(call),
   name: cid,
 });
 
@@ -72,9 +72,9 @@ export const isProvisional = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.labels?.[label.provisional] !== undefined;
 
 /** Returns the claim of a disk; undefined for a cid that names no disk of the CPI. */
-export async function findClaim(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findClaim(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
-  const claim = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, cid)));
+  const claim = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, cid)));
   return claim !== undefined && isManaged(claim, 'disk') ? claim : undefined;
 }
 
@@ -88,19 +88,19 @@ const tries = 3;
  *
  * Model: update.pml
  */
-export async function findDisk(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findDisk(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
   for (let left = tries; left > 0; left -= 1) {
-    const claim = await findClaim(cloud, cid);
+    const claim = await findClaim(call, cid);
     const own = claim !== undefined && isProvisional(claim) ? undefined : claim;
     if (own !== undefined && !isReplaced(own)) return own;
-    const standing = own !== undefined && isUnfinished(own) ? [own] : await listCopies(cloud, cid);
+    const standing = own !== undefined && isUnfinished(own) ? [own] : await listCopies(call, cid);
     const disk = standing.find((copy) => !isReplaced(copy));
     if (disk !== undefined) return disk;
     const unfinished = standing.find(isUnfinished);
     if (unfinished === undefined) return standing[0] ?? own;
     const { finishReplacement } = await import('./update/finish-replacement.ts');
-    await finishReplacement(cloud, unfinished);
+    await finishReplacement(call, unfinished);
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
@@ -109,11 +109,11 @@ export async function findDisk(cloud: CallContext, cid: string): Promise<Persist
  * Returns the replacements that took the place of that disk one after the other. Those that have been
  * replaced themselves may still exist.
  */
-async function listCopies(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
-  const { namespace } = claimReference(cloud, cid);
+async function listCopies(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
+  const { namespace } = claimReference(call, cid);
   const lists = await Promise.all(
     selectorsOf(cid).map((labelSelector) =>
-      cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace, labelSelector }),
+      call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace, labelSelector }),
     ),
   );
   return lists
@@ -128,10 +128,10 @@ const restoreHint =
   'docs/operating.md says how a volume that was kept becomes the disk again whose claim was deleted';
 
 /** Returns the error for a cid that no disk has. */
-export function diskNotFoundError(cloud: CallContext, cid: string): ProductError {
+export function diskNotFoundError(call: CallContext, cid: string): ProductError {
   return new ProductError(
     'DISK_NOT_FOUND',
-    `there is no disk '${cid}' in namespace ${diskNamespaceOf(cloud)}; if it was made elsewhere, correct ` +
+    `there is no disk '${cid}' in namespace ${diskNamespaceOf(call)}; if it was made elsewhere, correct ` +
       `kubernetes.namespace or kubernetes.disk_namespace; ${restoreHint}`,
   );
 }

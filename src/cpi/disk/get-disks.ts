@@ -5,16 +5,16 @@ import { deleteAttachmentsOfTerminatingVm, diskCidOf, listAttachments } from './
 import { strategyOf } from './attach/strategy.ts';
 
 /** get_disks(vm_cid): returns the cids of the attached disks. VM_NOT_FOUND without the VM. */
-export async function getDisks(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {
+export async function getDisks(call: CallContext, args: readonly unknown[]): Promise<string[]> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'get_disks.vm_cid' });
-  const vm = await findVm(cloud, cid);
+  const vm = await findVm(call, cid);
   if (vm === undefined || strategyOf(vm) === 'recreate') {
     const { disksOfRecreatedVm, findRecreatedVm } = await import('./attach/recreate.ts');
-    const recreated = await findRecreatedVm(cloud, cid, vm);
-    if (recreated === undefined) throw vmNotFound(cloud, cid);
+    const recreated = await findRecreatedVm(call, cid, vm);
+    if (recreated === undefined) throw vmNotFound(call, cid);
     return disksOfRecreatedVm(recreated);
   }
-  await deleteAttachmentsOfTerminatingVm(cloud, vm);
-  const attachments = await listAttachments(cloud, cid);
+  await deleteAttachmentsOfTerminatingVm(call, vm);
+  const attachments = await listAttachments(call, cid);
   return attachments.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(diskCidOf);
 }

@@ -13,11 +13,11 @@ import { findStorageClass, readStorageClasses } from './classes.ts';
  * then copies. DISK_BUSY if update_disk replaces the disk during the call: the same call again grows the
  * replacement. Model: update.pml
  */
-export async function resizeDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function resizeDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'resize_disk' };
   const cid = stringAt(args[0], child(place, 'disk_cid'));
   const sizeMiB = positiveIntegerAt(args[1], child(place, 'new_size'));
-  const claim = await requireDetachedDisk(cloud, cid, 'resized');
+  const claim = await requireDetachedDisk(call, cid, 'resized');
   const [now, wanted] = [requestedBytes(claim), parseBytes(sizeMiB)];
   const refuse = (why: string): ProductError =>
     new ProductError(
@@ -27,11 +27,11 @@ export async function resizeDisk(cloud: CallContext, args: readonly unknown[]): 
   if (wanted < now) throw refuse(`it has ${formatMiB(now)}, and volumes do not shrink`);
   if (wanted === now && (claim.status?.phase !== 'Bound' || hasReachedSize(claim, wanted))) return null;
   if (claim.status?.phase !== 'Bound') throw refuse('it was never attached, so it has no volume yet');
-  const classes = await readStorageClasses(cloud);
+  const classes = await readStorageClasses(call);
   const name = claim.spec.storageClassName ?? '';
   if (classes !== undefined && findStorageClass(classes, name)?.allowVolumeExpansion !== true) {
     throw refuse(`its storage class "${name}" does not have allowVolumeExpansion`);
   }
-  await expandVolume(cloud, claim, sizeMiB);
+  await expandVolume(call, claim, sizeMiB);
   return null;
 }

@@ -15,25 +15,25 @@ const tries = 3;
  * second one if a replacement has just taken the disk's place, because the replacement is the disk then.
  * DISK_NOT_FOUND without the disk, and for a claim that the CPI does not manage. Model: update.pml
  */
-export async function setDiskMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function setDiskMetadata(call: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
   const cid = stringAt(args[0], child(place, 'disk_cid'));
   const metadata = recordAt(args[1], child(place, 'metadata'));
   for (let left = tries; left > 0; left -= 1) {
-    const { name, labels: present } = (await findDisk(cloud, cid))?.metadata ?? {};
-    if (name === undefined) throw diskNotFoundError(cloud, cid);
+    const { name, labels: present } = (await findDisk(call, cid))?.metadata ?? {};
+    if (name === undefined) throw diskNotFoundError(call, cid);
     // a caller that describes a disk knows the disk, and knows this cid
     const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
-    const patched = await patchIfExists(cloud, name, metadataPatch(metadata, labels));
+    const patched = await patchIfExists(call, name, metadataPatch(metadata, labels));
     if (patched !== undefined && !isReplaced(patched)) return null;
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
 
 async function patchIfExists(
-  cloud: CallContext,
+  call: CallContext,
   name: string,
   patch: unknown,
 ): Promise<PersistentVolumeClaim | undefined> {
-  return ignoreNotFound(cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch));
+  return ignoreNotFound(call.api.patch<PersistentVolumeClaim>(claimReference(call, name), patch));
 }

@@ -23,7 +23,7 @@ import { requireDetachedDisk } from './detached-disk.ts';
  *
  * Model: update.pml
  */
-export async function updateDisk(cloud: CallContext, args: readonly unknown[]): Promise<string | null> {
+export async function updateDisk(call: CallContext, args: readonly unknown[]): Promise<string | null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'update_disk' };
   const cid = stringAt(args[0], child(place, 'disk_cid'));
   const sizeMiB = positiveIntegerAt(args[1], child(place, 'new_size'));
@@ -31,12 +31,12 @@ export async function updateDisk(cloud: CallContext, args: readonly unknown[]): 
     recordAt(args[2], child(place, 'cloud_properties')),
     child(place, 'cloud_properties'),
   );
-  const claim = await requireDetachedDisk(cloud, cid, 'updated');
-  const classes = await readStorageClasses(cloud);
+  const claim = await requireDetachedDisk(call, cid, 'updated');
+  const classes = await readStorageClasses(call);
   const question: UpdateInput = { claim, sizeMiB, properties, classes };
   const plan = planUpdate(question);
-  await checkSnapshotClassChange(cloud, question);
-  const copy = await applyPlan(cloud, cid, question, plan);
+  await checkSnapshotClassChange(call, question);
+  const copy = await applyPlan(call, cid, question, plan);
   if (copy !== undefined) return copy;
   const { name = '' } = claim.metadata;
   return name === cid ? null : name;
@@ -44,13 +44,13 @@ export async function updateDisk(cloud: CallContext, args: readonly unknown[]): 
 
 /** Checks the snapshot class if it changes. The recorded one was checked when it was recorded. */
 async function checkSnapshotClassChange(
-  cloud: CallContext,
+  call: CallContext,
   { claim: { metadata, spec }, properties: { snapshotClass }, classes }: UpdateInput,
 ): Promise<void> {
   if (snapshotClass === undefined || metadata.annotations?.[annotation.snapshotClass] === snapshotClass)
     return;
   await checkSnapshotClass(
-    cloud,
+    call,
     snapshotClass,
     findStorageClass(classes, spec.storageClassName)?.provisioner,
   );
@@ -58,7 +58,7 @@ async function checkSnapshotClassChange(
 
 /** Returns the cid of the replacement if one was made. */
 async function applyPlan(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   question: UpdateInput,
   plan: UpdatePlan,
@@ -67,24 +67,24 @@ async function applyPlan(
   const { attributesClass, snapshotClass } = properties;
   switch (plan.kind) {
     case 'keep':
-      await annotateDiskType(cloud, claim, properties);
+      await annotateDiskType(call, claim, properties);
       return undefined;
     case 'change':
       if (plan.attributesClass !== undefined) {
         const driver = findStorageClass(classes, claim.spec.storageClassName)?.provisioner;
-        if (plan.attributesClass !== null) await checkAttributesClass(cloud, plan.attributesClass, driver);
-        await changeAttributesClass(cloud, claim, plan.attributesClass);
+        if (plan.attributesClass !== null) await checkAttributesClass(call, plan.attributesClass, driver);
+        await changeAttributesClass(call, claim, plan.attributesClass);
       }
-      if (plan.grows) await expandVolume(cloud, claim, sizeMiB);
-      await annotateDiskType(cloud, claim, properties);
+      if (plan.grows) await expandVolume(call, claim, sizeMiB);
+      await annotateDiskType(call, claim, properties);
       return undefined;
     case 'copy': {
       const driver = plan.source.provisioner;
-      if (attributesClass !== undefined) await checkAttributesClass(cloud, attributesClass, driver);
-      const answer = await findSnapshotClass(cloud, { named: snapshotClass, driver });
+      if (attributesClass !== undefined) await checkAttributesClass(call, attributesClass, driver);
+      const answer = await findSnapshotClass(call, { named: snapshotClass, driver });
       const means = 'lacking' in answer ? undefined : answer.className;
       const { source, target } = plan;
-      return copyDisk(cloud, {
+      return copyDisk(call, {
         ...{ cid, claim, sizeMiB, properties, source, target },
         snapshotClass: means,
       });

@@ -19,26 +19,26 @@ const tries = 10;
  * any change, if nothing would enforce the network or the cluster does not serve the kind.
  */
 export async function createNetwork(
-  cloud: CallContext,
+  call: CallContext,
   args: readonly unknown[],
 ): Promise<[string, { range: string; gateway: string; reserved: string[] }, Json]> {
-  const request = parseNetworkRequest(args[0], cloud.config);
-  const object = networkObject(cloud, request);
+  const request = parseNetworkRequest(args[0], call.config);
+  const object = networkObject(call, request);
   const { name = '' } = object.metadata;
   const isPolicy = request.kind === 'policy';
-  await ensureNetworkObject(cloud, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
+  await ensureNetworkObject(call, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
   const properties = isPolicy ? { network_policy: name } : { network_attachment: name };
   return [name, { range: request.range.text, gateway: request.gateway, reserved: [] }, properties];
 }
 
 async function ensureNetworkObject(
-  cloud: CallContext,
+  call: CallContext,
   resource: Resource,
   object: NetworkObject,
 ): Promise<void> {
   const { name = '' } = object.metadata;
   for (let left = tries; left > 0; left -= 1) {
-    const ensured = await createOrGet(cloud.api, resource, object).catch((error: unknown) => {
+    const ensured = await createOrGet(call.api, resource, object).catch((error: unknown) => {
       throw isApiMissing(error) ? apiMissingError(resource) : error;
     });
     if (ensured?.isNew === true) return;
@@ -50,8 +50,8 @@ async function ensureNetworkObject(
         `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
       );
     if (found.metadata.deletionTimestamp === undefined) return;
-    await waitForDeletion(cloud, {
-      reference: { resource, namespace: cloud.namespace, name },
+    await waitForDeletion(call, {
+      reference: { resource, namespace: call.namespace, name },
       uid: found.metadata.uid ?? '',
       deadlineSeconds: deletionSeconds,
       what: `the former network '${name}'`,
@@ -83,14 +83,14 @@ export const deletionSeconds = 300;
  * Returns the object of a network. Its name is derived from the request, so that a call that is repeated
  * after a crash finds the object of the interrupted call: create_network has no other key.
  */
-export function networkObject(cloud: CallContext, request: NetworkRequest): NetworkObject {
+export function networkObject(call: CallContext, request: NetworkRequest): NetworkObject {
   const prefix = request.kind === 'policy' ? policyPrefix : attachmentPrefix;
-  const name = `${prefix}${digestOf([cloud.directorUuid, request])}`;
+  const name = `${prefix}${digestOf([call.directorUuid, request])}`;
   return {
     metadata: {
       name,
-      namespace: cloud.namespace,
-      labels: baseLabels('network', cloud.directorUuid),
+      namespace: call.namespace,
+      labels: baseLabels('network', call.directorUuid),
       annotations: { 'bosh.cloudfoundry.org/range': request.range.text },
     },
     spec:

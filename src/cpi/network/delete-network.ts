@@ -13,15 +13,15 @@ import { isNetworkCid, membershipLabel, policyPrefix } from '../objects/names.ts
  * with NETWORK_IN_USE while a VM is in it, because two requests for the same network share one, or with
  * DEADLINE.
  */
-export async function deleteNetwork(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function deleteNetwork(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_network.network_cid' });
   if (!isNetworkCid(cid)) return null;
   const resource = cid.startsWith(policyPrefix) ? networkPolicies : networkAttachmentDefinitions;
-  const reference = { resource, namespace: cloud.namespace, name: cid };
-  const members = await ignoreNotFound(cloud.api.get(reference));
+  const reference = { resource, namespace: call.namespace, name: cid };
+  const members = await ignoreNotFound(call.api.get(reference));
   if (members === undefined || !isManaged(members, 'network')) return null;
-  const { namespace } = cloud;
-  const { items } = await cloud.api.list(pods, { namespace, labelSelector: membershipLabel(cid) });
+  const { namespace } = call;
+  const { items } = await call.api.list(pods, { namespace, labelSelector: membershipLabel(cid) });
   if (items.length > 0) {
     const names = items.map(({ metadata }) => `'${metadata.name ?? ''}'`).join(', ');
     const isOne = items.length === 1;
@@ -32,8 +32,8 @@ export async function deleteNetwork(cloud: CallContext, args: readonly unknown[]
     );
   }
   const { uid = '' } = members.metadata;
-  await requestDeletion(cloud, reference, uid);
+  await requestDeletion(call, reference, uid);
   const what = `network '${cid}'`;
-  await waitForDeletion(cloud, { reference, uid, deadlineSeconds: deletionSeconds, what });
+  await waitForDeletion(call, { reference, uid, deadlineSeconds: deletionSeconds, what });
   return null;
 }

@@ -18,22 +18,22 @@ export interface PodNetworking {
  * Determines how this cluster provides the networks to a pod, and checks that the objects which they name
  * exist. Changes nothing. Rejects with NOT_SUPPORTED if a definition, Multus or a policy is missing.
  */
-export async function podNetworking(cloud: CallContext, networks: Networks): Promise<PodNetworking> {
+export async function podNetworking(call: CallContext, networks: Networks): Promise<PodNetworking> {
   const { podNetworks, multusNetworks } = networks;
-  const elements = multusInterfaces(multusNetworks, cloud.namespace);
+  const elements = multusInterfaces(multusNetworks, call.namespace);
   const policies = policiesOf(networks);
   await Promise.all([
-    ...elements.map((element) => requireAttachment(cloud, element)),
-    ...policies.map((policy) => requirePolicy(cloud, policy)),
+    ...elements.map((element) => requireAttachment(call, element)),
+    ...policies.map((policy) => requirePolicy(call, policy)),
   ]);
   const addresses = podNetworks.flatMap(({ address }) => (address === undefined ? [] : [address]));
   const strategy =
     addresses.length === 0
       ? undefined
-      : await addressStrategy(cloud.api, cloud.config.networks.addressStrategy);
+      : await addressStrategy(call.api, call.config.networks.addressStrategy);
   return {
     labels: Object.fromEntries([
-      ...addressLabels(networks, cloud.namespace).map((key) => [key, ''] as const),
+      ...addressLabels(networks, call.namespace).map((key) => [key, ''] as const),
       ...networkLabels(networks).map((cid) => [membershipLabel(cid), ''] as const),
     ]),
     annotations: {
@@ -78,10 +78,10 @@ function networkLabels({ podNetworks, multusNetworks }: Networks): string[] {
 }
 
 async function requireAttachment(
-  cloud: CallContext,
+  call: CallContext,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<void> {
-  if (await exists(cloud, networkAttachmentDefinitions, namespace, name)) return;
+  if (await exists(call, networkAttachmentDefinitions, namespace, name)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
     `there is no NetworkAttachmentDefinition ${namespace}/${name}: install Multus and create it, or leave ` +
@@ -89,23 +89,23 @@ async function requireAttachment(
   );
 }
 
-async function requirePolicy(cloud: CallContext, name: string): Promise<void> {
-  if (await exists(cloud, networkPolicies, cloud.namespace, name)) return;
+async function requirePolicy(call: CallContext, name: string): Promise<void> {
+  if (await exists(call, networkPolicies, call.namespace, name)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `there is no NetworkPolicy '${name}' in namespace ${cloud.namespace}: the network was deleted, or made elsewhere; create it there or correct kubernetes.namespace`,
+    `there is no NetworkPolicy '${name}' in namespace ${call.namespace}: the network was deleted, or made elsewhere; create it there or correct kubernetes.namespace`,
   );
 }
 
 /** Returns whether the object exists. A kind that the cluster does not serve has no objects. */
 async function exists(
-  cloud: CallContext,
+  call: CallContext,
   resource: Resource,
   namespace: string,
   name: string,
 ): Promise<boolean> {
   try {
-    await cloud.api.get({ resource, namespace, name });
+    await call.api.get({ resource, namespace, name });
     return true;
   } catch (error) {
     if (isApiError(error, 404)) return false;

@@ -41,14 +41,14 @@ const finalizerHints: readonly (readonly [RegExp, string])[] = [
  * deletion completes, and the call can be repeated.
  */
 export async function describePendingDeletion(
-  cloud: CallContext,
+  call: CallContext,
   { resource, name, namespace = '' }: ObjectReference,
   last: KubernetesObject | undefined,
 ): Promise<WaitStatus> {
   const finalizers = last?.metadata.finalizers ?? [];
   if (resource.plural === 'pods') {
     const pod = last as Pod | undefined;
-    const words = await describePodAndEvents(cloud.api, { namespace, name }, pod);
+    const words = await describePodAndEvents(call.api, { namespace, name }, pod);
     if (finalizers.length === 0 || controllerHint(pod))
       return { state: words, next: 'see whether the kubelet of its node runs, then repeat the call' };
     const next = nextStep(finalizers, { plural: 'pods', namespace, name });
@@ -61,7 +61,7 @@ export async function describePendingDeletion(
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
   const kind = apiGroups[resource.plural];
   const { uid } = last?.metadata ?? {};
-  const events = kind === undefined ? '' : await eventsOf(cloud, { namespace, name, kind, uid });
+  const events = kind === undefined ? '' : await eventsOf(call, { namespace, name, kind, uid });
   const said = resource.plural === 'volumeattachments' ? driverError(last) : undefined;
   return {
     state: [
@@ -88,17 +88,17 @@ function driverError(last: AttachmentErrors | undefined): string | undefined {
 
 /** Returns the events of a claim; an empty text if there are none. */
 export const claimEvents = (
-  cloud: CallContext,
+  call: CallContext,
   claim: { readonly namespace: string; readonly name: string },
-): Promise<string> => eventsOf(cloud, { ...claim, kind: 'PersistentVolumeClaim' });
+): Promise<string> => eventsOf(call, { ...claim, kind: 'PersistentVolumeClaim' });
 
 /** Describes a claim that waits for its driver: its events and, if they do not explain it, what to check. */
 export async function describeClaim(
-  cloud: CallContext,
+  call: CallContext,
   claim: { readonly namespace: string; readonly name: string },
   next: string,
 ): Promise<WaitStatus> {
-  const events = await claimEvents(cloud, claim);
+  const events = await claimEvents(call, claim);
   return {
     state: events === '' ? 'nothing was said about it' : events,
     next: `${next}, then repeat the call`,
@@ -140,19 +140,19 @@ const schedulingHint = 'make room on a node that fits, add one, or ask for less:
  * has not reported anything; and with the error of `gone` if the pod was deleted.
  */
 export async function waitForScheduling(
-  cloud: CallContext,
+  call: CallContext,
   pod: Pod,
   notFoundError: () => ProductError,
   signal?: AbortSignal,
 ): Promise<Pod> {
-  const { name = '', uid, namespace = cloud.namespace } = pod.metadata;
+  const { name = '', uid, namespace = call.namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   let lastPod = pod;
   const waiting = waitFor<Pod, Pod>({
     ...(signal !== undefined && { signal }),
-    api: cloud.api,
-    clock: cloud.clock,
-    reference: { ...podReference(cloud, name), namespace },
+    api: call.api,
+    clock: call.clock,
+    reference: { ...podReference(call, name), namespace },
     known: pod,
     condition: (now) => {
       if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
@@ -161,15 +161,15 @@ export async function waitForScheduling(
       return now.spec.nodeName === undefined ? undefined : now;
     },
     awaited: `a node to take pod ${name}`,
-    deadlineMs: cloud.config.deadlines.schedule * 1000,
+    deadlineMs: call.config.deadlines.schedule * 1000,
     lastWords: async (last) => {
-      const onPod = await describePodAndEvents(cloud.api, { namespace, name }, last);
+      const onPod = await describePodAndEvents(call.api, { namespace, name }, last);
       return {
-        state: [onPod, ...(await describeClaims(cloud, namespace, pod))].join('; '),
+        state: [onPod, ...(await describeClaims(call, namespace, pod))].join('; '),
         next: schedulingHint,
       };
     },
-    onProgress: cloud.reportProgress,
+    onProgress: call.reportProgress,
   });
   return waiting.catch((error: unknown) => {
     if (!isProductError(error, 'DEADLINE') || !isUnschedulable(lastPod)) throw error;
@@ -184,10 +184,10 @@ const isUnschedulable = ({ status }: Pod): boolean =>
  * Describes why claims have no volume. Only the events of a claim have the reason: the scheduler reports no
  * more than that the claim is unbound.
  */
-async function describeClaims(cloud: CallContext, namespace: string, { spec }: Pod): Promise<string[]> {
+async function describeClaims(call: CallContext, namespace: string, { spec }: Pod): Promise<string[]> {
   const names = (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   const words = names.map(async (name) => {
-    const events = await claimEvents(cloud, { namespace, name });
+    const events = await claimEvents(call, { namespace, name });
     return events === '' ? [] : [`claim ${name}: ${events}${storageClassHint(events)}`];
   });
   return (await Promise.all(words)).flat();

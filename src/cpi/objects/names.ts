@@ -101,14 +101,14 @@ export const isNetworkCid = (text: string): boolean =>
  */
 export const membershipLabel = (cid: string): string => `bosh.cloudfoundry.org/${cid}`;
 
-export const podReference = (cloud: CallContext, name: string): ObjectReference => ({
+export const podReference = (call: CallContext, name: string): ObjectReference => ({
   resource: pods,
-  namespace: cloud.namespace,
+  namespace: call.namespace,
   name,
 });
 
-export const secretReference = (cloud: CallContext, name: string): ObjectReference => ({
+export const secretReference = (call: CallContext, name: string): ObjectReference => ({
   resource: secrets,
-  namespace: cloud.namespace,
+  namespace: call.namespace,
   name,
 });

@@ -13,10 +13,10 @@ const longestPauseMs = 5_000;
  * a VM after one second of silence. If the server sends no time, or the role may not read nodes, no node
  * counts as lost, and waits end at their deadlines.
  */
-export async function lookAtNode(cloud: CallContext, name: string): Promise<NodeState> {
+export async function lookAtNode(call: CallContext, name: string): Promise<NodeState> {
   try {
-    const node = await cloud.api.get<Node>({ resource: nodes, name });
-    return nodeState(node, serverTime(cloud), cloud.config.deadlines.lostNode * 1000);
+    const node = await call.api.get<Node>({ resource: nodes, name });
+    return nodeState(node, serverTime(call), call.config.deadlines.lostNode * 1000);
   } catch (error) {
     if (isApiError(error, 404)) return { kind: 'given up' };
     if (isApiError(error, 403)) return { kind: 'answers' };
@@ -31,9 +31,9 @@ const serverTime = ({ api, clock }: CallContext): number | undefined =>
  * Polls the node again. A failed read is ignored: a restarting API server knows nothing about the node, and
  * the wait has a deadline.
  */
-async function lookAgain(cloud: CallContext, name: string): Promise<NodeState> {
+async function lookAgain(call: CallContext, name: string): Promise<NodeState> {
   try {
-    return await lookAtNode(cloud, name);
+    return await lookAtNode(call, name);
   } catch (error) {
     if (isTransientError(error)) return { kind: 'answers' };
     throw error;
@@ -60,10 +60,10 @@ export interface NodeWatch<T> {
  * Runs `work` and polls the node every few seconds. The first poll comes after a pause, so short waits cost
  * no extra request.
  */
-export async function whileNodeAnswers<T>(cloud: CallContext, watch: NodeWatch<T>): Promise<T> {
+export async function whileNodeAnswers<T>(call: CallContext, watch: NodeWatch<T>): Promise<T> {
   const finished = new AbortController();
   const working = watch.work(finished.signal);
-  const looking = look(cloud, watch, finished.signal);
+  const looking = look(call, watch, finished.signal);
   try {
     return await Promise.race([working, looking.then(() => working)]);
   } finally {
@@ -74,12 +74,12 @@ export async function whileNodeAnswers<T>(cloud: CallContext, watch: NodeWatch<T
   }
 }
 
-async function look<T>(cloud: CallContext, watch: NodeWatch<T>, signal: AbortSignal): Promise<void> {
-  const pauseMs = Math.min(longestPauseMs, cloud.config.deadlines.lostNode * 500);
+async function look<T>(call: CallContext, watch: NodeWatch<T>, signal: AbortSignal): Promise<void> {
+  const pauseMs = Math.min(longestPauseMs, call.config.deadlines.lostNode * 500);
   for (;;) {
-    await cloud.clock.sleep(pauseMs, signal);
+    await call.clock.sleep(pauseMs, signal);
     if (signal.aborted) return;
-    const state = await lookAgain(cloud, watch.nodeName);
+    const state = await lookAgain(call, watch.nodeName);
     switch (state.kind) {
       case 'answers':
         break;

@@ -68,12 +68,12 @@ const isAdmissionOrQuotaError = (error: unknown): boolean =>
  * as success.
  */
 export async function requestDeletion(
-  cloud: CallContext,
+  call: CallContext,
   reference: ObjectReference,
   uid: string,
 ): Promise<void> {
   try {
-    await cloud.api.delete(reference, { preconditions: { uid }, propagationPolicy: 'Background' });
+    await call.api.delete(reference, { preconditions: { uid }, propagationPolicy: 'Background' });
   } catch (error) {
     if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
   }
@@ -95,34 +95,34 @@ export interface DeletionWaitOptions {
  * Waits until the object with this uid is deleted; a new one of the same name does not count. Rejects with
  * DEADLINE, or with NODE_LOST once the node of the pod counts as lost.
  */
-export async function waitForDeletion(cloud: CallContext, options: DeletionWaitOptions): Promise<void> {
+export async function waitForDeletion(call: CallContext, options: DeletionWaitOptions): Promise<void> {
   const { nodeName, what } = options;
-  if (nodeName === undefined) return waitForNotFound(cloud, options);
+  if (nodeName === undefined) return waitForNotFound(call, options);
   const refuse = (lost: LostNode): Promise<void> =>
     Promise.reject(lostNodeError(`${what} is not gone`, lost, { stakes: [], isDeleting: true }));
-  return whileNodeAnswers(cloud, {
+  return whileNodeAnswers(call, {
     nodeName,
-    work: (signal) => waitForNotFound(cloud, options, signal),
+    work: (signal) => waitForNotFound(call, options, signal),
     whenLost: options.whenLost ?? refuse,
   });
 }
 
 async function waitForNotFound(
-  cloud: CallContext,
+  call: CallContext,
   options: DeletionWaitOptions,
   signal?: AbortSignal,
 ): Promise<void> {
   const { reference, uid } = options;
   await waitFor<KubernetesObject, true>({
     ...(signal !== undefined && { signal }),
-    api: cloud.api,
-    clock: cloud.clock,
+    api: call.api,
+    clock: call.clock,
     reference,
     condition: (object) => (object === undefined || object.metadata.uid !== uid ? true : undefined),
     awaited: `${options.what} to be gone`,
     deadlineMs: options.deadlineSeconds * 1000,
-    lastWords: (last) => describePendingDeletion(cloud, reference, last),
-    onProgress: cloud.reportProgress,
+    lastWords: (last) => describePendingDeletion(call, reference, last),
+    onProgress: call.reportProgress,
   });
 }
 

@@ -28,36 +28,36 @@ const tries = 10;
  * belongs to another instance group, with ApiError if Kubernetes refuses the Service.
  */
 export async function ensureService(
-  cloud: CallContext,
+  call: CallContext,
   request: ServiceRequest,
   owner: ServiceOwnerRef,
 ): Promise<void> {
   const wanted = serviceObject(request, owner);
   for (let attempts = tries; attempts > 0; attempts -= 1) {
-    const ensured = await createOrGet(cloud.api, services, wanted);
+    const ensured = await createOrGet(call.api, services, wanted);
     if (ensured === undefined) continue;
     const found = ensured.object;
-    requireSameOwners(cloud, found, wanted);
+    requireSameOwners(call, found, wanted);
     if (found.metadata.deletionTimestamp === undefined) {
-      if (await adoptService(cloud, found, { wanted, request, owner })) return;
+      if (await adoptService(call, found, { wanted, request, owner })) return;
       continue;
     }
-    await waitForDeletion(cloud, {
-      reference: serviceReference(cloud, request.name),
+    await waitForDeletion(call, {
+      reference: serviceReference(call, request.name),
       uid: found.metadata.uid ?? '',
-      deadlineSeconds: cloud.config.deadlines.createVm,
+      deadlineSeconds: call.config.deadlines.createVm,
       what: `the former Service '${request.name}'`,
     });
   }
   throw conflictError('VM_CREATION_FAILED_RETRY', `Service '${request.name}'`);
 }
 
-function requireSameOwners(cloud: CallContext, found: Service, wanted: Service): void {
+function requireSameOwners(call: CallContext, found: Service, wanted: Service): void {
   const name = wanted.metadata.name ?? '';
   const refuse = (whose: string): never => {
     throw new ProductError(
       'VM_CREATION_FAILED',
-      `Service '${name}' exists in namespace ${cloud.namespace} and is ${whose}; give the Service another name`,
+      `Service '${name}' exists in namespace ${call.namespace} and is ${whose}; give the Service another name`,
     );
   };
   if (!isManaged(found, 'service')) refuse('not of this CPI');
@@ -78,7 +78,7 @@ export interface DesiredService {
  * it has changed since it was read, or is terminating; read it again then.
  */
 export async function adoptService(
-  cloud: CallContext,
+  call: CallContext,
   found: Service,
   desired: DesiredService,
 ): Promise<boolean> {
@@ -86,7 +86,7 @@ export async function adoptService(
   const owners = found.metadata.ownerReferences ?? [];
   const isOwner = owners.some(({ uid }) => uid === owner.uid);
   const families = preservedFamilies(found, wanted);
-  const selector = await selectorFor(cloud, found, desired);
+  const selector = await selectorFor(call, found, desired);
   const digest = annotation.specDigest;
   const isSame =
     found.metadata.annotations?.[digest] === wanted.metadata.annotations?.[digest] &&
@@ -97,8 +97,8 @@ export async function adoptService(
     const shape = { ...wanted, spec: { ...wanted.spec, ...families, selector } };
     const now =
       isSame && owners.length > 0
-        ? await addOwner(cloud, found, owner)
-        : await cloud.api.replace(services, mergedService(found, shape, all));
+        ? await addOwner(call, found, owner)
+        : await call.api.replace(services, mergedService(found, shape, all));
     return now.metadata.deletionTimestamp === undefined;
   } catch (error) {
     // 422: the object has another uid than the one that the JSON patch tests for
@@ -110,7 +110,7 @@ export async function adoptService(
 
 /** Appends an owner, so that the VMs of a group can do it concurrently without a conflict. */
 async function addOwner(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', uid } }: Service,
   owner: ServiceOwnerRef,
 ): Promise<Service> {
@@ -118,7 +118,7 @@ async function addOwner(
     { op: 'test', path: '/metadata/uid', value: uid },
     { op: 'add', path: '/metadata/ownerReferences/-', value: ownerReference(owner) },
   ];
-  return cloud.api.patch<Service>(serviceReference(cloud, name), patch, {
+  return call.api.patch<Service>(serviceReference(call, name), patch, {
     type: 'application/json-patch+json',
   });
 }
@@ -166,7 +166,7 @@ function unmanagedAnnotations(
 
 /** Returns the selector of the Service. A single-VM Service keeps its current VM while that VM exists. */
 async function selectorFor(
-  cloud: CallContext,
+  call: CallContext,
   found: Service,
   { wanted, request, owner }: DesiredService,
 ): Promise<Record<string, string>> {
@@ -174,7 +174,7 @@ async function selectorFor(
   const own = wanted.spec.selector ?? {};
   if (!isSingleVm(request, owner) || holder === undefined || holder === owner.cid) return own;
   const reference = found.metadata.ownerReferences?.find(({ name }) => name === holder);
-  if (reference === undefined || !(await ownerExists(cloud, reference))) return own;
+  if (reference === undefined || !(await ownerExists(call, reference))) return own;
   if (owner.group !== undefined) return vmSelector(holder);
   throw new ProductError(
     'VM_CREATION_FAILED',

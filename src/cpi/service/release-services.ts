@@ -24,8 +24,8 @@ export function servicesOf(secret: KubernetesObject): string[] {
  * owners: the garbage collector removes the owner. After an interruption the next call finds the Secret still
  * there and continues.
  */
-export async function releaseServices(cloud: CallContext, secret: KubernetesObject): Promise<DeletedService> {
-  const pending = await Promise.all(servicesOf(secret).map((name) => release(cloud, name, secret)));
+export async function releaseServices(call: CallContext, secret: KubernetesObject): Promise<DeletedService> {
+  const pending = await Promise.all(servicesOf(secret).map((name) => release(call, name, secret)));
   return pending.flat();
 }
 
@@ -33,12 +33,12 @@ export async function releaseServices(cloud: CallContext, secret: KubernetesObje
  * Waits until the released Services are deleted: a load balancer may have to be removed. Rejects with
  * DEADLINE.
  */
-export async function waitUntilReleased(cloud: CallContext, pending: DeletedService): Promise<void> {
-  const deadlineSeconds = cloud.config.deadlines.deleteVm;
+export async function waitUntilReleased(call: CallContext, pending: DeletedService): Promise<void> {
+  const deadlineSeconds = call.config.deadlines.deleteVm;
   await Promise.all(
     pending.map(({ name, uid }) =>
-      waitForDeletion(cloud, {
-        reference: serviceReference(cloud, name),
+      waitForDeletion(call, {
+        reference: serviceReference(call, name),
         uid,
         deadlineSeconds,
         what: `Service '${name}'`,
@@ -47,14 +47,14 @@ export async function waitUntilReleased(cloud: CallContext, pending: DeletedServ
   );
 }
 
-async function release(cloud: CallContext, name: string, secret: KubernetesObject): Promise<DeletedService> {
+async function release(call: CallContext, name: string, secret: KubernetesObject): Promise<DeletedService> {
   for (let left = tries; left > 0; left -= 1) {
-    const service = await findService(cloud, name);
+    const service = await findService(call, name);
     if (service === undefined || !isManaged(service, 'service')) return [];
     const { uid = '', deletionTimestamp } = service.metadata;
     if (!isOwner(service, secret)) return [];
     if (deletionTimestamp !== undefined) return [{ name, uid }];
-    const outcome = await ignoreConflict(() => releaseIfUnchanged(cloud, service, secret));
+    const outcome = await ignoreConflict(() => releaseIfUnchanged(call, service, secret));
     if (outcome !== undefined) return outcome;
   }
   throw conflictError('DEADLINE', `Service '${name}'`);
@@ -65,7 +65,7 @@ async function release(cloud: CallContext, name: string, secret: KubernetesObjec
  * and counts when the Service is read again.
  */
 async function releaseIfUnchanged(
-  cloud: CallContext,
+  call: CallContext,
   service: Service,
   secret: KubernetesObject,
 ): Promise<DeletedService> {
@@ -73,13 +73,13 @@ async function releaseIfUnchanged(
   const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
   const isHeld = selectedVm(service) === secret.metadata.name;
   if (!isHeld && others.length > 0) return [];
-  const successor = await newestActiveOwner(cloud, others);
+  const successor = await newestActiveOwner(call, others);
   if (successor === undefined) {
-    await cloud.api.delete(serviceReference(cloud, name), { preconditions: { uid, resourceVersion } });
+    await call.api.delete(serviceReference(call, name), { preconditions: { uid, resourceVersion } });
     return [{ name, uid }];
   }
   const { metadata, spec } = service;
-  await cloud.api.replace<Service>(services, {
+  await call.api.replace<Service>(services, {
     ...service,
     metadata: { ...metadata, ownerReferences: others },
     spec: { ...spec, selector: vmSelector(successor.name) },
@@ -88,10 +88,10 @@ async function releaseIfUnchanged(
 }
 
 async function newestActiveOwner(
-  cloud: CallContext,
+  call: CallContext,
   owners: readonly OwnerReference[],
 ): Promise<OwnerReference | undefined> {
-  for (const owner of owners.toReversed()) if (await ownerExists(cloud, owner)) return owner;
+  for (const owner of owners.toReversed()) if (await ownerExists(call, owner)) return owner;
   return undefined;
 }
 

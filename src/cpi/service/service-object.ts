@@ -79,21 +79,21 @@ function serviceSpec(request: ServiceRequest): ServiceSpec {
   };
 }
 
-export const serviceReference = (cloud: CallContext, name: string): ObjectReference => ({
+export const serviceReference = (call: CallContext, name: string): ObjectReference => ({
   resource: services,
-  namespace: cloud.namespace,
+  namespace: call.namespace,
   name,
 });
 
 /** Reads a Service; undefined if none has that name. */
-export async function findService(cloud: CallContext, name: string): Promise<Service | undefined> {
-  return ignoreNotFound(cloud.api.get<Service>(serviceReference(cloud, name)));
+export async function findService(call: CallContext, name: string): Promise<Service | undefined> {
+  return ignoreNotFound(call.api.get<Service>(serviceReference(call, name)));
 }
 
 /** Returns whether the VM of an owner reference is active: its Secret has that uid and is not terminating. */
-export async function ownerExists(cloud: CallContext, { name, uid }: OwnerReference): Promise<boolean> {
+export async function ownerExists(call: CallContext, { name, uid }: OwnerReference): Promise<boolean> {
   try {
-    const { metadata } = await cloud.api.get(secretReference(cloud, name));
+    const { metadata } = await call.api.get(secretReference(call, name));
     return metadata.uid === uid && metadata.deletionTimestamp === undefined;
   } catch (error) {
     if (isApiError(error, 404)) return false;

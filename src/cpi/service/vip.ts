@@ -39,31 +39,31 @@ const vipName = (address: string): string =>
  * Waits until each load balancer has the requested address. Rejects with VM_CREATION_FAILED for another
  * address, with DEADLINE if none is assigned.
  */
-export async function waitForVips(cloud: CallContext, vips: readonly Network[]): Promise<void> {
+export async function waitForVips(call: CallContext, vips: readonly Network[]): Promise<void> {
   const balanced = vips.filter(({ properties }) => properties.vip?.via === 'load_balancer');
-  await Promise.all(balanced.map((network) => waitForVip(cloud, network.address ?? '')));
+  await Promise.all(balanced.map((network) => waitForVip(call, network.address ?? '')));
 }
 
-async function waitForVip(cloud: CallContext, address: string): Promise<void> {
+async function waitForVip(call: CallContext, address: string): Promise<void> {
   const name = vipName(address);
   const assigned = await waitFor<Service, readonly string[]>({
-    api: cloud.api,
-    clock: cloud.clock,
-    reference: serviceReference(cloud, name),
+    api: call.api,
+    clock: call.clock,
+    reference: serviceReference(call, name),
     condition: (service) => {
       const ingress = service?.status?.loadBalancer?.ingress ?? [];
       return ingress.length === 0 ? undefined : ingress.map(({ ip, hostname }) => ip ?? hostname ?? '');
     },
     awaited: `a load balancer with the address ${address} (Service ${name})`,
-    deadlineMs: cloud.config.deadlines.createVm * 1000,
+    deadlineMs: call.config.deadlines.createVm * 1000,
     lastWords: async () => {
-      const events = await eventsOf(cloud, { namespace: cloud.namespace, name, kind: 'Service' });
+      const events = await eventsOf(call, { namespace: call.namespace, name, kind: 'Service' });
       return {
         state: `${events === '' ? '' : `events: ${events}; `}nothing gave it an address`,
         next: 'see whether this cluster has a load balancer that serves Services, and what it logs',
       };
     },
-    onProgress: cloud.reportProgress,
+    onProgress: call.reportProgress,
   });
   if (assigned.map(canonicalAddress).includes(address)) return;
   throw new ProductError(

@@ -12,13 +12,13 @@ import { removeSnapshot } from './take-snapshot.ts';
  * delete_snapshot(snapshot_cid): returns when the snapshot is deleted. A missing one, and an object that is
  * not a snapshot of the CPI, is success.
  */
-export async function deleteSnapshot(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function deleteSnapshot(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_snapshot.snapshot_cid' });
   if (!isSnapshotCid(cid)) return null;
-  const reference = { ...claimReference(cloud, cid), resource: volumeSnapshots };
+  const reference = { ...claimReference(call, cid), resource: volumeSnapshots };
   try {
-    const snapshot = await cloud.api.get<VolumeSnapshot>(reference);
-    if (isManaged(snapshot, 'snapshot')) await removeSnapshot(cloud, reference, snapshot.metadata.uid ?? '');
+    const snapshot = await call.api.get<VolumeSnapshot>(reference);
+    if (isManaged(snapshot, 'snapshot')) await removeSnapshot(call, reference, snapshot.metadata.uid ?? '');
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
   }

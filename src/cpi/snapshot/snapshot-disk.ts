@@ -20,36 +20,34 @@ import { takeSnapshot } from './take-snapshot.ts';
  * ignores that error only. The label `unclaimed` is never removed, because no later call shows that the
  * caller got the cid.
  */
-export async function snapshotDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+export async function snapshotDisk(call: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'snapshot_disk' };
   const cid = stringAt(args[0], child(place, 'disk_cid'));
   const metadata = recordAt(args[1], child(place, 'metadata'));
-  const claim = await findDisk(cloud, cid);
-  if (claim === undefined) throw diskNotFoundError(cloud, cid);
+  const claim = await findDisk(call, cid);
+  if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.status?.phase !== 'Bound')
     throw notImplemented(cid, 'it was never attached, so it has no volume; attach it first');
   const { name: claimName = '', namespace = '' } = claim.metadata;
   const named = claim.metadata.annotations?.[annotation.snapshotClass];
   const { storageClassName = '', volumeName = '' } = claim.spec;
   const driver =
-    storageClassName === ''
-      ? await staticDriverOf(cloud, volumeName)
-      : await driverOf(cloud, storageClassName);
+    storageClassName === '' ? await staticDriverOf(call, volumeName) : await driverOf(call, storageClassName);
   if (driver === null)
     throw notImplemented(
       cid,
       `volume ${volumeName} has no driver that could take one; use disks of a CSI driver with snapshots`,
     );
-  const answer = await findSnapshotClass(cloud, { named, driver });
+  const answer = await findSnapshotClass(call, { named, driver });
   if ('lacking' in answer) throw notImplemented(cid, answer.lacking);
-  const name = `snap-${cloud.newUuid()}`;
+  const name = `snap-${call.newUuid()}`;
   const { labels, annotations } = metadataPatch(metadata).metadata;
-  await takeSnapshot(cloud, {
+  await takeSnapshot(call, {
     ...{ name, namespace, claimName },
     className: answer.className,
     labels: {
       ...definedOnly(labels),
-      ...baseLabels('snapshot', cloud.directorUuid),
+      ...baseLabels('snapshot', call.directorUuid),
       [label.diskId]: claimName,
       [label.unclaimed]: 'true',
     },
@@ -66,9 +64,9 @@ function notImplemented(cid: string, whyAndNext: string): ProductError {
  * Undefined if there is no class, or it is deleted or may not be read: the snapshot's own status reports the
  * problem then.
  */
-async function driverOf(cloud: CallContext, name: string): Promise<string | undefined> {
+async function driverOf(call: CallContext, name: string): Promise<string | undefined> {
   try {
-    return (await cloud.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
+    return (await call.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
   } catch (error) {
     if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
     throw error;
@@ -82,9 +80,9 @@ function definedOnly(labels: Readonly<Record<string, string | null>>): Record<st
 }
 
 /** Returns the driver of a static volume: null if it has none, undefined if volumes may not be read. */
-async function staticDriverOf(cloud: CallContext, name: string): Promise<string | null | undefined> {
+async function staticDriverOf(call: CallContext, name: string): Promise<string | null | undefined> {
   try {
-    const { spec } = await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    const { spec } = await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
     return spec.csi?.driver ?? null;
   } catch (error) {
     if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
@@ -108,11 +106,11 @@ export type SnapshotClassAnswer =
  * nothing.
  */
 export async function findSnapshotClass(
-  cloud: CallContext,
+  call: CallContext,
   question: SnapshotClassQuestion,
 ): Promise<SnapshotClassAnswer> {
   try {
-    const { items } = await cloud.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
+    const { items } = await call.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
     return chooseSnapshotClass(items, question);
   } catch (error) {
     if (isApiError(error, 404)) return { lacking: noSnapshotApi };

@@ -22,35 +22,35 @@ export interface SnapshotOrder {
  * Creates a VolumeSnapshot, or uses the existing one of that name, and waits until it is ready to use. On
  * failure, deletes it. Rejects with NOT_IMPLEMENTED if the cluster has no such API.
  */
-export async function takeSnapshot(cloud: CallContext, order: SnapshotOrder): Promise<void> {
-  await create(cloud, order);
+export async function takeSnapshot(call: CallContext, order: SnapshotOrder): Promise<void> {
+  await create(call, order);
   const { name, namespace } = order;
   const reference = { resource: volumeSnapshots, namespace, name };
   try {
     await waitFor<VolumeSnapshot, true>({
-      api: cloud.api,
-      clock: cloud.clock,
+      api: call.api,
+      clock: call.clock,
       reference,
       condition: (snapshot) => {
         if (snapshot === undefined) throw deletedMeanwhile(name);
         return snapshot.status?.readyToUse === true ? true : undefined;
       },
       awaited: `snapshot '${name}' of disk '${order.claimName}' to be ready`,
-      deadlineMs: cloud.config.deadlines.snapshotDisk * 1000,
+      deadlineMs: call.config.deadlines.snapshotDisk * 1000,
       // a driver tries again, so an error in the status is not final before the deadline
       lastWords: async (last) => {
         const said = last?.status?.error?.message;
         const words =
-          said ?? (await describeEventsIfAllowed(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
+          said ?? (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
         return {
           state: words === '' ? 'nothing was said about it' : words,
           next: `${lookAtDriver}, then repeat the call`,
         };
       },
-      onProgress: cloud.reportProgress,
+      onProgress: call.reportProgress,
     });
   } catch (error) {
-    throw await takenBack(cloud, reference, error);
+    throw await takenBack(call, reference, error);
   }
 }
 
@@ -58,19 +58,19 @@ const lookAtDriver = 'see whether the snapshot controller and the snapshotter of
 
 /** Deletes that snapshot and waits until it is deleted. */
 export async function removeSnapshot(
-  cloud: CallContext,
+  call: CallContext,
   reference: ObjectReference,
   uid: string,
 ): Promise<void> {
-  await requestDeletion(cloud, reference, uid);
-  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await waitForDeletion(cloud, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
+  await requestDeletion(call, reference, uid);
+  const deadlineSeconds = call.config.deadlines.deleteDisk;
+  await waitForDeletion(call, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
 }
 
-async function create(cloud: CallContext, order: SnapshotOrder): Promise<void> {
+async function create(call: CallContext, order: SnapshotOrder): Promise<void> {
   const { name, namespace, claimName, className, labels, annotations } = order;
   try {
-    await createOrGet<VolumeSnapshot>(cloud.api, volumeSnapshots, {
+    await createOrGet<VolumeSnapshot>(call.api, volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
       metadata: { name, namespace, labels: { ...labels }, annotations: { ...annotations } },
@@ -85,8 +85,8 @@ async function create(cloud: CallContext, order: SnapshotOrder): Promise<void> {
   }
 }
 
-async function uidOf(cloud: CallContext, reference: ObjectReference): Promise<string | undefined> {
-  return (await ignoreNotFound(cloud.api.get(reference)))?.metadata.uid;
+async function uidOf(call: CallContext, reference: ObjectReference): Promise<string | undefined> {
+  return (await ignoreNotFound(call.api.get(reference)))?.metadata.uid;
 }
 
 const deletedMeanwhile = (name: string): ProductError =>
@@ -96,10 +96,10 @@ const deletedMeanwhile = (name: string): ProductError =>
  * Rolls the snapshot back and returns the error to report; if the snapshot is not deleted, the error reports
  * that, too.
  */
-async function takenBack(cloud: CallContext, reference: ObjectReference, error: unknown): Promise<unknown> {
+async function takenBack(call: CallContext, reference: ObjectReference, error: unknown): Promise<unknown> {
   try {
-    const uid = await uidOf(cloud, reference);
-    if (uid !== undefined) await removeSnapshot(cloud, reference, uid);
+    const uid = await uidOf(call, reference);
+    if (uid !== undefined) await removeSnapshot(call, reference, uid);
     return error;
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;

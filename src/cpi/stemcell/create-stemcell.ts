@@ -20,16 +20,16 @@ import { refuseOwnAgent } from './refuse-own-agent.ts';
  * under a manifest of its own, which has the env's tags (push-stemcell.ts). Heavy without a registry:
  * NOT_SUPPORTED. With this project's agent, for a director: AGENT_NOT_SUPPORTED.
  */
-export async function createStemcell(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+export async function createStemcell(call: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
   const imagePath = stringAt(args[0], child(place, 'image_path'));
   const { tags } = recordAt(args[2], child(place, 'env'));
   const properties = recordAt(args[1], child(place, 'cloud_properties'));
-  refuseOwnAgent(properties, cloud.config.agent);
+  refuseOwnAgent(properties, call.config.agent);
   const light = lightImage(properties, child(place, 'cloud_properties'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
-  const { registry } = cloud.config;
+  const { registry } = call.config;
   if (registry === undefined) {
     throw new ProductError(
       'NOT_SUPPORTED',
@@ -40,7 +40,7 @@ export async function createStemcell(cloud: CallContext, args: readonly unknown[
   }
   // loaded here, so that a light stemcell does not pay for the registry client
   const { pushStemcell } = await import('./push-stemcell.ts');
-  return pushStemcell(cloud, registry, { imagePath, properties, tags });
+  return pushStemcell(call, registry, { imagePath, properties, tags });
 }
 
 /**

@@ -9,20 +9,20 @@ import { stringAt } from '../input.ts';
  * requires. If a registry is configured, logs a line: the image may be in a registry that was configured
  * earlier.
  */
-export async function deleteStemcell(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function deleteStemcell(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
-  const { registry } = cloud.config;
+  const { registry } = call.config;
   if (registry === undefined) return null;
   const digest = digestInRegistry(cid, registry);
   if (digest === undefined) {
     const place = `${registry.pullHost}/${registry.repository}`;
-    cloud.log(
+    call.log(
       `Nothing was deleted: the stemcell '${cid}' is no image by digest of ${place}, where create_stemcell pushes`,
     );
     return null;
   }
   const { removeStemcell } = await import('./remove-stemcell.ts');
-  await removeStemcell(cloud, registry, digest);
+  await removeStemcell(call, registry, digest);
   return null;
 }
 

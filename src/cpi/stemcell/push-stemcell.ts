@@ -35,7 +35,7 @@ export interface HeavyStemcell {
  * another one, even if the content is the same. No temporary files.
  */
 export async function pushStemcell(
-  cloud: CallContext,
+  call: CallContext,
   registry: RegistryConfig,
   { imagePath, properties, tags: given }: HeavyStemcell,
 ): Promise<string> {
@@ -49,20 +49,20 @@ export async function pushStemcell(
     bytes: wanted === undefined ? bytes : verifyingStream(bytes, imagePath, wanted),
     ...{ what, path: imagePath },
   });
-  const id = cloud.newUuid();
-  const image = stemcellImage({ layer, description, id, directorUuid: cloud.directorUuid, imagePath, tags });
+  const id = call.newUuid();
+  const image = stemcellImage({ layer, description, id, directorUuid: call.directorUuid, imagePath, tags });
   const tag = stemcellTag(description, id);
-  return withRegistry(cloud, registry, async (client) => {
+  return withRegistry(call, registry, async (client) => {
     const digest = await pushImage(client, image, {
       tag,
       onBlob: (blob, how) => {
-        if (blob.digest === layer.descriptor.digest) cloud.log(`layer ${blob.digest}: ${how}`);
+        if (blob.digest === layer.descriptor.digest) call.log(`layer ${blob.digest}: ${how}`);
       },
     });
     const { architecture } = description;
     const pushed = `${registry.pullHost}/${registry.repository}@${digest}`;
     const cid = formatStemcellCid({ image: pushed, architecture });
-    cloud.log(`${cid} has the tag ${tag}`);
+    call.log(`${cid} has the tag ${tag}`);
     return cid;
   });
 }

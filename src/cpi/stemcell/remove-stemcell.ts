@@ -13,30 +13,30 @@ import { openRegistry } from '../../oci/registry/open-registry.ts';
  * does not support deletion, unless the configuration allows that.
  */
 export async function removeStemcell(
-  cloud: CallContext,
+  call: CallContext,
   registry: RegistryConfig,
   digest: string,
 ): Promise<void> {
-  await withRegistry(cloud, registry, async (client) => {
+  await withRegistry(call, registry, async (client) => {
     const image = `${registry.repository}@${digest}`;
     const manifest = await getManifest(client, digest);
     if (manifest === undefined) {
-      cloud.log(`${image} is not in the registry ${client.host} any more`);
+      call.log(`${image} is not in the registry ${client.host} any more`);
     } else if (!isOwnManifest(manifest, image)) {
-      cloud.log(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
+      call.log(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
     } else {
-      await remove(client, { cloud, registry, digest });
+      await remove(client, { call, registry, digest });
     }
   });
 }
 
 interface Removal {
-  readonly cloud: CallContext;
+  readonly call: CallContext;
   readonly registry: RegistryConfig;
   readonly digest: string;
 }
 
-async function remove(client: RegistryClient, { cloud, registry, digest }: Removal): Promise<void> {
+async function remove(client: RegistryClient, { call, registry, digest }: Removal): Promise<void> {
   const image = `${registry.repository}@${digest}`;
   const outcome = await deleteManifest(client, digest);
   switch (outcome) {
@@ -45,7 +45,7 @@ async function remove(client: RegistryClient, { cloud, registry, digest }: Remov
       return;
     case 'refused':
       if (registry.deletion === 'best-effort') {
-        cloud.log(`${image} stays in the registry ${client.host}, which deletes nothing`);
+        call.log(`${image} stays in the registry ${client.host}, which deletes nothing`);
         return;
       }
       throw new ProductError(

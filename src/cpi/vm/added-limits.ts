@@ -11,7 +11,7 @@ import type { VmPlan } from './plan-vm.ts';
  * manifest shows them. Reports nothing for a pod that has the limits of its plan. `pod` is the pod as the API
  * server returned it.
  */
-export async function sayAddedLimits(cloud: CallContext, plan: VmPlan, pod: Pod): Promise<void> {
+export async function sayAddedLimits(call: CallContext, plan: VmPlan, pod: Pod): Promise<void> {
   const { limits: wanted = {} } = resourcesOf(plan);
   const { limits = {} } = vmContainerStatus(pod.spec.containers)?.resources ?? {};
   const names = Object.keys(limits).filter(
@@ -20,9 +20,9 @@ export async function sayAddedLimits(cloud: CallContext, plan: VmPlan, pod: Pod)
   if (names.length === 0) return;
   const { isFromLimitRange, nameLimitRanges } = await import('../failure/limit-range.ts');
   const giver = isFromLimitRange(pod)
-    ? await nameLimitRanges(cloud.api, cloud.namespace, names)
+    ? await nameLimitRanges(call.api, call.namespace, names)
     : 'an admission webhook of the cluster';
-  cloud.reportProgress(
+  call.reportProgress(
     `${progressPrefixes.note}the pod of VM '${plan.cid}' got limits that neither cloud_properties nor defaults.resources ask for: ` +
       `${names.map((name) => `${name} ${limits[name] ?? ''}`).join(', ')}. They come from ${giver}. A container that takes more memory ` +
       'than its limit is killed, and a pod that takes more ephemeral-storage is evicted. If you do not want these limits, set ' +

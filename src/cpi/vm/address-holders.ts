@@ -27,10 +27,10 @@ interface Holders {
  * deployment that a killed create_vm has left. Rejects with VM_CREATION_FAILED, before any change, if another
  * active VM has one.
  */
-export async function freeAddresses(cloud: CallContext, labels: readonly string[], vm: NewVm): Promise<void> {
-  const { terminating, unfinished } = await findHolders(cloud, labels, vm);
-  for (const holder of unfinished) await removeHolder(cloud, holder, vm);
-  await Promise.all(terminating.map((holder) => waitForAddressOwner(cloud, holder)));
+export async function freeAddresses(call: CallContext, labels: readonly string[], vm: NewVm): Promise<void> {
+  const { terminating, unfinished } = await findHolders(call, labels, vm);
+  for (const holder of unfinished) await removeHolder(call, holder, vm);
+  await Promise.all(terminating.map((holder) => waitForAddressOwner(call, holder)));
 }
 
 /**
@@ -39,20 +39,20 @@ export async function freeAddresses(cloud: CallContext, labels: readonly string[
  * replaces. Changes nothing.
  */
 export async function findHolders(
-  cloud: CallContext,
+  call: CallContext,
   labels: readonly string[],
   vm: NewVm,
   replacedVmCid?: string,
 ): Promise<Holders> {
-  const holders = (await listHolders(cloud, labels, vm.cid)).filter(
+  const holders = (await listHolders(call, labels, vm.cid)).filter(
     ({ metadata }) => metadata.name !== replacedVmCid,
   );
   const unfinished = holders.filter(isLiving);
   if (unfinished.length > 0) {
     const { lookAtVm, whyNotReplaced } = await import('./unfinished-vm.ts');
     for (const holder of unfinished) {
-      const state = await lookAtVm(cloud, holder.metadata.name ?? '');
-      if (whyNotReplaced(state, vm) !== undefined) throw holderError(cloud, vm.cid, holder, state.secret);
+      const state = await lookAtVm(call, holder.metadata.name ?? '');
+      if (whyNotReplaced(state, vm) !== undefined) throw holderError(call, vm.cid, holder, state.secret);
     }
   }
   return { terminating: holders.filter((holder) => !isLiving(holder)), unfinished };
@@ -64,11 +64,11 @@ export async function findHolders(
  * the other one here. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
  */
 export async function refuseOtherHolder(
-  cloud: CallContext,
+  call: CallContext,
   labels: readonly string[],
   vm: NewVm,
 ): Promise<void> {
-  const living = (await listHolders(cloud, labels, vm.cid)).find(isLiving);
+  const living = (await listHolders(call, labels, vm.cid)).find(isLiving);
   if (living === undefined) return;
   const { name = '' } = living.metadata;
   throw new ProductError(
@@ -79,11 +79,11 @@ export async function refuseOtherHolder(
 
 const isLiving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
-async function listHolders(cloud: CallContext, labels: readonly string[], vmCid: string): Promise<Pod[]> {
+async function listHolders(call: CallContext, labels: readonly string[], vmCid: string): Promise<Pod[]> {
   const lists = await Promise.all(
     labels.map((address) =>
-      cloud.api.list<Pod>(pods, {
-        namespace: cloud.namespace,
+      call.api.list<Pod>(pods, {
+        namespace: call.namespace,
         labelSelector: `${label.kind}=vm,${address}`,
       }),
     ),
@@ -95,28 +95,28 @@ async function listHolders(cloud: CallContext, labels: readonly string[], vmCid:
   return [...byName.values()];
 }
 
-async function removeHolder(cloud: CallContext, holder: Pod, vm: NewVm): Promise<void> {
+async function removeHolder(call: CallContext, holder: Pod, vm: NewVm): Promise<void> {
   const { removeUnfinished, whyNotReplaced } = await import('./unfinished-vm.ts');
   const { name = '' } = holder.metadata;
   let secret: VmSecret | undefined;
-  const reason = await removeUnfinished(cloud, name, (state) => {
+  const reason = await removeUnfinished(call, name, (state) => {
     ({ secret } = state);
     return whyNotReplaced(state, vm);
   });
-  if (reason !== undefined) throw holderError(cloud, vm.cid, holder, secret);
-  cloud.log(
+  if (reason !== undefined) throw holderError(call, vm.cid, holder, secret);
+  call.log(
     `VM '${name}', which had the address ${requestedAddresses(holder) ?? ''} of VM '${vm.cid}', was removed: its create_vm had not finished`,
   );
 }
 
-async function waitForAddressOwner(cloud: CallContext, holder: Pod): Promise<void> {
+async function waitForAddressOwner(call: CallContext, holder: Pod): Promise<void> {
   const { name = '', uid = '' } = holder.metadata;
-  await deleteAttachmentsOfTerminatingVm(cloud, holder);
-  await waitForDeletion(cloud, {
-    reference: podReference(cloud, name),
+  await deleteAttachmentsOfTerminatingVm(call, holder);
+  await waitForDeletion(call, {
+    reference: podReference(call, name),
     uid,
     nodeName: holder.spec.nodeName,
-    deadlineSeconds: cloud.config.deadlines.createVm,
+    deadlineSeconds: call.config.deadlines.createVm,
     what: `VM '${name}', which still has the address ${requestedAddresses(holder) ?? ''},`,
   });
 }

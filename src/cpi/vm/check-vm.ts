@@ -38,11 +38,11 @@ import { type VmPlan, parseVmRequest, type VmSpec, type VmRequest } from './plan
  * creates to the API server. Only this CPI has the method. It never rejects with NotSupported or
  * NotImplemented, because a caller recognizes by these errors a CPI without the method.
  */
-export async function checkVm(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {
+export async function checkVm(call: CallContext, args: readonly unknown[]): Promise<string[]> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
   try {
     const replacedVmCid = optionalStringAt(args[6], child(place, 'former_vm_cid'));
-    return await check(cloud, parseVmRequest(cloud, args, 'check_vm'), replacedVmCid);
+    return await check(call, parseVmRequest(call, args, 'check_vm'), replacedVmCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
     throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {
@@ -51,21 +51,21 @@ export async function checkVm(cloud: CallContext, args: readonly unknown[]): Pro
   }
 }
 
-async function check(cloud: CallContext, parsed: VmSpec, formerCid: string | undefined): Promise<string[]> {
+async function check(call: CallContext, parsed: VmSpec, formerCid: string | undefined): Promise<string[]> {
   assertUsableAddress(parsed.networks);
-  const plan = await planVm(cloud, parsed);
-  await findHolders(cloud, addressLabels(parsed.networks, cloud.namespace), plan, formerCid);
+  const plan = await planVm(call, parsed);
+  await findHolders(call, addressLabels(parsed.networks, call.namespace), plan, formerCid);
   const { ephemeralDisk } = plan.properties.compute;
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
-  await checkClasses(cloud, { storageClass: ephemeralDisk.storageClass }, place);
-  const former = isVmCid(formerCid) ? await existingObjects(cloud, formerCid) : undefined;
+  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, place);
+  const former = isVmCid(formerCid) ? await existingObjects(call, formerCid) : undefined;
   // the quotas also count what an interrupted create_vm has left of the new VM
-  const left = await existingObjects(cloud, plan.cid);
+  const left = await existingObjects(call, plan.cid);
   const freed = sumOf([...usagesOf(left), ...(former === undefined ? [] : usagesOf(former))]);
-  const note = former?.pod === undefined ? undefined : unverifiableAddress(cloud, plan, former.pod);
+  const note = former?.pod === undefined ? undefined : unverifiableAddress(call, plan, former.pod);
   return [
     ...(note === undefined ? [] : [note]),
-    ...(await checkObjects(cloud, objectsOf(cloud, { ...parsed, plan }), freed)),
+    ...(await checkObjects(call, objectsOf(call, { ...parsed, plan }), freed)),
   ];
 }
 
@@ -97,10 +97,10 @@ interface PlannedObject {
   readonly isOfCluster: boolean;
 }
 
-function objectsOf(cloud: CallContext, request: VmRequest): PlannedObject[] {
+function objectsOf(call: CallContext, request: VmRequest): PlannedObject[] {
   const { plan } = request;
   // an ownerReference needs a uid, and the Secret does not exist yet
-  const uid = cloud.newUuid();
+  const uid = call.newUuid();
   const pod = vmPod(plan, uid);
   const claims = plan.attach === 'recreate' ? vmClaims(plan, uid) : [];
   const ephemeral = (pod.spec.volumes ?? []).flatMap((volume): PersistentVolumeClaim[] => {
@@ -125,13 +125,13 @@ function objectsOf(cloud: CallContext, request: VmRequest): PlannedObject[] {
 
 /** Sends a dry-run create of each object, then checks that the quotas have room for all of them together. */
 async function checkObjects(
-  cloud: CallContext,
+  call: CallContext,
   objects: readonly PlannedObject[],
   freed: Usage,
 ): Promise<string[]> {
-  const asked = await Promise.all(objects.map((made) => dryRunCreate(cloud, made)));
+  const asked = await Promise.all(objects.map((made) => dryRunCreate(call, made)));
   const refusals = asked.flatMap(({ refusal }) => refusal ?? []);
-  const listed = await readQuotas(cloud);
+  const listed = await readQuotas(call);
   const quotas = [
     // only the server knows which objects a quota with scopes counts; it reports this when it refuses
     ...(listed ?? [])
@@ -206,12 +206,12 @@ interface PresentObjects {
 }
 
 /** Reads all objects that are deleted with a VM and that a new VM has again. */
-async function existingObjects(cloud: CallContext, cid: string): Promise<PresentObjects> {
+async function existingObjects(call: CallContext, cid: string): Promise<PresentObjects> {
   const [pod, secret, claims] = await Promise.all([
-    findVm(cloud, cid),
-    findVmSecret(cloud, cid),
-    cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-      namespace: cloud.namespace,
+    findVm(call, cid),
+    findVmSecret(call, cid),
+    call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+      namespace: call.namespace,
       labelSelector: `${label.kind}=volume,${label.vmId}=${cid}`,
     }),
   ]);

@@ -59,16 +59,16 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
  * creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not manage has the name,
  * with VM_CREATION_FAILED_RETRY if other writers keep creating it.
  */
-export async function ensureVmClaims(cloud: CallContext, plan: VmPlan, secretUid: string): Promise<void> {
+export async function ensureVmClaims(call: CallContext, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
-    await ensureClaim(cloud, claim);
+    await ensureClaim(call, claim);
   }
 }
 
-async function ensureClaim(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+async function ensureClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
-    if (await isThere(cloud, claim)) return;
-    await waitForStaleClaim(cloud, claim);
+    if (await isThere(call, claim)) return;
+    await waitForStaleClaim(call, claim);
   }
   throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
 }
@@ -78,36 +78,36 @@ async function ensureClaim(cloud: CallContext, claim: PersistentVolumeClaim): Pr
  * them after the Secret.
  */
 export async function waitForClaimDeletion(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   secretUid?: string,
 ): Promise<void> {
-  const { namespace } = cloud;
-  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+  const { namespace } = call;
+  const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace,
     labelSelector: `${label.kind}=volume,${label.vmId}=${cid}`,
   });
   const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
     secretUid === undefined || ownerUidOf(claim) === secretUid;
   await Promise.all(
-    items.filter(isOfSecret).map((claim) => deletionOf(cloud, claim, cloud.config.deadlines.deleteVm)),
+    items.filter(isOfSecret).map((claim) => deletionOf(call, claim, call.config.deadlines.deleteVm)),
   );
 }
 
-async function isThere(cloud: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
-  const ensured = await createOrGet(cloud.api, persistentVolumeClaims, claim);
+async function isThere(call: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
+  const ensured = await createOrGet(call.api, persistentVolumeClaims, claim);
   if (ensured === undefined || ensured.isNew) return ensured !== undefined;
   assertManaged(ensured.object);
   return !isStale(ensured.object, claim);
 }
 
-async function waitForStaleClaim(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  const found = await find(cloud, claim);
+async function waitForStaleClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  const found = await find(call, claim);
   if (found === undefined || !isStale(found, claim)) return;
   assertManaged(found);
   const { name = '', namespace, uid = '' } = found.metadata;
-  await requestDeletion(cloud, { resource: persistentVolumeClaims, namespace, name }, uid);
-  await deletionOf(cloud, found, cloud.config.deadlines.createVm);
+  await requestDeletion(call, { resource: persistentVolumeClaims, namespace, name }, uid);
+  await deletionOf(call, found, call.config.deadlines.createVm);
 }
 
 /**
@@ -127,20 +127,20 @@ const isStale = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): b
   found.metadata.deletionTimestamp !== undefined || ownerUidOf(found) !== ownerUidOf(wanted);
 
 async function find(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', namespace } = claim.metadata;
-  return ignoreNotFound(cloud.api.get({ resource: persistentVolumeClaims, namespace, name }));
+  return ignoreNotFound(call.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
 async function deletionOf(
-  cloud: CallContext,
+  call: CallContext,
   { metadata }: PersistentVolumeClaim,
   deadlineSeconds: number,
 ): Promise<void> {
   const { name = '', namespace, uid = '' } = metadata;
-  await waitForDeletion(cloud, {
+  await waitForDeletion(call, {
     reference: { resource: persistentVolumeClaims, namespace, name },
     uid,
     deadlineSeconds,

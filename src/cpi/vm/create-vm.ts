@@ -50,32 +50,32 @@ import { ensureVmClaims } from './claims.ts';
  * Model: create-vm.pml
  */
 export async function createVm(
-  cloud: CallContext,
+  call: CallContext,
   args: readonly unknown[],
 ): Promise<[string, Record<string, Json>]> {
-  const parsed = parseVmRequest(cloud, args);
+  const parsed = parseVmRequest(call, args);
   const { networks } = parsed;
-  const plan = await preparePrerequisites(cloud, parsed);
+  const plan = await preparePrerequisites(call, parsed);
   try {
-    const { secret, pod, isNew } = await ensureVm(cloud, { ...parsed, plan });
-    if (isNew) await refuseOtherHolder(cloud, addressLabels(networks, cloud.namespace), plan);
-    await sayAddedLimits(cloud, plan, pod);
-    const running = await waitUntilRunning(cloud, pod);
-    await waitForVips(cloud, networks.vips);
+    const { secret, pod, isNew } = await ensureVm(call, { ...parsed, plan });
+    if (isNew) await refuseOtherHolder(call, addressLabels(networks, call.namespace), plan);
+    await sayAddedLimits(call, plan, pod);
+    const running = await waitUntilRunning(call, pod);
+    await waitForVips(call, networks.vips);
     const group = budgetGroupOf(running);
-    if (group !== undefined) await reconcileBudget(cloud, group, plan.cid);
-    await markCreated(cloud, secret);
+    if (group !== undefined) await reconcileBudget(call, group, plan.cid);
+    await markCreated(call, secret);
     return [plan.cid, networksWithAddresses(networks, running)];
   } catch (error) {
-    throw creationError(plan, error, await removeFailedVm(cloud, plan.cid));
+    throw creationError(plan, error, await removeFailedVm(call, plan.cid));
   }
 }
 
 /** Completes the plan with facts of the cluster and waits until its addresses are free. Creates nothing. */
-async function preparePrerequisites(cloud: CallContext, parsed: VmSpec): Promise<VmPlan> {
+async function preparePrerequisites(call: CallContext, parsed: VmSpec): Promise<VmPlan> {
   try {
-    const plan = await planVm(cloud, parsed);
-    await freeAddresses(cloud, addressLabels(parsed.networks, cloud.namespace), plan);
+    const plan = await planVm(call, parsed);
+    await freeAddresses(call, addressLabels(parsed.networks, call.namespace), plan);
     return plan;
   } catch (error) {
     throw preparationError(parsed.plan, error);
@@ -83,13 +83,13 @@ async function preparePrerequisites(cloud: CallContext, parsed: VmSpec): Promise
 }
 
 /** Completes the plan with facts of the cluster. Changes nothing. */
-export async function planVm(cloud: CallContext, parsed: VmSpec): Promise<VmPlan> {
+export async function planVm(call: CallContext, parsed: VmSpec): Promise<VmPlan> {
   const { networks, diskCids } = parsed;
-  const plan = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
+  const plan = { ...parsed.plan, networking: await podNetworking(call, networks) };
   const [attach, terms] = await Promise.all([
-    decideStrategy(cloud, plan),
-    volumeTerms(cloud, diskCids, plan.properties.placement.zone),
-    requireBudget(cloud, vmLabels(plan)),
+    decideStrategy(call, plan),
+    volumeTerms(call, diskCids, plan.properties.placement.zone),
+    requireBudget(call, vmLabels(plan)),
   ]);
   return { ...plan, attach, volumeTerms: terms };
 }
@@ -98,9 +98,9 @@ export async function planVm(cloud: CallContext, parsed: VmSpec): Promise<VmPlan
  * Removes the objects of a failed create_vm. Returns why it could not; undefined if nothing is left. Keeps a
  * VM that has disks, and one that another call has finished or described in the meantime.
  */
-async function removeFailedVm(cloud: CallContext, cid: string): Promise<unknown> {
+async function removeFailedVm(call: CallContext, cid: string): Promise<unknown> {
   try {
-    const reason = await removeUnfinished(cloud, cid, whyKept);
+    const reason = await removeUnfinished(call, cid, whyKept);
     return reason === undefined ? undefined : new Error(`${reason}, so it was left alone`);
   } catch (error) {
     return error;
@@ -166,11 +166,11 @@ const wasDeleted = (error: unknown): boolean =>
  * with the same agent id if they are what this call would create, else removes them first. If it is killed
  * between Secret and pod, it leaves a Secret that the next call adopts. Model: create-vm.pml
  */
-export async function ensureVm(cloud: CallContext, request: VmRequest): Promise<MadeVm> {
-  const found = await adoptOrCreate(cloud, request);
+export async function ensureVm(call: CallContext, request: VmRequest): Promise<MadeVm> {
+  const found = await adoptOrCreate(call, request);
   if ('isNew' in found) return found;
-  await removeFormer(cloud, request, found);
-  const made = await adoptOrCreate(cloud, request);
+  await removeFormer(call, request, found);
+  const made = await adoptOrCreate(call, request);
   if ('isNew' in made) return made;
   throw madeByOthers();
 }
@@ -202,13 +202,13 @@ const madeByOthers = (): ProductError =>
  * belongs to another Secret than the one that was read, it is a leftover only as long as that Secret exists.
  */
 async function removeFormer(
-  cloud: CallContext,
+  call: CallContext,
   { plan }: VmRequest,
   { secret, pod }: FormerVm,
 ): Promise<void> {
   const [attachments, now] = await Promise.all([
-    listAttachments(cloud, plan.cid),
-    findVmSecret(cloud, plan.cid),
+    listAttachments(call, plan.cid),
+    findVmSecret(call, plan.cid),
   ]);
   const recorded = now === undefined ? undefined : recordedPod(now);
   if (attachments.length > 0 || (recorded !== undefined && recordedDiskCids(recorded).length > 0)) {
@@ -220,32 +220,32 @@ async function removeFormer(
   const secretUid = secret?.metadata.uid;
   const owner = ownerUidOf(pod) ?? secretUid;
   if (owner !== secretUid && now?.metadata.uid !== secretUid) throw madeByOthers();
-  if (owner !== undefined) await removeVm(cloud, plan.cid, owner);
+  if (owner !== undefined) await removeVm(call, plan.cid, owner);
 }
 
-async function adoptOrCreate(cloud: CallContext, request: VmRequest): Promise<MadeVm | FormerVm> {
+async function adoptOrCreate(call: CallContext, request: VmRequest): Promise<MadeVm | FormerVm> {
   const wanted = vmSecret(request);
-  const secret = (await createOrFind(cloud, wanted, 'secrets'))?.object;
+  const secret = (await createOrFind(call, wanted, 'secrets'))?.object;
   if (secret === undefined || !isNotTerminating(secret) || creationOf(secret) === 'abandoned')
     return { secret };
   if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
   if (servicesOf(secret).join() !== servicesOf(wanted).join()) return { secret };
-  for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
-  const pod = await desiredPod(cloud, request, secret);
+  for (const service of request.services) await ensureService(call, service, ownerOf(request, secret));
+  const pod = await desiredPod(call, request, secret);
   if (pod === undefined) return { secret };
-  const found = await createOrFind(cloud, pod, 'pods');
+  const found = await createOrFind(call, pod, 'pods');
   if (found === undefined) return {};
   if (!isNotTerminating(found.object) || isTerminal(found.object) || !hasSameSpec(found.object, pod))
     return { secret, pod: found.object };
-  return { secret, pod: await admitted(cloud, found.object), isNew: found.isNew };
+  return { secret, pod: await admitted(call, found.object), isNew: found.isNew };
 }
 
 /** Opens the gate of the pod. With `recreate` the record may have changed since it was read. */
-async function admitted(cloud: CallContext, pod: Pod): Promise<Pod> {
+async function admitted(call: CallContext, pod: Pod): Promise<Pod> {
   if (!isGated(pod)) return pod;
-  const deadlineSeconds = cloud.config.deadlines.createVm;
+  const deadlineSeconds = call.config.deadlines.createVm;
   const { ensurePod, openGate } = await import('./recorded-pod.ts');
-  return (await openGate(cloud, pod)) ?? ensurePod(cloud, pod.metadata.name ?? '', { deadlineSeconds });
+  return (await openGate(call, pod)) ?? ensurePod(call, pod.metadata.name ?? '', { deadlineSeconds });
 }
 
 /**
@@ -253,7 +253,7 @@ async function admitted(cloud: CallContext, pod: Pod): Promise<Pod> {
  * Undefined if an existing Secret differs from this request.
  */
 async function desiredPod(
-  cloud: CallContext,
+  call: CallContext,
   { plan }: VmRequest,
   secret: VmSecret,
 ): Promise<Pod | undefined> {
@@ -262,7 +262,7 @@ async function desiredPod(
   const recorded = recordedPod(secret);
   if (plan.attach === 'hot') return recorded === undefined ? pod : undefined;
   if (recorded === undefined || !isSameDigest(recorded, pod)) return undefined;
-  await ensureVmClaims(cloud, plan, uid);
+  await ensureVmClaims(call, plan, uid);
   return withGate(recorded);
 }
 
@@ -296,16 +296,16 @@ export function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
 }
 
 async function createOrFind<T extends VmSecret | Pod>(
-  cloud: CallContext,
+  call: CallContext,
   object: T,
   kind: 'secrets' | 'pods',
 ): Promise<CreateOrGetResult<T> | undefined> {
   const name = object.metadata.name ?? '';
-  const ensured = await createOrGet(cloud.api, kind === 'pods' ? pods : secrets, object);
+  const ensured = await createOrGet(call.api, kind === 'pods' ? pods : secrets, object);
   if (ensured === undefined || ensured.isNew || isManaged(ensured.object, 'vm')) return ensured;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `${kind} '${name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove or rename it`,
+    `${kind} '${name}' exists in namespace ${call.namespace} and is not of this CPI; remove or rename it`,
   );
 }
 

@@ -26,15 +26,15 @@ export function creationOf({ metadata }: KubernetesObject): Creation | undefined
  * no request if this is recorded already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned
  * or deleted that VM; if another VM has its name by then, that VM stays as it is. Model: create-vm.pml
  */
-export async function markCreated(cloud: CallContext, secret: VmSecret): Promise<void> {
+export async function markCreated(call: CallContext, secret: VmSecret): Promise<void> {
   const { name = '', uid } = secret.metadata;
   let seen = secret;
   for (let left = tries; left > 0; left -= 1) {
     if (creationOf(seen) === 'done') return;
-    const trouble = await write(cloud, seen, 'done');
+    const trouble = await write(call, seen, 'done');
     if (trouble === undefined) return;
     // a write whose response was lost may have been done
-    const now = await findVmSecret(cloud, name);
+    const now = await findVmSecret(call, name);
     const isLeft = now?.metadata.uid === uid && now?.metadata.deletionTimestamp === undefined;
     if (now === undefined || !isLeft || creationOf(now) === 'abandoned') throw removedMeanwhile();
     if (creationOf(now) !== 'done' && !isApiError(trouble, 409)) throw trouble;
@@ -54,20 +54,20 @@ const removedMeanwhile = (): ProductError =>
  * still exactly the one that was read: a completion mark or a disk that was added since is a change. Returns
  * false if it has changed; then nothing was written.
  */
-export async function abandon(cloud: CallContext, secret: VmSecret): Promise<boolean> {
+export async function abandon(call: CallContext, secret: VmSecret): Promise<boolean> {
   if (creationOf(secret) === 'abandoned') return true;
-  const trouble = await write(cloud, secret, 'abandoned');
+  const trouble = await write(call, secret, 'abandoned');
   if (trouble === undefined) return true;
   if (isApiError(trouble, 404) || isApiError(trouble, 409)) return false;
   throw trouble;
 }
 
 /** Undoes `abandon`. Does nothing if the VM of that Secret does not exist anymore. */
-export async function resume(cloud: CallContext, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
+export async function resume(call: CallContext, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
-    const now = await findVmSecret(cloud, name);
+    const now = await findVmSecret(call, name);
     if (now === undefined || now.metadata.uid !== uid || creationOf(now) !== 'abandoned') return;
-    const trouble = await write(cloud, now, null);
+    const trouble = await write(call, now, null);
     if (trouble === undefined) return;
     if (!isApiError(trouble, 404) && !isApiError(trouble, 409)) throw trouble;
   }
@@ -76,14 +76,14 @@ export async function resume(cloud: CallContext, { metadata: { name = '', uid } 
 
 /** Writes the annotation on exactly the version that was read. Returns the error, if there is one. */
 async function write(
-  cloud: CallContext,
+  call: CallContext,
   { metadata }: VmSecret,
   creation: Creation | null,
 ): Promise<Error | undefined> {
   const { name = '', resourceVersion } = metadata;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.creation]: creation } } };
   try {
-    await cloud.api.patch(secretReference(cloud, name), patch);
+    await call.api.patch(secretReference(call, name), patch);
     return undefined;
   } catch (error) {
     if (error instanceof Error) return error;

@@ -13,39 +13,39 @@ import { pods } from '../../kubernetes/resources.ts';
  * strategy would be `recreate` and the disks are in another namespace, whose claims no pod of the VM can
  * mount.
  */
-export async function decideStrategy(cloud: CallContext, plan: VmPlan): Promise<AttachStrategy> {
-  const { attach } = cloud.config.kubernetes;
+export async function decideStrategy(call: CallContext, plan: VmPlan): Promise<AttachStrategy> {
+  const { attach } = call.config.kubernetes;
   if (attach === 'hot') return 'hot';
-  if (attach === 'recreate') return recreateOrThrow(cloud, plan, 'kubernetes.attach is recreate');
-  const refusal = await attachmentRejection(cloud, plan);
+  if (attach === 'recreate') return recreateOrThrow(call, plan, 'kubernetes.attach is recreate');
+  const refusal = await attachmentRejection(call, plan);
   return refusal === undefined
     ? 'hot'
-    : recreateOrThrow(cloud, plan, `an attachment is not admitted there: ${refusal.message}`);
+    : recreateOrThrow(call, plan, `an attachment is not admitted there: ${refusal.message}`);
 }
 
-function recreateOrThrow(cloud: CallContext, { cid }: VmPlan, why: string): AttachStrategy {
-  const disks = diskNamespaceOf(cloud);
-  if (disks === cloud.namespace) return 'recreate';
+function recreateOrThrow(call: CallContext, { cid }: VmPlan, why: string): AttachStrategy {
+  const disks = diskNamespaceOf(call);
+  if (disks === call.namespace) return 'recreate';
   throw new ProductError(
     'NOT_SUPPORTED',
-    `VM '${cid}' of namespace ${cloud.namespace} could not get disks of kubernetes.disk_namespace ${disks}: ${why}, and a pod mounts claims of its own namespace only; leave out kubernetes.disk_namespace or have the namespace admit attachments`,
+    `VM '${cid}' of namespace ${call.namespace} could not get disks of kubernetes.disk_namespace ${disks}: ${why}, and a pod mounts claims of its own namespace only; leave out kubernetes.disk_namespace or have the namespace admit attachments`,
   );
 }
 
 /** Returns the permanent rejection of an attachment pod. A full quota is not permanent. */
-async function attachmentRejection(cloud: CallContext, plan: VmPlan): Promise<ApiError | undefined> {
+async function attachmentRejection(call: CallContext, plan: VmPlan): Promise<ApiError | undefined> {
   const vm = vmPod(plan, '');
-  const uid = cloud.newUuid();
+  const uid = call.newUuid();
   const attachment = attachmentPod({
     diskCid: `disk-${uid}`,
-    namespace: diskNamespaceOf(cloud),
+    namespace: diskNamespaceOf(call),
     vm: { ...vm, metadata: { ...vm.metadata, uid } },
     nodeName: 'any',
-    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
-    directorUuid: cloud.directorUuid,
+    kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,
+    directorUuid: call.directorUuid,
   });
   try {
-    await cloud.api.create(pods, attachment, { dryRun: true });
+    await call.api.create(pods, attachment, { dryRun: true });
     return undefined;
   } catch (error) {
     if (isApiError(error) && [400, 403, 422].includes(error.code)) {

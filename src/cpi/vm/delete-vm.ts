@@ -30,9 +30,9 @@ import { recordedDiskCids } from './recorded-pod.ts';
 /**
  * delete_vm(vm_cid): returns when all objects of the VM are deleted. A missing VM is success; its disks stay.
  */
-export async function deleteVm(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function deleteVm(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_vm.vm_cid' });
-  if (isVmCid(cid)) await removeVm(cloud, cid);
+  if (isVmCid(cid)) await removeVm(call, cid);
   return null;
 }
 
@@ -48,62 +48,62 @@ export async function deleteVm(cloud: CallContext, args: readonly unknown[]): Pr
  * before any change, with DISK_WOULD_BE_LOST. With the uid of a Secret it removes only the VM of that Secret,
  * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
  */
-export async function removeVm(cloud: CallContext, cid: string, secretUid?: string): Promise<void> {
-  const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
+export async function removeVm(call: CallContext, cid: string, secretUid?: string): Promise<void> {
+  const { pod, secret, attachments } = await objectsOf(call, cid, secretUid);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
   assertClaimsRetained(cid, [
-    ...(await claimsOf(cloud, attachments.map(diskCidOf))),
-    ...(isRecreated ? await claimsOfRecreatedVm(cloud, cid) : []).filter((claim) => isManaged(claim, 'disk')),
+    ...(await claimsOf(call, attachments.map(diskCidOf))),
+    ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
-  const owned = objectsOfVm(cloud, cid, pod, secret);
-  const services = secret === undefined ? [] : await releaseServices(cloud, secret);
-  await requestDeletions(cloud, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
-  const deadlineSeconds = cloud.config.deadlines.deleteVm;
+  const owned = objectsOfVm(call, cid, pod, secret);
+  const services = secret === undefined ? [] : await releaseServices(call, secret);
+  await requestDeletions(call, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
+  const deadlineSeconds = call.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
-  const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(cloud, cid, pod, lost);
+  const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(call, cid, pod, lost);
   const detached = Promise.all(
-    attachments.map((attachment) => waitForAttachmentDeletion(cloud, attachment, deadlineSeconds, whenLost)),
+    attachments.map((attachment) => waitForAttachmentDeletion(call, attachment, deadlineSeconds, whenLost)),
   );
   const gone = Promise.all([
     detached,
-    ...owned.map((object) => waitForDeletion(cloud, { ...object, deadlineSeconds, what, whenLost })),
-    waitUntilReleased(cloud, services),
+    ...owned.map((object) => waitForDeletion(call, { ...object, deadlineSeconds, what, whenLost })),
+    waitUntilReleased(call, services),
   ]);
   const swept =
-    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(cloud, pod, gone));
+    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(call, pod, gone));
   for (const end of await Promise.allSettled([swept, gone])) {
     if (end.status === 'rejected') throw end.reason;
   }
-  if (isRecreated) await waitForClaimDeletion(cloud, cid, secretUid);
-  else if (pod !== undefined) await endLateAttachments(cloud, pod);
+  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
+  else if (pod !== undefined) await endLateAttachments(call, pod);
 }
 
 /**
  * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
  * created still later finds no hub.
  */
-async function endLateAttachments(cloud: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
-  const late = (await listHubPods(cloud, name)).filter(
+async function endLateAttachments(call: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
+  const late = (await listHubPods(call, name)).filter(
     ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
   );
   if (late.length === 0) return;
-  assertClaimsRetained(name, await claimsOf(cloud, late.map(diskCidOf)));
-  for (const attachment of late) await deleteAttachmentPod(cloud, attachment);
+  assertClaimsRetained(name, await claimsOf(call, late.map(diskCidOf)));
+  for (const attachment of late) await deleteAttachmentPod(call, attachment);
   for (const attachment of late)
-    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.deleteVm);
+    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.deleteVm);
 }
 
 async function objectsOf(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   secretUid: string | undefined,
 ): Promise<ObjectsOfVm> {
   const [pod, secret, attachments] = await Promise.all([
-    findVm(cloud, cid),
-    findVmSecret(cloud, cid),
-    listHubPods(cloud, cid),
+    findVm(call, cid),
+    findVmSecret(call, cid),
+    listHubPods(call, cid),
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
   const own = ownerUidOf(pod) === secretUid ? pod : undefined;
@@ -126,17 +126,17 @@ type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 
 /** Returns the objects that are deleted by name, the Secret first: the rest is deleted with it. */
 function objectsOfVm(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   pod: Pod | undefined,
   secret: KubernetesObject | undefined,
 ): ObjectOfVm[] {
   const owned: ObjectOfVm[] = [];
   if (secret !== undefined)
-    owned.push({ reference: secretReference(cloud, cid), uid: secret.metadata.uid ?? '' });
+    owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid ?? '' });
   if (pod !== undefined) {
     const { uid = '' } = pod.metadata;
-    owned.push({ reference: podReference(cloud, cid), uid, nodeName: pod.spec.nodeName });
+    owned.push({ reference: podReference(call, cid), uid, nodeName: pod.spec.nodeName });
   }
   return owned;
 }
@@ -159,16 +159,16 @@ interface DeletionResult {
  * one was killed, when the pod may not exist anymore.
  */
 async function requestDeletions(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   { owned, attachments, group }: DeletionResult,
 ): Promise<void> {
   const isPod = ({ reference }: ObjectOfVm): boolean => group !== undefined && reference.resource !== pods;
-  for (const object of owned) if (!isPod(object)) await requestDeletion(cloud, object.reference, object.uid);
-  for (const attachment of attachments) await deleteAttachmentPod(cloud, attachment);
+  for (const object of owned) if (!isPod(object)) await requestDeletion(call, object.reference, object.uid);
+  for (const attachment of attachments) await deleteAttachmentPod(call, attachment);
   if (group === undefined) return;
-  await removeVmFromBudget(cloud, group, cid);
-  for (const object of owned) if (isPod(object)) await requestDeletion(cloud, object.reference, object.uid);
+  await removeVmFromBudget(call, group, cid);
+  for (const object of owned) if (isPod(object)) await requestDeletion(call, object.reference, object.uid);
 }
 
 /**
@@ -178,14 +178,14 @@ async function requestDeletions(
  * force-deletes attachment pods.
  */
 export async function forceDeleteOnLostNode(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   pod: Pod | undefined,
   lost: LostNode,
 ): Promise<void> {
   const disks = [
     ...new Set([
-      ...(await listAttachments(cloud, cid)).map(diskCidOf),
+      ...(await listAttachments(call, cid)).map(diskCidOf),
       ...(pod === undefined ? [] : recordedDiskCids(pod)),
     ]),
   ];
@@ -196,12 +196,12 @@ export async function forceDeleteOnLostNode(
   ];
   if (stakes.length > 0)
     throw lostNodeError(`VM '${cid}' was not removed by force`, lost, { stakes, isDeleting: true });
-  if (pod !== undefined) await removeByForce(cloud, pod);
+  if (pod !== undefined) await removeByForce(call, pod);
 }
 
-async function removeByForce(cloud: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+async function removeByForce(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
   try {
-    await cloud.api.delete(podReference(cloud, name), { gracePeriodSeconds: 0, preconditions: { uid } });
+    await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {
     if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
   }

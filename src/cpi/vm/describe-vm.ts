@@ -10,15 +10,15 @@ import { inspectPodHint, startProblem } from './wait-until-running.ts';
  * next step; null if it has run since its pod was created. VM_NOT_FOUND without a pod. Only this CPI has the
  * method: create-env calls it if an agent does not answer.
  */
-export async function describeVm(cloud: CallContext, args: readonly unknown[]): Promise<string | null> {
+export async function describeVm(call: CallContext, args: readonly unknown[]): Promise<string | null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'describe_vm.vm_cid' });
-  const pod = await findVm(cloud, cid);
-  if (pod === undefined) throw vmNotFound(cloud, cid);
-  const { name = '', namespace = cloud.namespace, deletionTimestamp } = pod.metadata;
+  const pod = await findVm(call, cid);
+  if (pod === undefined) throw vmNotFound(call, cid);
+  const { name = '', namespace = call.namespace, deletionTimestamp } = pod.metadata;
   const { state, restartCount = 0 } = vmContainerStatus(pod.status?.containerStatuses) ?? {};
   if (deletionTimestamp === undefined && state?.running !== undefined && restartCount === 0) return null;
   return (
     startProblem(pod) ??
-    `${await describePodAndEvents(cloud.api, { namespace, name }, pod)}; ${inspectPodHint}`
+    `${await describePodAndEvents(call.api, { namespace, name }, pod)}; ${inspectPodHint}`
   );
 }

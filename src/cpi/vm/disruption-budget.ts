@@ -26,9 +26,9 @@ export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): 
  * Checks the budget for a VM with these labels before any of its objects is created. Rejects if the role may
  * not read the budget of the group (ApiError 403), or if the CPI does not manage it (NOT_SUPPORTED).
  */
-export async function requireBudget(cloud: CallContext, labels: Record<string, string>): Promise<void> {
+export async function requireBudget(call: CallContext, labels: Record<string, string>): Promise<void> {
   const group = budgetGroupOf({ metadata: { labels } });
-  if (group !== undefined) await findBudget(cloud, group);
+  if (group !== undefined) await findBudget(call, group);
 }
 
 /**
@@ -38,49 +38,49 @@ export async function requireBudget(cloud: CallContext, labels: Record<string, s
  * that the slower of two concurrent calls conflicts and counts again. Rejects with DEADLINE if every attempt
  * conflicts.
  */
-export async function reconcileBudget(cloud: CallContext, group: string, cid: string): Promise<void> {
+export async function reconcileBudget(call: CallContext, group: string, cid: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
-    const existing = await findBudget(cloud, group);
-    const living = await countActiveVms(cloud, group);
+    const existing = await findBudget(call, group);
+    const living = await countActiveVms(call, group);
     try {
       if (living >= 2) {
-        const isPut = await writeBudget(cloud, existing, budget(cloud, { group, living, cid }));
+        const isPut = await writeBudget(call, existing, budget(call, { group, living, cid }));
         // a VM that was deleted before the budget existed had no budget to change, so this write met no
         // conflict
-        if (isPut && (existing !== undefined || (await countActiveVms(cloud, group)) === living)) return;
+        if (isPut && (existing !== undefined || (await countActiveVms(call, group)) === living)) return;
       } else {
-        if (existing !== undefined) await remove(cloud, existing);
+        if (existing !== undefined) await remove(call, existing);
         return;
       }
     } catch (error) {
       if (!isApiError(error, 409) && !isApiError(error, 404)) throw error;
     }
     // calls for other VMs of the group go first
-    await cloud.clock.sleep(20 * (tries - left + 1));
+    await call.clock.sleep(20 * (tries - left + 1));
   }
   throw conflictError('DEADLINE', `the PodDisruptionBudget of group '${group}'`);
 }
 
-const budgetReference = (cloud: CallContext, group: string): ObjectReference => ({
+const budgetReference = (call: CallContext, group: string): ObjectReference => ({
   resource: podDisruptionBudgets,
-  namespace: cloud.namespace,
+  namespace: call.namespace,
   name: budgetName(group),
 });
 
-async function findBudget(cloud: CallContext, group: string): Promise<PodDisruptionBudget | undefined> {
-  const reference = budgetReference(cloud, group);
-  const found = await ignoreNotFound(cloud.api.get<PodDisruptionBudget>(reference));
+async function findBudget(call: CallContext, group: string): Promise<PodDisruptionBudget | undefined> {
+  const reference = budgetReference(call, group);
+  const found = await ignoreNotFound(call.api.get<PodDisruptionBudget>(reference));
   if (found === undefined || isManaged(found, 'budget')) return found;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `PodDisruptionBudget '${reference.name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
+    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
   );
 }
 
 /** Counts the VMs of the group. Terminating VMs do not count. */
-async function countActiveVms(cloud: CallContext, group: string): Promise<number> {
-  const { items } = await cloud.api.list<Pod>(pods, {
-    namespace: cloud.namespace,
+async function countActiveVms(call: CallContext, group: string): Promise<number> {
+  const { items } = await call.api.list<Pod>(pods, {
+    namespace: call.namespace,
     labelSelector: `${label.kind}=vm,${label.group}=${group},${label.disruptionBudget}`,
   });
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
@@ -112,16 +112,16 @@ function budget(
 
 /** Creates or updates the budget. Returns false if another call has created one in the meantime. */
 async function writeBudget(
-  cloud: CallContext,
+  call: CallContext,
   existing: PodDisruptionBudget | undefined,
   wanted: PodDisruptionBudget,
 ): Promise<boolean> {
   if (existing === undefined) {
-    const ensured = await createOrGet(cloud.api, podDisruptionBudgets, wanted);
+    const ensured = await createOrGet(call.api, podDisruptionBudgets, wanted);
     return ensured?.isNew === true;
   }
   const { name = '', namespace, resourceVersion } = existing.metadata;
-  await cloud.api.patch(
+  await call.api.patch(
     { resource: podDisruptionBudgets, namespace, name },
     {
       metadata: { resourceVersion, annotations: wanted.metadata.annotations },
@@ -131,9 +131,9 @@ async function writeBudget(
   return true;
 }
 
-async function remove(cloud: CallContext, { metadata }: PodDisruptionBudget): Promise<void> {
+async function remove(call: CallContext, { metadata }: PodDisruptionBudget): Promise<void> {
   const { name = '', namespace, uid = '', resourceVersion = '' } = metadata;
-  await cloud.api.delete(
+  await call.api.delete(
     { resource: podDisruptionBudgets, namespace, name },
     { preconditions: { uid, resourceVersion } },
   );
@@ -145,13 +145,13 @@ async function remove(cloud: CallContext, { metadata }: PodDisruptionBudget): Pr
  * and the VM must be deletable. Other errors are thrown; the object that names the group must then stay for
  * the next call.
  */
-export async function removeVmFromBudget(cloud: CallContext, group: string, cid: string): Promise<void> {
+export async function removeVmFromBudget(call: CallContext, group: string, cid: string): Promise<void> {
   try {
-    await reconcileBudget(cloud, group, cid);
+    await reconcileBudget(call, group, cid);
   } catch (error) {
     const why = rejectionMessage(error);
     if (why === undefined) throw error;
-    cloud.log(`the PodDisruptionBudget of group '${group}' does not follow the end of VM '${cid}': ${why}`);
+    call.log(`the PodDisruptionBudget of group '${group}' does not follow the end of VM '${cid}': ${why}`);
   }
 }
 

@@ -42,12 +42,12 @@ export type VmSpec = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'ne
  * Checks everything that can be checked without Kubernetes. The strategy for disks is decided later.
  */
 export function parseVmRequest(
-  cloud: CallContext,
+  call: CallContext,
   args: readonly unknown[],
   method: 'create_vm' | 'check_vm' = 'create_vm',
 ): VmSpec {
   const place: Location = { code: 'INVALID_ARGUMENT', path: method };
-  const { config, namespace, directorUuid } = cloud;
+  const { config, namespace, directorUuid } = call;
   const agentId = stringAt(args[0], child(place, 'agent_id'));
   const stemcell = stringAt(args[1], child(place, 'stemcell_cid'));
   const { image, architecture } = parseStemcellCid(stemcell, child(place, 'stemcell_cid'));

@@ -21,20 +21,20 @@ import { stopScript } from './scripts/prepare-and-stop.ts';
  * nothing through the API: it runs the stop script by exec, which ends PID 1. Rejects with VM_NOT_FOUND, with
  * VM_NOT_REBOOTED if the pod is terminal, with NODE_LOST, or with DEADLINE.
  */
-export async function rebootVm(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function rebootVm(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
-  const found = await findVm(cloud, cid);
-  if (await isRecreated(cloud, cid, found)) return null;
-  const vm = await requireActiveVm(cloud, cid, found);
+  const found = await findVm(call, cid);
+  if (await isRecreated(call, cid, found)) return null;
+  const vm = await requireActiveVm(call, cid, found);
   const previousStatus = statusOf(vm);
   const finished = new AbortController();
   const asking =
     previousStatus?.state?.running === undefined
       ? Promise.resolve(undefined)
-      : signalStop(cloud, { pod: cid, isStill: isContainer(previousStatus, vm), signal: finished.signal });
-  const waiting = whileNodeAnswers(cloud, {
+      : signalStop(call, { pod: cid, isStill: isContainer(previousStatus, vm), signal: finished.signal });
+  const waiting = whileNodeAnswers(call, {
     nodeName: vm.spec.nodeName ?? '',
-    work: (signal) => hasRestarted(cloud, vm, previousStatus, AbortSignal.any([signal, finished.signal])),
+    work: (signal) => hasRestarted(call, vm, previousStatus, AbortSignal.any([signal, finished.signal])),
     whenLost: (lost) =>
       Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, { stakes: [], isDeleting: false })),
   }).finally(() => {
@@ -54,14 +54,14 @@ export async function rebootVm(cloud: CallContext, args: readonly unknown[]): Pr
  * stays, or one that waits at its gate. That starts its container too, so the VM is rebooted. Returns whether
  * it did.
  */
-async function isRecreated(cloud: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
+async function isRecreated(call: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
   const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
-  if ((await findRecreatedVm(cloud, cid, pod)) === undefined) return false;
+  if ((await findRecreatedVm(call, cid, pod)) === undefined) return false;
   await (
     await import('./recorded-pod.ts')
-  ).reconcileRecordedPod(cloud, cid, {
-    deadlineSeconds: cloud.config.deadlines.rebootVm,
+  ).reconcileRecordedPod(call, cid, {
+    deadlineSeconds: call.config.deadlines.rebootVm,
   });
   return true;
 }
@@ -81,17 +81,17 @@ const isContainer =
   };
 
 async function hasRestarted(
-  cloud: CallContext,
+  call: CallContext,
   vm: Pod,
   former: ContainerStatus | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { name = '', uid } = vm.metadata;
   await waitFor<Pod, true>({
-    api: cloud.api,
-    clock: cloud.clock,
+    api: call.api,
+    clock: call.clock,
     signal,
-    reference: podReference(cloud, name),
+    reference: podReference(call, name),
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw new ProductError(
@@ -108,12 +108,12 @@ async function hasRestarted(
     awaited:
       `container ${vmContainer} of pod ${name} to run again ` +
       '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
-    deadlineMs: cloud.config.deadlines.rebootVm * 1000,
+    deadlineMs: call.config.deadlines.rebootVm * 1000,
     lastWords: async (last) => ({
-      state: await describePodAndEvents(cloud.api, { namespace: cloud.namespace, name }, last),
+      state: await describePodAndEvents(call.api, { namespace: call.namespace, name }, last),
       next: inspectPodHint,
     }),
-    onProgress: cloud.reportProgress,
+    onProgress: call.reportProgress,
   });
 }
 
@@ -144,20 +144,20 @@ const retryMs = 5_000;
  * the last error; undefined if PID 1 received it. Ends with `signal`; rejects if the role does not allow it
  * (403).
  */
-export async function signalStop(cloud: CallContext, options: StopOptions): Promise<string | undefined> {
+export async function signalStop(call: CallContext, options: StopOptions): Promise<string | undefined> {
   let trouble: string | undefined;
   while (!options.signal.aborted) {
-    trouble = await sendSignal(cloud, options.pod);
+    trouble = await sendSignal(call, options.pod);
     if (trouble === undefined) return undefined;
-    await cloud.clock.sleep(retryMs, options.signal);
-    if (!options.signal.aborted && !(await isSameContainer(cloud, options))) return undefined;
+    await call.clock.sleep(retryMs, options.signal);
+    if (!options.signal.aborted && !(await isSameContainer(call, options))) return undefined;
   }
   return trouble;
 }
 
-async function sendSignal(cloud: CallContext, pod: string): Promise<string | undefined> {
+async function sendSignal(call: CallContext, pod: string): Promise<string | undefined> {
   try {
-    const { exitCode, stderr } = await cloud.exec({
+    const { exitCode, stderr } = await call.exec({
       pod,
       container: vmContainer,
       command: ['/bin/sh', '-c', stopScript, 'stop'],
@@ -169,9 +169,9 @@ async function sendSignal(cloud: CallContext, pod: string): Promise<string | und
   }
 }
 
-async function isSameContainer(cloud: CallContext, { pod, isStill }: StopOptions): Promise<boolean> {
+async function isSameContainer(call: CallContext, { pod, isStill }: StopOptions): Promise<boolean> {
   try {
-    return isStill(await cloud.api.get<Pod>(podReference(cloud, pod)));
+    return isStill(await call.api.get<Pod>(podReference(call, pod)));
   } catch (error) {
     transientMessage(error);
     return true;

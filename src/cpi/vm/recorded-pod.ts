@@ -124,22 +124,22 @@ const tries = 10;
  * Rejects with VM_NOT_FOUND if the VM does not exist anymore. Model: recreate.pml.
  */
 export async function recordDisks(
-  cloud: CallContext,
+  call: CallContext,
   secret: VmSecret,
   pod: Pod | undefined,
   cids: readonly string[],
 ): Promise<VmSecret | undefined> {
   const { name = '', resourceVersion } = secret.metadata;
   const recorded = recordedPod(secret);
-  if (recorded === undefined) throw vmNotFound(cloud, name);
+  if (recorded === undefined) throw vmNotFound(call, name);
   const wanted = copyMetadata(withDisks(recorded, cids), pod);
   try {
-    return await cloud.api.patch<VmSecret>(secretReference(cloud, name), {
-      metadata: { resourceVersion, annotations: { [annotation.changedBy]: cloud.newUuid() } },
+    return await call.api.patch<VmSecret>(secretReference(call, name), {
+      metadata: { resourceVersion, annotations: { [annotation.changedBy]: call.newUuid() } },
       data: { [podKey]: encodePod(wanted) },
     });
   } catch (error) {
-    if (isApiError(error, 404)) throw vmNotFound(cloud, name);
+    if (isApiError(error, 404)) throw vmNotFound(call, name);
     if (isApiError(error, 409)) return undefined;
     throw error;
   }
@@ -154,17 +154,17 @@ export async function recordDisks(
  * Model: recreate.pml.
  */
 export async function reconcileRecordedPod(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: VmSecret; deadlineSeconds: number },
 ): Promise<Pod> {
   let wanted = recorded === undefined ? undefined : recordedPod(recorded);
   for (let left = tries; ; left -= 1) {
-    const pod = await ensurePod(cloud, vmCid, { recorded: wanted, deadlineSeconds });
+    const pod = await ensurePod(call, vmCid, { recorded: wanted, deadlineSeconds });
     try {
-      return await waitUntilRunning(cloud, pod);
+      return await waitUntilRunning(call, pod);
     } catch (error) {
-      wanted = await desiredPod(cloud, vmCid);
+      wanted = await desiredPod(call, vmCid);
       if (left <= 1 || haveSameDisks(pod, wanted)) throw error;
     }
   }
@@ -172,14 +172,14 @@ export async function reconcileRecordedPod(
 
 /** Does what `reconcileRecordedPod` does, without the wait: the pod may not have a node yet. */
 export async function ensurePod(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: Pod | undefined; deadlineSeconds: number },
 ): Promise<Pod> {
   let wanted = recorded;
   for (let left = tries; left > 0; left -= 1) {
-    wanted ??= await desiredPod(cloud, vmCid);
-    const pod = await tryPod(cloud, wanted, deadlineSeconds);
+    wanted ??= await desiredPod(call, vmCid);
+    const pod = await tryPod(call, wanted, deadlineSeconds);
     if (pod !== undefined) return pod;
     wanted = undefined;
   }
@@ -195,15 +195,15 @@ export async function ensurePod(
  * call that changes the record looks for the pod after that, and deletes one with other disks, gate or not.
  * So one of the two calls sees the other, and a detached disk is in no pod that starts. Model: recreate.pml.
  */
-export async function openGate(cloud: CallContext, pod: Pod): Promise<Pod | undefined> {
-  if (!isAsRecorded(pod, await desiredPod(cloud, pod.metadata.name ?? ''))) return undefined;
-  return patchSeen(cloud, pod, { spec: { schedulingGates: otherGates(pod) } });
+export async function openGate(call: CallContext, pod: Pod): Promise<Pod | undefined> {
+  if (!isAsRecorded(pod, await desiredPod(call, pod.metadata.name ?? ''))) return undefined;
+  return patchSeen(call, pod, { spec: { schedulingGates: otherGates(pod) } });
 }
 
-async function desiredPod(cloud: CallContext, vmCid: string): Promise<Pod> {
-  const secret = await findVmSecret(cloud, vmCid);
+async function desiredPod(call: CallContext, vmCid: string): Promise<Pod> {
+  const secret = await findVmSecret(call, vmCid);
   const pod = secret === undefined ? undefined : recordedPod(secret);
-  if (pod === undefined) throw vmNotFound(cloud, vmCid);
+  if (pod === undefined) throw vmNotFound(call, vmCid);
   return pod;
 }
 
@@ -211,37 +211,37 @@ async function desiredPod(cloud: CallContext, vmCid: string): Promise<Pod> {
  * Returns the desired pod; undefined if another call changed the record or the pod, so that both must be read
  * again.
  */
-async function tryPod(cloud: CallContext, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
+async function tryPod(call: CallContext, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
   const { name = '' } = wanted.metadata;
-  const found = await findVm(cloud, name);
+  const found = await findVm(call, name);
   if (found !== undefined && isAsRecorded(found, wanted))
-    return isGated(found) ? openGate(cloud, found) : keep(cloud, found);
+    return isGated(found) ? openGate(call, found) : keep(call, found);
   if (found !== undefined) {
     // this pod may have been created for a later record
-    if (!isAsRecorded(wanted, await desiredPod(cloud, name))) return undefined;
-    if (!(await deletePod(cloud, found, deadlineSeconds))) return undefined;
+    if (!isAsRecorded(wanted, await desiredPod(call, name))) return undefined;
+    if (!(await deletePod(call, found, deadlineSeconds))) return undefined;
   }
   // set_vm_metadata may have changed the pod after the record was written
   const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
-  const ensured = await createOrGet(cloud.api, pods, withGate(copyMetadata(wanted, former)));
-  return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
+  const ensured = await createOrGet(call.api, pods, withGate(copyMetadata(wanted, former)));
+  return ensured?.isNew === true ? openGate(call, ensured.object) : undefined;
 }
 
 /**
  * Changes the version of a pod that stays: a call that read it under an earlier record and is about to delete
  * it gets a conflict and reads it again.
  */
-const keep = (cloud: CallContext, pod: Pod): Promise<Pod | undefined> =>
-  patchSeen(cloud, pod, { metadata: { annotations: { [annotation.changedBy]: cloud.newUuid() } } });
+const keep = (call: CallContext, pod: Pod): Promise<Pod | undefined> =>
+  patchSeen(call, pod, { metadata: { annotations: { [annotation.changedBy]: call.newUuid() } } });
 
 /** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
 async function patchSeen(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', resourceVersion } }: Pod,
   patch: { metadata?: object; spec?: object },
 ): Promise<Pod | undefined> {
   try {
-    return await cloud.api.patch<Pod>(podReference(cloud, name), {
+    return await call.api.patch<Pod>(podReference(call, name), {
       ...patch,
       metadata: { ...patch.metadata, resourceVersion },
     });
@@ -266,11 +266,11 @@ function haveSameDisks(one: Pod, other: Pod): boolean {
 }
 
 /** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
-async function deletePod(cloud: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
+async function deletePod(call: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = pod.metadata;
-  if (deletionTimestamp === undefined && !(await deleteSeen(cloud, pod))) return false;
-  await waitForDeletion(cloud, {
-    reference: podReference(cloud, name),
+  if (deletionTimestamp === undefined && !(await deleteSeen(call, pod))) return false;
+  await waitForDeletion(call, {
+    reference: podReference(call, name),
     uid,
     nodeName: pod.spec.nodeName,
     deadlineSeconds,
@@ -279,10 +279,10 @@ async function deletePod(cloud: CallContext, pod: Pod, deadlineSeconds: number):
   return true;
 }
 
-async function deleteSeen(cloud: CallContext, { metadata }: Pod): Promise<boolean> {
+async function deleteSeen(call: CallContext, { metadata }: Pod): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '' } = metadata;
   try {
-    await cloud.api.delete(podReference(cloud, name), {
+    await call.api.delete(podReference(call, name), {
       preconditions: { uid, resourceVersion },
       propagationPolicy: 'Background',
     });

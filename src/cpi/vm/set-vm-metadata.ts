@@ -11,16 +11,14 @@ import { podReference } from '../objects/names.ts';
  * set_vm_metadata(vm_cid, metadata): patches the pod once; removes what an earlier call set and this one does
  * not. VM_NOT_FOUND if the pod is missing or the CPI does not manage it.
  */
-export async function setVmMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+export async function setVmMetadata(call: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_vm_metadata' };
   const cid = stringAt(args[0], child(place, 'vm_cid'));
   const patch = metadataPatch(recordAt(args[1], child(place, 'metadata')));
   // the CPI may not manage a pod of that name
-  const exists = (await findVm(cloud, cid)) !== undefined;
-  const pod = exists
-    ? await ignoreNotFound(cloud.api.patch<Pod>(podReference(cloud, cid), patch))
-    : undefined;
-  if (pod === undefined) throw vmNotFound(cloud, cid);
-  await deleteAttachmentsOfTerminatingVm(cloud, pod);
+  const exists = (await findVm(call, cid)) !== undefined;
+  const pod = exists ? await ignoreNotFound(call.api.patch<Pod>(podReference(call, cid), patch)) : undefined;
+  if (pod === undefined) throw vmNotFound(call, cid);
+  await deleteAttachmentsOfTerminatingVm(call, pod);
   return null;
 }

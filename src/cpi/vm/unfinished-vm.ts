@@ -61,13 +61,13 @@ export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Su
  * no VM, and is removed. It reads the attachment pods last, so that one that is created before the Secret is
  * read counts.
  */
-export async function lookAtVm(cloud: CallContext, cid: string): Promise<VmState> {
-  const pod = await findVm(cloud, cid);
-  const found = await findVmSecret(cloud, cid);
+export async function lookAtVm(call: CallContext, cid: string): Promise<VmState> {
+  const pod = await findVm(call, cid);
+  const found = await findVmSecret(call, cid);
   const owner = ownerUidOf(pod);
   const secret = pod !== undefined && found?.metadata.uid !== owner ? undefined : found;
   const recorded = secret === undefined ? undefined : recordedPod(secret);
-  const attachments = await listAttachments(cloud, cid);
+  const attachments = await listAttachments(call, cid);
   return {
     pod,
     secret,
@@ -82,23 +82,23 @@ export async function lookAtVm(cloud: CallContext, cid: string): Promise<VmState
  * as `removeVm` does. Model: create-vm.pml
  */
 export async function removeUnfinished(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   why: (state: VmState) => string | undefined,
 ): Promise<string | undefined> {
   for (let left = tries; left > 0; left -= 1) {
-    const state = await lookAtVm(cloud, cid);
+    const state = await lookAtVm(call, cid);
     const reason = why(state);
     if (reason !== undefined) return reason;
     const { secret } = state;
-    if (secret !== undefined && !(await abandon(cloud, secret))) continue;
-    const later = secret === undefined ? undefined : why(await lookAtVm(cloud, cid));
+    if (secret !== undefined && !(await abandon(call, secret))) continue;
+    const later = secret === undefined ? undefined : why(await lookAtVm(call, cid));
     if (secret !== undefined && later !== undefined) {
-      await resume(cloud, secret);
+      await resume(call, secret);
       return later;
     }
     const owner = secret?.metadata.uid ?? ownerUidOf(state.pod);
-    if (owner !== undefined) await removeVm(cloud, cid, owner);
+    if (owner !== undefined) await removeVm(call, cid, owner);
     return undefined;
   }
   throw conflictError('VM_CREATION_FAILED_RETRY', `VM '${cid}'`);

@@ -12,16 +12,16 @@ import { vmContainerStatus } from '../objects/layout.ts';
  * Reads the pod of a VM; undefined if the CPI manages no VM of that cid. An API error rejects: it is not an
  * absence.
  */
-export async function findVm(cloud: CallContext, cid: unknown): Promise<Pod | undefined> {
+export async function findVm(call: CallContext, cid: unknown): Promise<Pod | undefined> {
   if (!isVmCid(cid)) return undefined;
-  const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, cid)));
+  const pod = await ignoreNotFound(call.api.get<Pod>(podReference(call, cid)));
   return pod !== undefined && isManaged(pod, 'vm') ? pod : undefined;
 }
 
 /** Reads the Secret of a VM, which owns all its objects; undefined if the CPI manages no VM of that cid. */
-export async function findVmSecret(cloud: CallContext, cid: unknown): Promise<VmSecret | undefined> {
+export async function findVmSecret(call: CallContext, cid: unknown): Promise<VmSecret | undefined> {
   if (!isVmCid(cid)) return undefined;
-  const secret = await ignoreNotFound(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
+  const secret = await ignoreNotFound(call.api.get<VmSecret>(secretReference(call, cid)));
   return secret !== undefined && isManaged(secret, 'vm') ? secret : undefined;
 }
 
@@ -32,10 +32,10 @@ export const ownerUidOf = (object: KubernetesObject | undefined): string | undef
 /** What an operator does about a VM that does not exist anymore. */
 export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
 
-export function vmNotFound(cloud: CallContext, cid: string): ProductError {
+export function vmNotFound(call: CallContext, cid: string): ProductError {
   return new ProductError(
     'VM_NOT_FOUND',
-    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateHint}`,
+    `there is no VM '${cid}' in namespace ${call.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateHint}`,
   );
 }
 

@@ -19,11 +19,11 @@ interface VolumeReach {
  * if a volume is not in the requested zone: the disk could not be attached there.
  */
 export async function volumeTerms(
-  cloud: CallContext,
+  call: CallContext,
   diskCids: readonly string[],
   zone: string | undefined,
 ): Promise<readonly NodeSelectorTerm[]> {
-  const places = (await Promise.all(diskCids.map((cid) => reachOfVolume(cloud, cid)))).filter(
+  const places = (await Promise.all(diskCids.map((cid) => reachOfVolume(call, cid)))).filter(
     (place) => place !== undefined,
   );
   for (const place of places) assertSameZone(place, zone);
@@ -54,12 +54,12 @@ function distinct<T>(items: readonly T[]): T[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
-async function reachOfVolume(cloud: CallContext, diskCid: string): Promise<VolumeReach | undefined> {
-  const claim = await findDisk(cloud, diskCid);
+async function reachOfVolume(call: CallContext, diskCid: string): Promise<VolumeReach | undefined> {
+  const claim = await findDisk(call, diskCid);
   const name = claim?.status?.phase === 'Bound' ? claim.spec.volumeName : undefined;
   if (name === undefined) return undefined;
   try {
-    const volume = await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    const volume = await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
     const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
     return terms.length === 0 ? undefined : { diskCid, terms };
   } catch (error) {

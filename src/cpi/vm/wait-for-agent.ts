@@ -20,36 +20,36 @@ const pauseMs = 250;
  * update_settings 60 ms after detach_disk. An agent that does not come up does not fail the call: after
  * `deadlines.agent` seconds a line in the log reports it.
  */
-export async function waitForAgent(cloud: CallContext, secret: VmSecret, pod: Pod): Promise<void> {
+export async function waitForAgent(call: CallContext, secret: VmSecret, pod: Pod): Promise<void> {
   const socket = agentSocketOf(secret, pod);
   if (socket === undefined) return;
   const { name = '' } = pod.metadata;
-  const seconds = cloud.config.deadlines.agent;
-  const end = cloud.clock.now() + seconds * 1000;
+  const seconds = call.config.deadlines.agent;
+  const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const left = Math.ceil((end - cloud.clock.now()) / 1000);
-    const problem = await checkSocket(cloud, name, socket, Math.max(1, Math.min(checkSeconds, left)));
+    const left = Math.ceil((end - call.clock.now()) / 1000);
+    const problem = await checkSocket(call, name, socket, Math.max(1, Math.min(checkSeconds, left)));
     if (problem === undefined) return;
-    if (cloud.clock.now() >= end) {
-      cloud.log(
+    if (call.clock.now() >= end) {
+      call.log(
         `the agent of VM '${name}' ${problem} ${seconds} s after its container had started again; ` +
           'the next call to it may fail: look at the log of the agent',
       );
       return;
     }
-    await cloud.clock.sleep(pauseMs);
+    await call.clock.sleep(pauseMs);
   }
 }
 
 /** Returns undefined if the socket exists, else what the message reports about the agent. */
 async function checkSocket(
-  cloud: CallContext,
+  call: CallContext,
   pod: string,
   socket: AgentSocket,
   seconds: number,
 ): Promise<string | undefined> {
   try {
-    const { exitCode, stderr } = await cloud.exec({
+    const { exitCode, stderr } = await call.exec({
       pod,
       container: vmContainer,
       command: [

@@ -32,12 +32,12 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
  * VM_CREATION_FAILED, or with VM_CREATION_FAILED_RETRY if time or capacity may help; the message has the
  * status and events of Kubernetes.
  */
-export async function waitUntilRunning(cloud: CallContext, pod: Pod): Promise<Pod> {
+export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
-  const scheduled = await waitForScheduling(cloud, pod, () => failure(deletedMeanwhile, ''));
-  const sandbox = sandboxError(cloud, pod, finished.signal);
+  const scheduled = await waitForScheduling(call, pod, () => failure(deletedMeanwhile, ''));
+  const sandbox = sandboxError(call, pod, finished.signal);
   try {
-    return await Promise.race([containerStarted(cloud, scheduled, finished.signal), sandbox]);
+    return await Promise.race([containerStarted(call, scheduled, finished.signal), sandbox]);
   } finally {
     finished.abort();
     // its errors do not matter once the start has been decided
@@ -45,14 +45,14 @@ export async function waitUntilRunning(cloud: CallContext, pod: Pod): Promise<Po
   }
 }
 
-async function containerStarted(cloud: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
+async function containerStarted(call: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
   const { name = '', uid } = known.metadata;
-  const subject = { namespace: cloud.namespace, name };
+  const subject = { namespace: call.namespace, name };
   const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
     signal,
-    api: cloud.api,
-    clock: cloud.clock,
-    reference: podReference(cloud, name),
+    api: call.api,
+    clock: call.clock,
+    reference: podReference(call, name),
     known,
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined) {
@@ -65,15 +65,15 @@ async function containerStarted(cloud: CallContext, known: Pod, signal: AbortSig
       return addressError === undefined ? { pod } : { message: addressError, mayPass: false };
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
-    deadlineMs: cloud.config.deadlines.createVm * 1000,
+    deadlineMs: call.config.deadlines.createVm * 1000,
     lastWords: async (last) => ({
-      state: await describePodAndEvents(cloud.api, subject, last),
+      state: await describePodAndEvents(call.api, subject, last),
       next: inspectPodHint,
     }),
-    onProgress: cloud.reportProgress,
+    onProgress: call.reportProgress,
   });
   if ('pod' in outcome) return outcome.pod;
-  throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }, outcome.message));
+  throw failure(outcome, await eventsOf(call, { ...subject, kind: 'Pod', uid }, outcome.message));
 }
 
 function isRunning({ status }: Pod): boolean {
@@ -81,8 +81,8 @@ function isRunning({ status }: Pod): boolean {
   return container?.state?.running !== undefined && status?.podIP !== undefined;
 }
 
-async function sandboxError(cloud: CallContext, pod: Pod, signal: AbortSignal): Promise<never> {
-  throw failure(sandboxHint(pod), await waitForSandboxFailure(cloud, pod, signal));
+async function sandboxError(call: CallContext, pod: Pod, signal: AbortSignal): Promise<never> {
+  throw failure(sandboxHint(pod), await waitForSandboxFailure(call, pod, signal));
 }
 
 function failure({ message, mayPass }: { message: string; mayPass: boolean }, events: string): ProductError {
@@ -100,22 +100,22 @@ const eventPollMs = 5_000;
  * error of the API does not count as a failure: the wait for the pod itself reports that error.
  */
 export async function waitForSandboxFailure(
-  cloud: CallContext,
+  call: CallContext,
   pod: Pod,
   signal: AbortSignal,
 ): Promise<string> {
-  const limitMs = cloud.config.deadlines.sandbox * 1000;
+  const limitMs = call.config.deadlines.sandbox * 1000;
   let since: number | undefined;
   while (!signal.aborted) {
-    await cloud.clock.sleep(Math.min(eventPollMs, limitMs), signal);
+    await call.clock.sleep(Math.min(eventPollMs, limitMs), signal);
     if (signal.aborted) break;
-    const events = await sandboxFailure(cloud, pod);
+    const events = await sandboxFailure(call, pod);
     if (events === undefined) {
       since = undefined;
       continue;
     }
-    since ??= cloud.clock.now();
-    if (cloud.clock.now() - since >= limitMs / 2) return events;
+    since ??= call.clock.now();
+    if (call.clock.now() - since >= limitMs / 2) return events;
   }
   return new Promise<never>(() => undefined);
 }
@@ -125,11 +125,11 @@ export async function waitForSandboxFailure(
  * pod's status stays ContainerCreating. Events outlive their cause, so a pod that has a sandbox by now is
  * healthy even if the event exists: its image may not have been pulled yet.
  */
-async function sandboxFailure(cloud: CallContext, { metadata }: Pod): Promise<string | undefined> {
+async function sandboxFailure(call: CallContext, { metadata }: Pod): Promise<string | undefined> {
   const { name = '', uid } = metadata;
   try {
-    const events = await describeEvents(cloud.api, { namespace: cloud.namespace, name, kind: 'Pod', uid });
-    return events.includes('FailedCreatePodSandBox') && !(await hasSandbox(cloud, name)) ? events : undefined;
+    const events = await describeEvents(call.api, { namespace: call.namespace, name, kind: 'Pod', uid });
+    return events.includes('FailedCreatePodSandBox') && !(await hasSandbox(call, name)) ? events : undefined;
   } catch (error) {
     if (isTransientError(error) || isApiError(error, 403)) return undefined;
     throw error;
@@ -140,8 +140,8 @@ async function sandboxFailure(cloud: CallContext, { metadata }: Pod): Promise<st
  * Kubernetes has had the condition since 1.29 (pkg/kubelet/types/constants.go). A pod IP also proves a
  * sandbox.
  */
-async function hasSandbox(cloud: CallContext, name: string): Promise<boolean> {
-  const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, name)));
+async function hasSandbox(call: CallContext, name: string): Promise<boolean> {
+  const pod = await ignoreNotFound(call.api.get<Pod>(podReference(call, name)));
   const isReady = pod?.status?.conditions?.some(
     ({ type, status }) => type === 'PodReadyToStartContainers' && status === 'True',
   );

@@ -73,7 +73,7 @@ async function readConfig(path: string): Promise<string> {
   } catch (error) {
     throw new ProductError(
       'FILE_NOT_FOUND',
-      `the configuration '${path}' of the volume broker cannot be read; docs/volume-broker.md shows one`,
+      `the configuration '${path}' of the volume broker cannot be read; docs/volumes/broker.md shows one`,
       { cause: error },
     );
   }

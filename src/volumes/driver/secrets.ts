@@ -125,7 +125,7 @@ const known: readonly string[] = [...credhubSettingNames, 'prefix'];
 
 /**
  * Returns a client of the CredHub that the file of `-credhub` names. The file is JSON, as
- * docs/volume-driver.md shows it. CredHub may still be unreachable. The file contains a secret: it must
+ * docs/volumes/driver.md shows it. CredHub may still be unreachable. The file contains a secret: it must
  * belong to this user, and is made unreadable for others.
  */
 export async function openCredhub(path: string): Promise<CredhubPlace> {

@@ -76,7 +76,7 @@ export async function fuzzWorld(t: TestContext): Promise<FuzzWorld> {
           const config = parseConfig(parsed, context, contextName);
           const own = { config, clock, namespace: config.kubernetes.namespace ?? namespace };
           return Promise.resolve({
-            cloud: { ...cloud, ...own },
+            call: { ...cloud, ...own },
             log: () => '',
             secrets: () => Promise.resolve([]),
             close: () => undefined,

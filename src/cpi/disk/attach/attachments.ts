@@ -17,32 +17,30 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 
 /** Returns a reference to the pod of that name in the namespace of the attachment pods. */
-export const attachmentReference = (cloud: CallContext, name: string): ObjectReference => ({
+export const attachmentReference = (call: CallContext, name: string): ObjectReference => ({
   resource: pods,
-  namespace: diskNamespaceOf(cloud),
+  namespace: diskNamespaceOf(call),
   name,
 });
 
 /** Returns the attachment pod of a disk, of any VM. */
-export async function findAttachment(cloud: CallContext, diskCid: string): Promise<Pod | undefined> {
-  const pod = await ignoreNotFound(
-    cloud.api.get<Pod>(attachmentReference(cloud, attachmentPodName(diskCid))),
-  );
+export async function findAttachment(call: CallContext, diskCid: string): Promise<Pod | undefined> {
+  const pod = await ignoreNotFound(call.api.get<Pod>(attachmentReference(call, attachmentPodName(diskCid))));
   return pod !== undefined && isManaged(pod, 'attachment') ? pod : undefined;
 }
 
 /** Returns the attachment pods of a VM's disks, including terminating ones. */
-export async function listAttachments(cloud: CallContext, vmCid: string): Promise<Pod[]> {
-  return (await listHubPods(cloud, vmCid)).filter((pod) => isDiskCid(diskCidOf(pod)));
+export async function listAttachments(call: CallContext, vmCid: string): Promise<Pod[]> {
+  return (await listHubPods(call, vmCid)).filter((pod) => isDiskCid(diskCidOf(pod)));
 }
 
 /**
  * Returns all pods that work in the hub of a VM: the attachment pods of its disks, and a sweeper
  * (sweep-hub.ts).
  */
-export async function listHubPods(cloud: CallContext, vmCid: string): Promise<Pod[]> {
-  const { items } = await cloud.api.list<Pod>(pods, {
-    namespace: diskNamespaceOf(cloud),
+export async function listHubPods(call: CallContext, vmCid: string): Promise<Pod[]> {
+  const { items } = await call.api.list<Pod>(pods, {
+    namespace: diskNamespaceOf(call),
     labelSelector: `${label.kind}=attachment,${label.vmId}=${vmCid}`,
   });
   return items;
@@ -54,38 +52,38 @@ export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels
 /**
  * Describes the VM of an attachment pod, with its namespace if that is not the namespace of this CPI's VMs.
  */
-export function describeVmOf(cloud: CallContext, attachment: Pod): string {
-  const namespace = vmNamespaceOf(cloud, attachment);
-  return `VM '${vmCidOf(attachment)}'${namespace === cloud.namespace ? '' : ` of namespace ${namespace}`}`;
+export function describeVmOf(call: CallContext, attachment: Pod): string {
+  const namespace = vmNamespaceOf(call, attachment);
+  return `VM '${vmCidOf(attachment)}'${namespace === call.namespace ? '' : ` of namespace ${namespace}`}`;
 }
 
-const vmNamespaceOf = (cloud: CallContext, { metadata }: Pod): string =>
-  metadata.annotations?.[annotation.vmNamespace] ?? cloud.namespace;
+const vmNamespaceOf = (call: CallContext, { metadata }: Pod): string =>
+  metadata.annotations?.[annotation.vmNamespace] ?? call.namespace;
 
 /**
  * Returns true while the VM of this attachment pod exists (same uid), also while it is terminating. A VM in
  * another namespace with the same `disk_namespace` is assumed to exist, because this CPI may not read it.
  */
-export async function vmStillExists(cloud: CallContext, attachment: Pod): Promise<boolean> {
-  if (vmNamespaceOf(cloud, attachment) !== cloud.namespace) return true;
-  const vm = await findVm(cloud, vmCidOf(attachment));
+export async function vmStillExists(call: CallContext, attachment: Pod): Promise<boolean> {
+  if (vmNamespaceOf(call, attachment) !== call.namespace) return true;
+  const vm = await findVm(call, vmCidOf(attachment));
   return vm !== undefined && vm.metadata.uid === attachment.metadata.annotations?.[annotation.vmUid];
 }
 
 /** Creates a pod that works in a VM's hub; undefined if one of that name exists. */
-export async function createAttachmentPod(cloud: CallContext, pod: Pod): Promise<Pod | undefined> {
-  const ensured = await createOrGet(cloud.api, pods, pod);
+export async function createAttachmentPod(call: CallContext, pod: Pod): Promise<Pod | undefined> {
+  const ensured = await createOrGet(call.api, pods, pod);
   return ensured?.isNew === true ? ensured.object : undefined;
 }
 
 /** Returns where the pods of a VM's hub run, and what they mount. */
-export function attachmentPlanBase(cloud: CallContext, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
+export function attachmentPlanBase(call: CallContext, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
   return {
-    namespace: diskNamespaceOf(cloud),
+    namespace: diskNamespaceOf(call),
     vm,
     nodeName: vm.spec.nodeName ?? '',
-    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
-    directorUuid: cloud.directorUuid,
+    kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,
+    directorUuid: call.directorUuid,
   };
 }
 
@@ -93,20 +91,20 @@ export function attachmentPlanBase(cloud: CallContext, vm: Pod): Omit<Attachment
  * Deletes an attachment pod without waiting. Its container unmounts the disk when nothing uses it, so this
  * never interrupts a job. A deletion cannot be undone: call it only after the release succeeded.
  */
-export async function deleteAttachmentPod(cloud: CallContext, attachment: Pod): Promise<void> {
+export async function deleteAttachmentPod(call: CallContext, attachment: Pod): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
-  await requestDeletion(cloud, attachmentReference(cloud, name), uid);
+  await requestDeletion(call, attachmentReference(call, name), uid);
 }
 
 /**
  * Deletes an attachment pod in the version that was read, without waiting. Returns false if it has changed
  * since: its mount container may run now.
  */
-export async function requestEndOfSeen(cloud: CallContext, { metadata }: Pod): Promise<boolean> {
+export async function requestEndOfSeen(call: CallContext, { metadata }: Pod): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '' } = metadata;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
   try {
-    await cloud.api.delete(attachmentReference(cloud, name), options);
+    await call.api.delete(attachmentReference(call, name), options);
     return true;
   } catch (error) {
     if (isApiError(error, 404)) return true;
@@ -120,16 +118,16 @@ export async function requestEndOfSeen(cloud: CallContext, { metadata }: Pod): P
  * lost node `whenLost` decides. Default: reject with NODE_LOST.
  */
 export async function waitForAttachmentDeletion(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   deadlineSeconds: number,
   onNodeLost?: DeletionWaitOptions['whenLost'],
 ): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
-  await waitForDeletion(cloud, {
+  await waitForDeletion(call, {
     nodeName: attachment.spec.nodeName,
     ...(onNodeLost !== undefined && { whenLost: onNodeLost }),
-    reference: attachmentReference(cloud, name),
+    reference: attachmentReference(call, name),
     uid,
     deadlineSeconds,
     what: `the attachment of disk '${diskCidOf(attachment)}' to VM '${vmCidOf(attachment)}'`,
@@ -143,18 +141,18 @@ export async function waitForAttachmentDeletion(
  * the volume would be deleted with the pod; (2) the attachment pod is terminal: no container is left that
  * waits for the jobs, so the disk would become free for another VM too early. Model: hot.pml
  */
-export async function deleteAttachmentsOfTerminatingVm(cloud: CallContext, vm: Pod): Promise<void> {
+export async function deleteAttachmentsOfTerminatingVm(call: CallContext, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;
   if (deletionTimestamp === undefined) return;
-  const attachments = await listAttachments(cloud, name);
-  const claims = await claimsOf(cloud, attachments.map(diskCidOf));
+  const attachments = await listAttachments(call, name);
+  const claims = await claimsOf(call, attachments.map(diskCidOf));
   const lost = claims.flatMap((claim) =>
     claim !== undefined && wouldDeleteData(claim) ? [claim.metadata.name] : [],
   );
   for (const attachment of attachments) {
     if (attachment.metadata.deletionTimestamp !== undefined || lost.includes(diskCidOf(attachment))) continue;
     if (isTerminal(attachment)) continue;
-    await deleteAttachmentPod(cloud, attachment);
+    await deleteAttachmentPod(call, attachment);
   }
 }
 
@@ -195,27 +193,26 @@ export function assertClaimsRetained(
 
 /** Returns the existing claims of those disks. */
 export const claimsOf = (
-  cloud: CallContext,
+  call: CallContext,
   diskCids: readonly string[],
-): Promise<(PersistentVolumeClaim | undefined)[]> =>
-  Promise.all(diskCids.map((cid) => findClaim(cloud, cid)));
+): Promise<(PersistentVolumeClaim | undefined)[]> => Promise.all(diskCids.map((cid) => findClaim(call, cid)));
 
 /** Returns the claims of a VM: its own volume and, under the strategy `recreate`, its disks. */
 export async function claimsOfRecreatedVm(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
 ): Promise<PersistentVolumeClaim[]> {
-  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-    namespace: cloud.namespace,
+  const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+    namespace: call.namespace,
     labelSelector: `${label.vmId}=${vmCid}`,
   });
   return items;
 }
 
 /** Returns the pod of a VM. Rejects with VM_NOT_FOUND if the pod is missing or terminating. */
-export async function requireActiveVm(cloud: CallContext, cid: string, vm: Pod | undefined): Promise<Pod> {
-  if (vm === undefined) throw vmNotFound(cloud, cid);
+export async function requireActiveVm(call: CallContext, cid: string, vm: Pod | undefined): Promise<Pod> {
+  if (vm === undefined) throw vmNotFound(call, cid);
   if (vm.metadata.deletionTimestamp === undefined) return vm;
-  await deleteAttachmentsOfTerminatingVm(cloud, vm);
+  await deleteAttachmentsOfTerminatingVm(call, vm);
   throw new ProductError('VM_NOT_FOUND', `VM '${cid}' is being deleted; when it is gone, ${recreateHint}`);
 }

@@ -29,12 +29,12 @@ export type BindOutcome =
  * Runs the bind script in an attachment pod. A mount container mounts the disk only after an attach_disk has
  * marked the claim and has run this script. `mark` is the mark on the claim. Idempotent.
  */
-export async function runBindScript(cloud: CallContext, attachment: Pod, mark: string): Promise<BindOutcome> {
+export async function runBindScript(call: CallContext, attachment: Pod, mark: string): Promise<BindOutcome> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   try {
-    const { exitCode, stderr } = await cloud.exec({
-      namespace: diskNamespaceOf(cloud),
+    const { exitCode, stderr } = await call.exec({
+      namespace: diskNamespaceOf(call),
       pod: name,
       container: mountContainer,
       command: [
@@ -74,25 +74,25 @@ export type Release = 'released' | 'gone' | Pod;
  * does not know of has had it mounted (`mark`: that of the last one it knows of), and with NODE_LOST.
  * Model: hot.pml
  */
-export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: number): Promise<Release> {
+export async function unmountFromVm(call: CallContext, attachment: Pod, mark: number): Promise<Release> {
   const diskCid = diskCidOf(attachment);
-  const seconds = cloud.config.deadlines.release;
-  const end = cloud.clock.now() + seconds * 1000;
+  const seconds = call.config.deadlines.release;
+  const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const outcome = await runReleaseScript(cloud, attachment, { seconds, mark });
+    const outcome = await runReleaseScript(call, attachment, { seconds, mark });
     if (outcome === 'gone') return 'gone';
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy) throw diskBusyError(attachment, outcome.stdout, seconds);
       if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgain(attachment);
       // the script did not run: another attachment pod may have the name now
-      if ((await presentOf(cloud, attachment)) === undefined) return 'gone';
+      if ((await presentOf(call, attachment)) === undefined) return 'gone';
     }
-    if (cloud.clock.now() >= end) {
-      if (await isGivenUp(cloud, attachment)) return 'released';
-      const now = await presentOf(cloud, attachment);
+    if (call.clock.now() >= end) {
+      if (await isGivenUp(call, attachment)) return 'released';
+      const now = await presentOf(call, attachment);
       if (now === undefined) return 'gone';
-      if (!(await mayBeBound(cloud, now))) return now;
+      if (!(await mayBeBound(call, now))) return now;
       const words =
         outcome instanceof Error
           ? outcome.message
@@ -102,7 +102,7 @@ export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: n
         `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked for ${seconds} s to release it (${words}); detach it again`,
       );
     }
-    await cloud.clock.sleep(pauseMs);
+    await call.clock.sleep(pauseMs);
   }
 }
 
@@ -110,9 +110,9 @@ export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: n
  * Returns true if the node was deleted or tainted out-of-service: by this an operator declares that nothing
  * writes there any more. Rejects with NODE_LOST if the node is lost without that.
  */
-async function isGivenUp(cloud: CallContext, attachment: Pod): Promise<boolean> {
+async function isGivenUp(call: CallContext, attachment: Pod): Promise<boolean> {
   const { nodeName } = attachment.spec;
-  const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
+  const state = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
   if (state?.kind === 'lost') {
     const disk = `disk '${diskCidOf(attachment)}'`;
     throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, {
@@ -124,41 +124,41 @@ async function isGivenUp(cloud: CallContext, attachment: Pod): Promise<boolean> 
 }
 
 /** Returns the current version of the attachment pod; undefined if it is deleted. */
-async function presentOf(cloud: CallContext, attachment: Pod): Promise<Pod | undefined> {
-  const now = await findAttachment(cloud, diskCidOf(attachment));
+async function presentOf(call: CallContext, attachment: Pod): Promise<Pod | undefined> {
+  const now = await findAttachment(call, diskCidOf(attachment));
   return now?.metadata.uid === attachment.metadata.uid ? now : undefined;
 }
 
 /**
  * Returns false for an attachment pod that never reached the VM's hub: it got no image, no node or no volume.
  */
-async function mayBeBound(cloud: CallContext, now: Pod): Promise<boolean> {
+async function mayBeBound(call: CallContext, now: Pod): Promise<boolean> {
   // a pod that ended during the call proves nothing: the next detach checks the VM
   if (isTerminal(now)) return true;
-  return takesOver(now) && !hasStarted(now) ? isLeftoverInVm(cloud, now) : mayBeMounted(now);
+  return takesOver(now) && !hasStarted(now) ? isLeftoverInVm(call, now) : mayBeMounted(now);
 }
 
 /**
  * Checks the VM itself: only the VM knows whether an attachment pod that adopts a mount, and never ran, has
  * one to adopt.
  */
-async function isLeftoverInVm(cloud: CallContext, attachment: Pod): Promise<boolean> {
-  const vm = await findVm(cloud, vmCidOf(attachment));
+async function isLeftoverInVm(call: CallContext, attachment: Pod): Promise<boolean> {
+  const vm = await findVm(call, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return false;
-  return isMountedOrRestarting(cloud, vm, diskCidOf(attachment));
+  return isMountedOrRestarting(call, vm, diskCidOf(attachment));
 }
 
 /** Returns the error if the container cannot be reached now; it may be restarting. */
 async function runReleaseScript(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   { seconds, mark }: { seconds: number; mark: number },
 ): Promise<ExecResult | Error | 'gone'> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   try {
-    return await cloud.exec({
-      namespace: diskNamespaceOf(cloud),
+    return await call.exec({
+      namespace: diskNamespaceOf(call),
       pod: name,
       container: mountContainer,
       command: [
@@ -173,7 +173,7 @@ async function runReleaseScript(
     });
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;
-    return (await presentOf(cloud, attachment)) === undefined ? 'gone' : error;
+    return (await presentOf(call, attachment)) === undefined ? 'gone' : error;
   }
 }
 
@@ -193,24 +193,24 @@ function diskBusyError(attachment: Pod, users: string, seconds: number): Product
  * Rejects with DISK_BUSY while a process in the VM uses one of its own volumes, or while the VM cannot be
  * checked. A container that does not run uses nothing.
  */
-export async function assertNotInUse(cloud: CallContext, pod: Pod, diskCid: string): Promise<void> {
+export async function assertNotInUse(call: CallContext, pod: Pod, diskCid: string): Promise<void> {
   const { name = '', uid } = pod.metadata;
-  const seconds = cloud.config.deadlines.release;
-  const end = cloud.clock.now() + seconds * 1000;
+  const seconds = call.config.deadlines.release;
+  const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const words = await findUsers(cloud, name, diskCid, seconds);
+    const words = await findUsers(call, name, diskCid, seconds);
     if (words === undefined) return;
     if (words.startsWith('in use:'))
       throw vmUsesDiskError(name, diskCid, `${words} for ${seconds} s; stop what uses it`);
-    const now = await findVm(cloud, name);
+    const now = await findVm(call, name);
     if (now === undefined || now.metadata.uid !== uid || !isVmRunning(now)) return;
-    if (cloud.clock.now() >= end)
+    if (call.clock.now() >= end)
       throw vmUsesDiskError(
         name,
         diskCid,
         `the VM could not be asked for ${seconds} s who uses it (${words})`,
       );
-    await cloud.clock.sleep(pauseMs);
+    await call.clock.sleep(pauseMs);
   }
 }
 
@@ -219,13 +219,13 @@ export async function assertNotInUse(cloud: CallContext, pod: Pod, diskCid: stri
  * why the VM could not be checked.
  */
 async function findUsers(
-  cloud: CallContext,
+  call: CallContext,
   pod: string,
   diskCid: string,
   seconds: number,
 ): Promise<string | undefined> {
   try {
-    const { exitCode, stdout, stderr } = await cloud.exec({
+    const { exitCode, stdout, stderr } = await call.exec({
       pod,
       container: vmContainer,
       command: ['/bin/sh', '-c', inUseScript, 'in-use', diskCid, String(seconds)],
@@ -266,8 +266,8 @@ type Look = 'mounted' | 'not mounted' | 'comes back';
  * not run or its node is out of service: nothing uses the disk then. Rejects with DISK_BUSY or NODE_LOST if
  * the VM cannot be checked: one of its jobs may use the disk. Model: hot.pml
  */
-export async function isMountedInVm(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
-  return (await lookIntoVm(cloud, vm, diskCid)) === 'mounted';
+export async function isMountedInVm(call: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
+  return (await lookIntoVm(call, vm, diskCid)) === 'mounted';
 }
 
 /**
@@ -275,37 +275,37 @@ export async function isMountedInVm(cloud: CallContext, vm: Pod, diskCid: string
  * container waits for a restart: it cannot be checked then, and it will start with the disk mounted.
  * Model: hot.pml
  */
-export async function isMountedOrRestarting(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
-  return (await lookIntoVm(cloud, vm, diskCid)) !== 'not mounted';
+export async function isMountedOrRestarting(call: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
+  return (await lookIntoVm(call, vm, diskCid)) !== 'not mounted';
 }
 
 /** A single check answers both questions: between two checks the container could start. */
-async function lookIntoVm(cloud: CallContext, vm: Pod, diskCid: string): Promise<Look> {
-  const seconds = cloud.config.deadlines.release;
-  const end = cloud.clock.now() + seconds * 1000;
+async function lookIntoVm(call: CallContext, vm: Pod, diskCid: string): Promise<Look> {
+  const seconds = call.config.deadlines.release;
+  const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const answer = await checkMount(cloud, vm, diskCid);
+    const answer = await checkMount(call, vm, diskCid);
     if (typeof answer === 'boolean') return answer ? 'mounted' : 'not mounted';
-    const now = await findVm(cloud, vm.metadata.name ?? '');
+    const now = await findVm(call, vm.metadata.name ?? '');
     if (now === undefined || now.metadata.uid !== vm.metadata.uid) return 'not mounted';
     if (!isVmRunning(now))
       return now.metadata.deletionTimestamp === undefined && !isTerminal(now) ? 'comes back' : 'not mounted';
-    if (cloud.clock.now() >= end) {
-      if (await isOutOfService(cloud, now, diskCid)) return 'not mounted';
+    if (call.clock.now() >= end) {
+      if (await isOutOfService(call, now, diskCid)) return 'not mounted';
       throw cannotCheckError(now, diskCid, { seconds, words: answer });
     }
-    await cloud.clock.sleep(pauseMs);
+    await call.clock.sleep(pauseMs);
   }
 }
 
 /** Returns whether the VM has the disk mounted, or why it could not be checked. */
 async function checkMount(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '' } }: Pod,
   diskCid: string,
 ): Promise<boolean | string> {
   try {
-    const { exitCode, stderr } = await cloud.exec({
+    const { exitCode, stderr } = await call.exec({
       pod: name,
       container: vmContainer,
       command: ['/bin/sh', '-c', isMountedScript, 'is-mounted', diskCid],
@@ -320,11 +320,11 @@ async function checkMount(
 }
 
 async function isOutOfService(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '' }, spec: { nodeName } }: Pod,
   diskCid: string,
 ): Promise<boolean> {
-  const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
+  const state = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
   if (state?.kind === 'lost') {
     const disk = `disk '${diskCid}'`;
     throw lostNodeError(`${disk} may still be mounted in VM '${name}'`, state, {

@@ -27,36 +27,36 @@ export const isLockedBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret
  * may still have the volume, so this waits for its end. A VM that cannot be read counts as existing.
  */
 export async function lockOwner(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {
   const vmCid = claim.metadata.labels?.[label.vmId];
   if (vmCid === undefined) return undefined;
   // a VM with such a disk is in the namespace of the claim; the VMs of this CPI may be in another one
-  const there = { ...cloud, namespace: diskNamespaceOf(cloud) };
+  const there = { ...call, namespace: diskNamespaceOf(call) };
   try {
     return await livingVm(there, vmCid, claim);
   } catch (error) {
-    if (there.namespace !== cloud.namespace && isApiError(error, 403)) return vmCid;
+    if (there.namespace !== call.namespace && isApiError(error, 403)) return vmCid;
     throw error;
   }
 }
 
 async function livingVm(
-  cloud: CallContext,
+  call: CallContext,
   vmCid: string,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {
-  const secret = await findVmSecret(cloud, vmCid);
+  const secret = await findVmSecret(call, vmCid);
   if (secret !== undefined && isLockedBy(claim, secret)) return vmCid;
-  const pod = await findVm(cloud, vmCid);
+  const pod = await findVm(call, vmCid);
   const { name = '' } = claim.metadata;
   if (pod !== undefined && recordedDiskCids(pod).includes(name)) {
-    await waitForDeletion(cloud, {
-      reference: podReference(cloud, vmCid),
+    await waitForDeletion(call, {
+      reference: podReference(call, vmCid),
       uid: pod.metadata.uid ?? '',
       nodeName: pod.spec.nodeName,
-      deadlineSeconds: cloud.config.deadlines.detachDisk,
+      deadlineSeconds: call.config.deadlines.detachDisk,
       what: `the pod of the deleted VM '${vmCid}', which still has disk '${name}',`,
     });
   }
@@ -64,8 +64,8 @@ async function livingVm(
 }
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE if an existing VM has the disk. */
-export async function assertNotLocked(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  const holder = await lockOwner(cloud, claim);
+export async function assertNotLocked(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  const holder = await lockOwner(call, claim);
   if (holder === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
@@ -80,30 +80,30 @@ export async function assertNotLocked(cloud: CallContext, claim: PersistentVolum
  * checks again, and rejects, if the claim has changed since. Model: recreate.pml.
  */
 export async function lockDisk(
-  cloud: CallContext,
+  call: CallContext,
   first: PersistentVolumeClaim,
   { secret, look }: { secret: VmSecret; look: (now: PersistentVolumeClaim) => Promise<void> },
 ): Promise<PersistentVolumeClaim> {
   let claim = first;
   const { name = '' } = claim.metadata;
   for (let left = maxAttempts; left > 0; left -= 1) {
-    if (!isLockedBy(claim, secret)) await assertNotLocked(cloud, claim);
-    const locked = await patchSeen(cloud, claim, {
+    if (!isLockedBy(claim, secret)) await assertNotLocked(call, claim);
+    const locked = await patchSeen(call, claim, {
       labels: { [label.vmId]: secret.metadata.name, [label.unclaimed]: null },
       annotations: {
         [annotation.vmUid]: secret.metadata.uid,
-        [annotation.lock]: cloud.newUuid(),
+        [annotation.lock]: call.newUuid(),
         [annotation.detachedFrom]: null,
         [annotation.attachedTo]: null,
         [annotation.deleting]: null,
       },
     });
     if (locked !== undefined) return locked;
-    const now = await findClaim(cloud, name);
+    const now = await findClaim(call, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(name, 'was deleted meanwhile');
     // an update_disk may have started since; its copy would miss what the VM writes, so discard it
-    await discardReplacement(cloud, now);
+    await discardReplacement(call, now);
     await look(now);
     claim = now;
   }
@@ -118,18 +118,18 @@ export async function lockDisk(
  * detached from this VM. Idempotent. Model: recreate.pml.
  */
 export async function unlockDisk(
-  cloud: CallContext,
+  call: CallContext,
   seen: PersistentVolumeClaim,
   { secret, detached }: { secret: VmSecret; detached: boolean },
 ): Promise<boolean> {
   const { name = '' } = seen.metadata;
   for (let left = maxAttempts; left > 0; left -= 1) {
-    const claim = await findClaim(cloud, name);
+    const claim = await findClaim(call, name);
     if (claim === undefined || !isLockedBy(claim, secret)) return true;
     if (lockOf(claim) !== lockOf(seen)) return false;
     // the uid of the Secret identifies the VM: each attach_disk makes another pod, and a later VM can have
     // the cid
-    if ((await removeLock(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined)
+    if ((await removeLock(call, claim, detached ? secret.metadata.uid : undefined)) !== undefined)
       return true;
   }
   throw conflictError('DISK_BUSY', `disk '${name}'`);
@@ -146,23 +146,23 @@ const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
  * Removes the lock of a deleted VM from a claim. Rejects with DISK_ATTACHED_ELSEWHERE if a VM got the disk
  * since `claim` was read.
  */
-export async function clearStaleLock(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+export async function clearStaleLock(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   let now: PersistentVolumeClaim | undefined = claim;
   for (let left = maxAttempts; left > 0; left -= 1) {
     if (now?.metadata.labels?.[label.vmId] === undefined) return;
-    if ((await removeLock(cloud, now)) !== undefined) return;
-    now = await findClaim(cloud, claim.metadata.name ?? '');
-    if (now !== undefined) await assertNotLocked(cloud, now);
+    if ((await removeLock(call, now)) !== undefined) return;
+    now = await findClaim(call, claim.metadata.name ?? '');
+    if (now !== undefined) await assertNotLocked(call, now);
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name ?? ''}'`);
 }
 
 const removeLock = (
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   detachedFrom?: string,
 ): Promise<PersistentVolumeClaim | undefined> =>
-  patchSeen(cloud, claim, {
+  patchSeen(call, claim, {
     labels: { [label.vmId]: null },
     annotations: {
       [annotation.vmUid]: null,
@@ -173,12 +173,12 @@ const removeLock = (
 
 /** Undefined if the claim has changed since it was read, or is deleted. */
 async function patchSeen(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
   metadata: { labels: object; annotations: object },
 ): Promise<PersistentVolumeClaim | undefined> {
   try {
-    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), {
+    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
       metadata: { resourceVersion, ...metadata },
     });
   } catch (error) {
@@ -211,16 +211,16 @@ export interface Marking {
  * Model: hot.pml
  */
 export async function recordAttachment(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   marking: Marking,
 ): Promise<string> {
   const diskCid = marking.claim.metadata.name ?? '';
-  const first = await raiseAttachment(cloud, attachment, marking);
-  const marked = await removeDeletionMark(cloud, diskCid, first);
-  await assertNotLocked(cloud, marked);
-  await clearStaleLock(cloud, marked);
-  await discardReplacement(cloud, marked);
+  const first = await raiseAttachment(call, attachment, marking);
+  const marked = await removeDeletionMark(call, diskCid, first);
+  await assertNotLocked(call, marked);
+  await clearStaleLock(call, marked);
+  await discardReplacement(call, marked);
   return String(markOf(first));
 }
 
@@ -229,7 +229,7 @@ export async function recordAttachment(
  * attachment pod exists.
  */
 async function raiseAttachment(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   { claim, look }: Marking,
 ): Promise<PersistentVolumeClaim> {
@@ -244,11 +244,11 @@ async function raiseAttachment(
     };
     const patch = { metadata: { resourceVersion, labels: { [label.unclaimed]: null }, annotations } };
     try {
-      return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, diskCid), patch);
+      return await call.api.patch<PersistentVolumeClaim>(claimReference(call, diskCid), patch);
     } catch (error) {
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }
-    const now = await findClaim(cloud, diskCid);
+    const now = await findClaim(call, diskCid);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(diskCid, 'was deleted meanwhile');
     await look(now);
@@ -264,7 +264,7 @@ async function raiseAttachment(
  * because a claim that delete_disk has deleted keeps it. Returns the claim without it.
  */
 async function removeDeletionMark(
-  cloud: CallContext,
+  call: CallContext,
   diskCid: string,
   first: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
@@ -275,13 +275,13 @@ async function removeDeletionMark(
     const { resourceVersion, annotations = {} } = claim.metadata;
     if (annotations[annotation.deleting] === undefined) return claim;
     try {
-      return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, diskCid), {
+      return await call.api.patch<PersistentVolumeClaim>(claimReference(call, diskCid), {
         metadata: { resourceVersion, annotations: { [annotation.deleting]: null } },
       });
     } catch (error) {
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }
-    claim = await findClaim(cloud, diskCid);
+    claim = await findClaim(call, diskCid);
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
@@ -291,15 +291,15 @@ async function removeDeletionMark(
  * otherwise the claim says that the disk may be mounted there. Does nothing if another call has marked the
  * claim since. Model: hot.pml
  */
-export async function unmarkAttached(cloud: CallContext, diskCid: string, mark: string): Promise<void> {
+export async function unmarkAttached(call: CallContext, diskCid: string, mark: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
-    const claim = await findClaim(cloud, diskCid);
+    const claim = await findClaim(call, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
     const { resourceVersion } = claim.metadata;
     // the mark stays: the next one must be higher
     const annotations = { [annotation.attachedTo]: null };
     try {
-      await cloud.api.patch(claimReference(cloud, diskCid), { metadata: { resourceVersion, annotations } });
+      await call.api.patch(claimReference(call, diskCid), { metadata: { resourceVersion, annotations } });
       return;
     } catch (error) {
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;

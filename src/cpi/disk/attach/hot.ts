@@ -41,18 +41,18 @@ const pauseMs = 500;
  * detach_disk has released, and did not delete because it was killed, is replaced by a new one.
  * Model: hot.pml
  */
-export async function attachHot(cloud: CallContext, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
+export async function attachHot(call: CallContext, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
   const diskCid = claim.metadata.name ?? '';
-  const look = (now: PersistentVolumeClaim): Promise<void> => refuseMountElsewhere(cloud, now, vm);
+  const look = (now: PersistentVolumeClaim): Promise<void> => refuseMountElsewhere(call, now, vm);
   for (let left = tries; left > 0; left -= 1) {
     const held = { takesOver: wasGivenTo(claim, vm), look, ask: runBindScript };
-    const { attachment, outcome } = await hold(cloud, vm, claim, held);
+    const { attachment, outcome } = await hold(call, vm, claim, held);
     if (outcome === 'bound') {
-      await requireThere(cloud, attachment, diskCid);
+      await requireThere(call, attachment, diskCid);
       return `${hubPath}/disks/${diskCid}/store`;
     }
-    await deleteAttachmentPod(cloud, attachment);
-    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);
+    await deleteAttachmentPod(call, attachment);
+    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.detachDisk);
   }
   throw madeByOthers(diskCid);
 }
@@ -64,7 +64,7 @@ interface Holding {
   /** Checks the claim again if it has changed since the caller read it; an error ends the call. */
   readonly look: (now: PersistentVolumeClaim) => Promise<void>;
   /** Runs the bind script when the mount container runs. */
-  readonly ask: (cloud: CallContext, attachment: Pod, mark: string) => Promise<BindOutcome>;
+  readonly ask: (call: CallContext, attachment: Pod, mark: string) => Promise<BindOutcome>;
 }
 
 interface Held {
@@ -79,25 +79,25 @@ interface Held {
  * answered. Model: hot.pml
  */
 export async function hold(
-  cloud: CallContext,
+  call: CallContext,
   vm: Pod,
   claim: PersistentVolumeClaim,
   holding: Holding,
 ): Promise<Held> {
   const diskCid = claim.metadata.name ?? '';
-  const scheduled = await waitForScheduling(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
-  const { attachment, isNew } = await ensureAttachment(cloud, scheduled, claim, holding.takesOver);
+  const scheduled = await waitForScheduling(call, vm, () => vmNotFound(call, vm.metadata.name ?? ''));
+  const { attachment, isNew } = await ensureAttachment(call, scheduled, claim, holding.takesOver);
   const nodeName = scheduled.spec.nodeName ?? '';
   let mark: string | undefined;
   try {
     // whoever made it may have looked before another VM got the disk
     if (!isNew) await holding.look(claim);
-    mark = await recordAttachment(cloud, attachment, { claim, look: holding.look });
-    const outcome = await waitUntilHeld(cloud, attachment, { diskCid, nodeName, mark, ask: holding.ask });
+    mark = await recordAttachment(call, attachment, { claim, look: holding.look });
+    const outcome = await waitUntilHeld(call, attachment, { diskCid, nodeName, mark, ask: holding.ask });
     return { attachment, mark, outcome };
   } catch (error) {
     const { takenBack: rollBack } = await import('./take-back.ts');
-    throw await rollBack(cloud, attachment, { error, mark });
+    throw await rollBack(call, attachment, { error, mark });
   }
 }
 
@@ -105,8 +105,8 @@ export async function hold(
  * Rejects if the attachment pod was force-deleted while the bind script ran in it: another call may then have
  * found the VM without the disk.
  */
-async function requireThere(cloud: CallContext, { metadata }: Pod, diskCid: string): Promise<void> {
-  const now = await findAttachment(cloud, diskCid);
+async function requireThere(call: CallContext, { metadata }: Pod, diskCid: string): Promise<void> {
+  const now = await findAttachment(call, diskCid);
   if (now?.metadata.uid !== metadata.uid || now?.metadata.deletionTimestamp !== undefined)
     throw deletedMeanwhile(diskCid);
 }
@@ -130,7 +130,7 @@ function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
  * mounted.
  */
 async function ensureAttachment(
-  cloud: CallContext,
+  call: CallContext,
   vm: Pod,
   claim: PersistentVolumeClaim,
   adoptExisting: boolean,
@@ -138,15 +138,15 @@ async function ensureAttachment(
   const diskCid = claim.metadata.name ?? '';
   let takesOver = adoptExisting;
   for (let left = tries; left > 0; left -= 1) {
-    const existing = await findAttachment(cloud, diskCid);
+    const existing = await findAttachment(call, diskCid);
     const state = attachmentState(existing, vm);
     if (existing !== undefined && state === 'ours') return { attachment: existing, isNew: false };
     takesOver ||= state === 'ended';
-    const wanted = attachmentPod({ ...attachmentPlanBase(cloud, vm), diskCid, adoptsMount: takesOver });
-    if (state === 'ended') await assertAdmitted(cloud, wanted);
-    if (existing !== undefined) await clear(cloud, existing, state);
-    await refuseMountElsewhere(cloud, claim, vm);
-    const created = await createAttachmentPod(cloud, wanted);
+    const wanted = attachmentPod({ ...attachmentPlanBase(call, vm), diskCid, adoptsMount: takesOver });
+    if (state === 'ended') await assertAdmitted(call, wanted);
+    if (existing !== undefined) await clear(call, existing, state);
+    await refuseMountElsewhere(call, claim, vm);
+    const created = await createAttachmentPod(call, wanted);
     if (created !== undefined) return { attachment: created, isNew: true };
   }
   throw madeByOthers(diskCid);
@@ -154,21 +154,21 @@ async function ensureAttachment(
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted without an attachment pod. */
 export async function refuseMountElsewhere(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   vm: Pod,
 ): Promise<void> {
-  if (!wasGivenTo(claim, vm)) await refuseLeftMount(cloud, claim);
+  if (!wasGivenTo(claim, vm)) await refuseLeftMount(call, claim);
 }
 
 /**
  * Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted although another program deleted
  * its attachment pod.
  */
-export async function refuseLeftMount(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+export async function refuseLeftMount(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (lastVm(claim) === undefined) return;
   const { vmWithLeftMount } = await import('./left-mount.ts');
-  const vmCid = await vmWithLeftMount(cloud, claim);
+  const vmCid = await vmWithLeftMount(call, claim);
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
@@ -182,50 +182,50 @@ export async function refuseLeftMount(cloud: CallContext, claim: PersistentVolum
  * object would record that the disk is mounted. AlreadyExists means admitted: the server checks admission
  * first.
  */
-async function assertAdmitted(cloud: CallContext, successor: Pod): Promise<void> {
+async function assertAdmitted(call: CallContext, successor: Pod): Promise<void> {
   try {
-    await cloud.api.create<Pod>(pods, successor, { dryRun: true });
+    await call.api.create<Pod>(pods, successor, { dryRun: true });
   } catch (error) {
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
   }
 }
 
 /** Removes a leftover attachment pod of the disk; DISK_ATTACHED_ELSEWHERE if an existing VM has the disk. */
-export async function clearAttachment(cloud: CallContext, diskCid: string): Promise<void> {
-  const existing = await findAttachment(cloud, diskCid);
+export async function clearAttachment(call: CallContext, diskCid: string): Promise<void> {
+  const existing = await findAttachment(call, diskCid);
   if (existing === undefined) return;
   await clear(
-    cloud,
+    call,
     existing,
     existing.metadata.deletionTimestamp === undefined ? 'of another pod' : 'ending',
   );
 }
 
 /** Deletes an attachment pod of a deleted VM. Never deletes one of an existing VM. */
-async function clear(cloud: CallContext, existing: Pod, state: AttachmentState): Promise<void> {
-  if (state === 'of another pod' && (await vmStillExists(cloud, existing))) {
+async function clear(call: CallContext, existing: Pod, state: AttachmentState): Promise<void> {
+  if (state === 'of another pod' && (await vmStillExists(call, existing))) {
     throw new ProductError(
       'DISK_ATTACHED_ELSEWHERE',
-      `disk '${diskCidOf(existing)}' is attached to ${describeVmOf(cloud, existing)}; detach it there first`,
+      `disk '${diskCidOf(existing)}' is attached to ${describeVmOf(call, existing)}; detach it there first`,
     );
   }
-  if (state !== 'ending') await deleteAttachmentPod(cloud, existing);
-  await waitForAttachmentDeletion(cloud, existing, cloud.config.deadlines.detachDisk);
+  if (state !== 'ending') await deleteAttachmentPod(call, existing);
+  await waitForAttachmentDeletion(call, existing, call.config.deadlines.detachDisk);
 }
 
 async function waitUntilHeld(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   asking: Asking & { readonly nodeName: string },
 ): Promise<Held['outcome']> {
   const { diskCid, nodeName } = asking;
   const vmDeletedError = (): ProductError => deletedMeanwhile(diskCid);
   const refuse = (words: string): Promise<never> => Promise.reject(notAttachableError(diskCid, words));
-  return whileNodeAnswers(cloud, {
+  return whileNodeAnswers(call, {
     nodeName,
     work: async (signal) => {
-      const placed = await waitForScheduling(cloud, attachment, vmDeletedError, signal);
-      return waitUntilMounted(cloud, placed, { ...asking, gone: vmDeletedError, signal });
+      const placed = await waitForScheduling(call, attachment, vmDeletedError, signal);
+      return waitUntilMounted(call, placed, { ...asking, gone: vmDeletedError, signal });
     },
     whenLost: (lost) =>
       refuse(
@@ -252,24 +252,24 @@ interface Mounting extends Asking {
  * so the script is retried until the deadline.
  */
 async function waitUntilMounted(
-  cloud: CallContext,
+  call: CallContext,
   placed: Pod,
   mounting: Mounting,
 ): Promise<Held['outcome']> {
-  const { clock, config } = cloud;
+  const { clock, config } = call;
   const end = clock.now() + config.deadlines.attachDisk * 1000;
   let known: Pod | undefined = placed;
   let said = '';
   for (;;) {
     const deadlineMs = Math.max(0, end - clock.now());
-    await waitUntilContainerRuns(cloud, placed, mounting, { deadlineMs, known });
+    await waitUntilContainerRuns(call, placed, mounting, { deadlineMs, known });
     known = undefined;
-    const outcome = await mounting.ask(cloud, placed, mounting.mark);
+    const outcome = await mounting.ask(call, placed, mounting.mark);
     if (outcome.kind === 'bound' || outcome.kind === 'released') return outcome.kind;
     if (outcome.kind === 'cannot') throw notAttachableError(mounting.diskCid, outcome.reason);
-    if (clock.now() + pauseMs >= end) throw mountTimeoutError(cloud, mounting.diskCid, outcome.words);
+    if (clock.now() + pauseMs >= end) throw mountTimeoutError(call, mounting.diskCid, outcome.words);
     if (outcome.words !== said)
-      cloud.reportProgress(
+      call.reportProgress(
         `${progressPrefixes.waiting}the attachment of disk '${mounting.diskCid}' to answer: ${outcome.words}`,
       );
     said = outcome.words;
@@ -279,16 +279,16 @@ async function waitUntilMounted(
 }
 
 async function waitUntilContainerRuns(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', uid } }: Pod,
   { diskCid, gone, signal }: Mounting,
   { deadlineMs, known }: { readonly deadlineMs: number; readonly known: Pod | undefined },
 ): Promise<void> {
   await waitFor<Pod, true>({
     signal,
-    api: cloud.api,
-    clock: cloud.clock,
-    reference: attachmentReference(cloud, name),
+    api: call.api,
+    clock: call.clock,
+    reference: attachmentReference(call, name),
     known,
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
@@ -301,15 +301,15 @@ async function waitUntilContainerRuns(
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs,
     lastWords: async (last) => ({
-      state: await describePodAndEvents(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
+      state: await describePodAndEvents(call.api, { namespace: diskNamespaceOf(call), name }, last),
       next: inspectPodHint,
     }),
-    onProgress: cloud.reportProgress,
+    onProgress: call.reportProgress,
   });
 }
 
-function mountTimeoutError(cloud: CallContext, diskCid: string, words: string): ProductError {
-  const seconds = cloud.config.deadlines.attachDisk;
+function mountTimeoutError(call: CallContext, diskCid: string, words: string): ProductError {
+  const seconds = call.config.deadlines.attachDisk;
   return new ProductError(
     'DEADLINE',
     `waited ${seconds} s for the attachment of disk '${diskCid}' to say that the disk is mounted; last: ${words}; see the log of its pod (kubectl logs), then attach it again`,

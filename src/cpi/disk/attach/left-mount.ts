@@ -10,13 +10,13 @@ import { lastVm } from './last-vm.ts';
  * as `isMountedOrRestarting` does. Model: hot.pml
  */
 export async function vmWithLeftMount(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {
   const last = lastVm(claim);
-  if (last === undefined || last.namespace !== cloud.namespace) return undefined;
-  const vm = await findVm(cloud, last.cid);
+  if (last === undefined || last.namespace !== call.namespace) return undefined;
+  const vm = await findVm(call, last.cid);
   if (vm === undefined || vm.metadata.uid !== last.uid) return undefined;
   const { isMountedOrRestarting } = await import('./container-commands.ts');
-  return (await isMountedOrRestarting(cloud, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
+  return (await isMountedOrRestarting(call, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
 }

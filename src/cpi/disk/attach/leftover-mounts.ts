@@ -49,25 +49,25 @@ export interface TakeOver {
  * disk to the VM since `former`. Model: hot.pml
  */
 export async function adoptMount(
-  cloud: CallContext,
+  call: CallContext,
   vm: Pod,
   { diskCid, former }: TakeOver,
 ): Promise<TakenOver | undefined> {
   if (vm.metadata.deletionTimestamp !== undefined) return undefined;
-  const claim = await findClaim(cloud, diskCid);
+  const claim = await findClaim(call, diskCid);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
   if (former !== undefined) refuseLater(claim, former);
   const mayComeBack = wasGivenTo(claim, vm) || (former !== undefined && !wasDetachedFrom(claim, vm));
   const isMounted = mayComeBack ? isMountedOrRestarting : isMountedInVm;
-  if (!(await isMounted(cloud, vm, diskCid))) return undefined;
+  if (!(await isMounted(call, vm, diskCid))) return undefined;
   const look = (now: PersistentVolumeClaim): Promise<void> => {
     if (former !== undefined) refuseLater(now, former);
-    return refuseMountElsewhere(cloud, now, vm);
+    return refuseMountElsewhere(call, now, vm);
   };
   // the disk is mounted: if another detach_disk releases it now, it must not be mounted again
   const ask = (): Promise<BindOutcome> => Promise.resolve({ kind: 'bound' });
-  const { mark } = await hold(cloud, vm, claim, { takesOver: true, look, ask });
-  const attachment = await findAttachment(cloud, diskCid);
+  const { mark } = await hold(call, vm, claim, { takesOver: true, look, ask });
+  const attachment = await findAttachment(call, diskCid);
   // another VM's may have the name by now
   if (attachment === undefined || !isOf(attachment, vm))
     throw conflictError('DISK_BUSY', `the attachment of disk '${diskCid}'`);
@@ -92,16 +92,16 @@ function refuseLater(
  * Model: hot.pml
  */
 export async function replaceTerminalAttachment(
-  cloud: CallContext,
+  call: CallContext,
   former: { readonly attachment: Pod; readonly mark: number },
   diskCid: string,
 ): Promise<TakenOver | undefined> {
   const { attachment } = former;
-  const vm = await findVm(cloud, vmCidOf(attachment));
+  const vm = await findVm(call, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return undefined;
-  if (vm.metadata.deletionTimestamp === undefined) return adoptMount(cloud, vm, { diskCid, former });
-  await refuseMounted(cloud, vm, diskCid);
+  if (vm.metadata.deletionTimestamp === undefined) return adoptMount(call, vm, { diskCid, former });
+  await refuseMounted(call, vm, diskCid);
   return undefined;
 }
 
@@ -109,8 +109,8 @@ export async function replaceTerminalAttachment(
  * Rejects with DISK_BUSY if a terminating VM has the disk mounted without an attachment pod that runs.
  * Model: hot.pml
  */
-export async function refuseMounted(cloud: CallContext, vm: Pod, diskCid: string): Promise<void> {
-  if (!(await isMountedInVm(cloud, vm, diskCid))) return;
+export async function refuseMounted(call: CallContext, vm: Pod, diskCid: string): Promise<void> {
+  if (!(await isMountedInVm(call, vm, diskCid))) return;
   throw new ProductError(
     'DISK_BUSY',
     `disk '${diskCid}' is still mounted in VM '${vm.metadata.name ?? ''}', which is being deleted, and its attachment has ended; delete the VM, which takes the disk out`,
@@ -123,14 +123,14 @@ export async function refuseMounted(cloud: CallContext, vm: Pod, diskCid: string
  * Returns whether there was one. DISK_NOT_ATTACHED if the driver has the volume attached for a pod that no
  * detach ends. Model: hot.pml
  */
-export async function finishDetach(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
-  const claim = await findClaim(cloud, diskCid);
-  if (claim === undefined || (await lockOwner(cloud, claim)) !== undefined) return false;
+export async function finishDetach(call: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
+  const claim = await findClaim(call, diskCid);
+  if (claim === undefined || (await lockOwner(call, claim)) !== undefined) return false;
   const { nodeName } = vm.spec;
   if (nodeName === undefined) return false;
-  const user = await runningPodUsing(cloud, diskCid, nodeName);
+  const user = await runningPodUsing(call, diskCid, nodeName);
   if (user === undefined)
-    return (await waitUntilOffNode(cloud, claim, nodeName)) || wasDetachedFrom(claim, vm);
+    return (await waitUntilOffNode(call, claim, nodeName)) || wasDetachedFrom(claim, vm);
   throw new ProductError(
     'DISK_NOT_ATTACHED',
     `disk '${diskCid}' is not attached to VM '${vm.metadata.name ?? ''}', so there is nothing to detach; pod '${user}' on its node ` +
@@ -140,12 +140,12 @@ export async function finishDetach(cloud: CallContext, vm: Pod, diskCid: string)
 
 /** Returns a pod on that node that uses the claim and is not terminating. */
 async function runningPodUsing(
-  cloud: CallContext,
+  call: CallContext,
   claimName: string,
   nodeName: string,
 ): Promise<string | undefined> {
-  const { items } = await cloud.api.list<Pod>(pods, {
-    namespace: diskNamespaceOf(cloud),
+  const { items } = await call.api.list<Pod>(pods, {
+    namespace: diskNamespaceOf(call),
     fieldSelector: `spec.nodeName=${nodeName}`,
   });
   const user = items.find(
@@ -168,7 +168,7 @@ const startGraceMs = 5000;
  * sweeper, and deletes it when `gone` has settled. Sends no request if `gone` resolves in time.
  * Model: hot.pml
  */
-export async function cleanUpHub(cloud: CallContext, vm: Pod, gone: Promise<unknown>): Promise<void> {
+export async function cleanUpHub(call: CallContext, vm: Pod, gone: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const stable = gone.then(
     () => over.abort(),
@@ -176,20 +176,20 @@ export async function cleanUpHub(cloud: CallContext, vm: Pod, gone: Promise<unkn
   );
   let isMade = false;
   while (!isMade) {
-    await cloud.clock.sleep(startGraceMs, over.signal);
+    await call.clock.sleep(startGraceMs, over.signal);
     if (over.signal.aborted) return;
-    const now = await findVm(cloud, vm.metadata.name);
+    const now = await findVm(call, vm.metadata.name);
     if (now === undefined || now.metadata.uid !== vm.metadata.uid) return;
     if (!isTerminal(now)) continue;
     // an existing sweeper was made by another call, and does the same
-    await createAttachmentPod(cloud, sweeperPod(attachmentPlanBase(cloud, now)));
+    await createAttachmentPod(call, sweeperPod(attachmentPlanBase(call, now)));
     isMade = true;
   }
   await stable;
-  const sweeper = await findAttachment(cloud, vm.metadata.name ?? '');
+  const sweeper = await findAttachment(call, vm.metadata.name ?? '');
   if (sweeper === undefined) return;
-  await deleteAttachmentPod(cloud, sweeper);
-  await waitForAttachmentDeletion(cloud, sweeper, cloud.config.deadlines.deleteVm);
+  await deleteAttachmentPod(call, sweeper);
+  await waitForAttachmentDeletion(call, sweeper, call.config.deadlines.deleteVm);
 }
 
 /**

@@ -17,7 +17,7 @@ const tries = 5;
  * VM again, and with DISK_WOULD_BE_LOST if the claim was deleted since. Model: hot.pml
  */
 export async function markDetached(
-  cloud: CallContext,
+  call: CallContext,
   first: PersistentVolumeClaim | undefined,
   attachment: Pod,
 ): Promise<void> {
@@ -31,7 +31,7 @@ export async function markDetached(
     if (claim.metadata.annotations?.[annotation.detachedFrom] === vmUid) return;
     const { resourceVersion } = claim.metadata;
     try {
-      const marked = await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), {
+      const marked = await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
         metadata: { resourceVersion, annotations: { [annotation.detachedFrom]: vmUid } },
       });
       assertClaimsRetained(vmCidOf(attachment), [marked]);
@@ -39,7 +39,7 @@ export async function markDetached(
     } catch (error) {
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }
-    claim = await findClaim(cloud, name);
+    claim = await findClaim(call, name);
   }
   throw conflictError('DISK_BUSY', `disk '${name}'`);
 }

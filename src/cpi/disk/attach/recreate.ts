@@ -30,12 +30,12 @@ export interface RecreatedVm {
  * strategy, and if there is no VM.
  */
 export async function findRecreatedVm(
-  cloud: CallContext,
+  call: CallContext,
   cid: string,
   pod: Pod | undefined,
 ): Promise<RecreatedVm | undefined> {
   if (pod !== undefined && strategyOf(pod) !== 'recreate') return undefined;
-  const secret = await findVmSecret(cloud, cid);
+  const secret = await findVmSecret(call, cid);
   if (secret === undefined || strategyOf(secret) !== 'recreate') return undefined;
   return { secret, pod };
 }
@@ -55,32 +55,32 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
  * the same as under `hot`. Model: recreate.pml.
  */
 export async function attachByRecreate(
-  cloud: CallContext,
+  call: CallContext,
   vm: RecreatedVm,
   claim: PersistentVolumeClaim,
 ): Promise<string> {
   const vmCid = cidOf(vm);
   const diskCid = claim.metadata.name ?? '';
-  assertSameNamespace(cloud, vmCid, diskCid);
-  assertClaimsRetained(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
-  if (!disksOfRecreatedVm(vm).includes(diskCid)) await assertNodeReachable(cloud, vm);
+  assertSameNamespace(call, vmCid, diskCid);
+  assertClaimsRetained(vmCid, await claimsOfRecreatedVm(call, vmCid));
+  if (!disksOfRecreatedVm(vm).includes(diskCid)) await assertNodeReachable(call, vm);
   const look = async (seen: PersistentVolumeClaim): Promise<void> => {
-    await clearAttachment(cloud, diskCid);
-    await refuseLeftMount(cloud, seen);
+    await clearAttachment(call, diskCid);
+    await refuseLeftMount(call, seen);
   };
   let now = vm;
   let known = claim;
   for (let left = tries; left > 0; left -= 1) {
-    known = await lockDisk(cloud, known, { secret: now.secret, look });
-    if (await recordAndSettle(cloud, now, known)) return `${hubPath}/disks/${diskCid}/store`;
-    now = await readAgain(cloud, vmCid);
+    known = await lockDisk(call, known, { secret: now.secret, look });
+    if (await recordAndSettle(call, now, known)) return `${hubPath}/disks/${diskCid}/store`;
+    now = await readAgain(call, vmCid);
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
 }
 
 /** Returns false if the VM's Secret has changed since it was read: nothing is recorded then. */
 async function recordAndSettle(
-  cloud: CallContext,
+  call: CallContext,
   vm: RecreatedVm,
   claim: PersistentVolumeClaim,
 ): Promise<boolean> {
@@ -90,7 +90,7 @@ async function recordAndSettle(
   let { secret } = vm;
   const pod = await attempt().catch(async (error: unknown) => {
     if (!isProductError(error) && !isApiError(error)) throw error;
-    throw await takenBack(cloud, { vm: { ...vm, secret }, claim, isNew }, error);
+    throw await takenBack(call, { vm: { ...vm, secret }, claim, isNew }, error);
   });
   if (pod === undefined) return false;
   if (recordedDiskCids(pod).includes(diskCid)) return true;
@@ -98,12 +98,12 @@ async function recordAndSettle(
 
   async function attempt(): Promise<Pod | undefined> {
     // a VM of the strategy `hot` may have got the disk between the read and the lock (mark-attached.ts)
-    if (isNew) await clearAttachment(cloud, diskCid);
-    const recorded = await recordDisks(cloud, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
+    if (isNew) await clearAttachment(call, diskCid);
+    const recorded = await recordDisks(call, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
     if (recorded === undefined) return undefined;
     secret = recorded;
-    const deadlineSeconds = cloud.config.deadlines.attachDisk;
-    return reconcileRecordedPod(cloud, cidOf(vm), { recorded, deadlineSeconds });
+    const deadlineSeconds = call.config.deadlines.attachDisk;
+    return reconcileRecordedPod(call, cidOf(vm), { recorded, deadlineSeconds });
   }
 }
 
@@ -114,14 +114,14 @@ async function recordAndSettle(
  * pod, nor the claim names the attachment, and the claim does not say that the disk was last detached from
  * this very VM: in that case an earlier call has done the work, and this call succeeds. Model: recreate.pml.
  */
-export async function detachByRecreate(cloud: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
+export async function detachByRecreate(call: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
   let now = vm;
   let isAgain = false;
   for (let left = tries; left > 0; left -= 1) {
-    const step = await detachOnce(cloud, now, { diskCid, isAgain });
+    const step = await detachOnce(call, now, { diskCid, isAgain });
     if (step === 'detached') return;
     isAgain ||= step === 'locked again';
-    now = await readAgain(cloud, cidOf(vm));
+    now = await readAgain(call, cidOf(vm));
   }
   throw conflictError('DISK_BUSY', `disk '${diskCid}'`);
 }
@@ -138,12 +138,12 @@ interface Detaching {
  * the disk later replaces the lock that was read.
  */
 async function detachOnce(
-  cloud: CallContext,
+  call: CallContext,
   vm: RecreatedVm,
   { diskCid, isAgain }: Detaching,
 ): Promise<'detached' | 'record changed' | 'locked again'> {
   const { secret, pod } = vm;
-  const claim = await findClaim(cloud, diskCid);
+  const claim = await findClaim(call, diskCid);
   const isHeld = claim !== undefined && isLockedBy(claim, secret);
   const cids = disksOfRecreatedVm(vm);
   const isRecorded = cids.includes(diskCid);
@@ -156,16 +156,16 @@ async function detachOnce(
     );
   }
   if (isAgain && isRecorded) throw attachedAgain(vm, diskCid);
-  assertClaimsRetained(cidOf(vm), await claimsOfRecreatedVm(cloud, cidOf(vm)));
-  if (isRecorded) await refuseDetach(cloud, vm, { diskCid, podWithDisk });
+  assertClaimsRetained(cidOf(vm), await claimsOfRecreatedVm(call, cidOf(vm)));
+  if (isRecorded) await refuseDetach(call, vm, { diskCid, podWithDisk });
   const others = cids.filter((cid) => cid !== diskCid);
-  const recorded = await recordDisks(cloud, secret, pod, others);
+  const recorded = await recordDisks(call, secret, pod, others);
   if (recorded === undefined) return 'record changed';
-  await settleWithout(cloud, { ...vm, secret: recorded }, diskCid);
+  await settleWithout(call, { ...vm, secret: recorded }, diskCid);
   // before the unlock: if the call reaches its deadline here, the next call finishes it, and that one sees
   // neither the pod that had the disk nor its node
-  if (claim !== undefined) await waitUntilOffNode(cloud, claim, podWithDisk?.spec.nodeName);
-  if (!isHeld || (await unlockDisk(cloud, claim, { secret, detached: true }))) return 'detached';
+  if (claim !== undefined) await waitUntilOffNode(call, claim, podWithDisk?.spec.nodeName);
+  if (!isHeld || (await unlockDisk(call, claim, { secret, detached: true }))) return 'detached';
   return 'locked again';
 }
 
@@ -174,18 +174,18 @@ const podWith = ({ pod }: RecreatedVm, diskCid: string): Pod | undefined =>
 
 /** Rejects before any change. */
 async function refuseDetach(
-  cloud: CallContext,
+  call: CallContext,
   vm: RecreatedVm,
   { diskCid, podWithDisk }: { diskCid: string; podWithDisk: Pod | undefined },
 ): Promise<void> {
-  await assertNodeReachable(cloud, vm);
-  if (podWithDisk !== undefined) await assertNotInUse(cloud, podWithDisk, diskCid);
+  await assertNodeReachable(call, vm);
+  if (podWithDisk !== undefined) await assertNotInUse(call, podWithDisk, diskCid);
 }
 
-async function settleWithout(cloud: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
-  const deadlineSeconds = cloud.config.deadlines.detachDisk;
+async function settleWithout(call: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
+  const deadlineSeconds = call.config.deadlines.detachDisk;
   const wanted = { recorded: vm.secret, deadlineSeconds };
-  const made = await reconcileRecordedPod(cloud, cidOf(vm), wanted).catch((error: unknown) => {
+  const made = await reconcileRecordedPod(call, cidOf(vm), wanted).catch((error: unknown) => {
     if (!isProductError(error)) throw error;
     throw new ProductError(
       'VM_NOT_RESTARTED',
@@ -194,7 +194,7 @@ async function settleWithout(cloud: CallContext, vm: RecreatedVm, diskCid: strin
     );
   });
   if (recordedDiskCids(made).includes(diskCid)) throw attachedAgain(vm, diskCid);
-  await waitForAgent(cloud, vm.secret, made);
+  await waitForAgent(call, vm.secret, made);
 }
 
 const attachedAgain = (vm: RecreatedVm, diskCid: string): ProductError =>
@@ -205,9 +205,9 @@ const attachedAgain = (vm: RecreatedVm, diskCid: string): ProductError =>
 
 const cidOf = ({ secret }: RecreatedVm): string => secret.metadata.name ?? '';
 
-async function readAgain(cloud: CallContext, vmCid: string): Promise<RecreatedVm> {
-  const vm = await findRecreatedVm(cloud, vmCid, await findVm(cloud, vmCid));
-  if (vm === undefined) throw vmNotFound(cloud, vmCid);
+async function readAgain(call: CallContext, vmCid: string): Promise<RecreatedVm> {
+  const vm = await findRecreatedVm(call, vmCid, await findVm(call, vmCid));
+  if (vm === undefined) throw vmNotFound(call, vmCid);
   return vm;
 }
 
@@ -215,10 +215,10 @@ async function readAgain(cloud: CallContext, vmCid: string): Promise<RecreatedVm
  * Rejects with NODE_LOST, without changes, if the node is lost: a pod does not end while its node does not
  * answer, and no other pod can take its name.
  */
-async function assertNodeReachable(cloud: CallContext, { secret, pod }: RecreatedVm): Promise<void> {
+async function assertNodeReachable(call: CallContext, { secret, pod }: RecreatedVm): Promise<void> {
   const nodeName = pod?.spec.nodeName;
   if (pod === undefined || nodeName === undefined) return;
-  const state = await lookAtNode(cloud, nodeName);
+  const state = await lookAtNode(call, nodeName);
   if (state.kind !== 'lost') return;
   const stakes = recordedDiskCids(pod).map((cid) => `its disk '${cid}'`);
   throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, {
@@ -228,12 +228,12 @@ async function assertNodeReachable(cloud: CallContext, { secret, pod }: Recreate
 }
 
 /** Rejects a disk of another namespace: a pod can only mount claims of its own namespace. */
-function assertSameNamespace(cloud: CallContext, vmCid: string, diskCid: string): void {
-  const disks = diskNamespaceOf(cloud);
-  if (disks === cloud.namespace) return;
+function assertSameNamespace(call: CallContext, vmCid: string, diskCid: string): void {
+  const disks = diskNamespaceOf(call);
+  if (disks === call.namespace) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `disk '${diskCid}' of namespace ${disks} cannot be attached to VM '${vmCid}' of namespace ${cloud.namespace}: its strategy is recreate, and a pod mounts claims of its own namespace only; make the VM with the strategy hot or leave out kubernetes.disk_namespace`,
+    `disk '${diskCid}' of namespace ${disks} cannot be attached to VM '${vmCid}' of namespace ${call.namespace}: its strategy is recreate, and a pod mounts claims of its own namespace only; make the VM with the strategy hot or leave out kubernetes.disk_namespace`,
   );
 }
 
@@ -252,7 +252,7 @@ interface Attempt {
  * since: each attach_disk writes the record, so no other call can have reported success for the disk.
  */
 async function takenBack(
-  cloud: CallContext,
+  call: CallContext,
   { vm, claim, isNew }: Attempt,
   error: ProductError | ApiError,
 ): Promise<ProductError | ApiError> {
@@ -265,14 +265,14 @@ async function takenBack(
   try {
     const cids = disksOfRecreatedVm(vm).filter((cid) => cid !== diskCid);
     const { secret } = vm;
-    const recorded = await recordDisks(cloud, secret, await findVm(cloud, cidOf(vm)), cids);
+    const recorded = await recordDisks(call, secret, await findVm(call, cidOf(vm)), cids);
     if (recorded === undefined) {
-      const now = await readAgain(cloud, cidOf(vm));
+      const now = await readAgain(call, cidOf(vm));
       return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : `; ${detachedMeanwhile}`);
     }
-    const deadlineSeconds = cloud.config.deadlines.attachDisk;
-    await reconcileRecordedPod(cloud, cidOf(vm), { recorded, deadlineSeconds });
-    await unlockDisk(cloud, claim, { secret, detached: false });
+    const deadlineSeconds = call.config.deadlines.attachDisk;
+    await reconcileRecordedPod(call, cidOf(vm), { recorded, deadlineSeconds });
+    await unlockDisk(call, claim, { secret, detached: false });
     return isProductError(error, 'DISK_ATTACHED_ELSEWHERE') ? error : failure('');
   } catch (second) {
     if (!(second instanceof Error)) throw second;

@@ -32,14 +32,14 @@ export interface Failure {
  * writing. The error then reports this, and also if the attachment pod is not deleted in time. Model: hot.pml
  */
 export async function takenBack(
-  cloud: CallContext,
+  call: CallContext,
   attachment: Pod,
   { error, mark }: Failure,
 ): Promise<unknown> {
   try {
-    const end = await endUnlessBound(cloud, attachment);
+    const end = await endUnlessBound(call, attachment);
     if (end === 'stays') return await withWords(error, stays(attachment));
-    if (end === 'never bound' && mark !== undefined) await unmarkAttached(cloud, diskCidOf(attachment), mark);
+    if (end === 'never bound' && mark !== undefined) await unmarkAttached(call, diskCidOf(attachment), mark);
     return error;
   } catch (second) {
     if (!(second instanceof Error)) throw second;
@@ -69,15 +69,15 @@ type End = 'stays' | 'never bound' | 'gone';
  * Deletes an attachment pod that cannot have the disk in the VM, and waits until it is deleted. Judges its
  * current state, and deletes only the version that it judged.
  */
-async function endUnlessBound(cloud: CallContext, attachment: Pod): Promise<End> {
-  const isVain = await cannotSucceed(cloud, attachment);
+async function endUnlessBound(call: CallContext, attachment: Pod): Promise<End> {
+  const isVain = await cannotSucceed(call, attachment);
   for (let left = tries; left > 0; left -= 1) {
-    const now = await findAttachment(cloud, diskCidOf(attachment));
+    const now = await findAttachment(call, diskCidOf(attachment));
     if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return 'gone';
     const isGoing = now.metadata.deletionTimestamp !== undefined;
-    if (!isGoing && !isVain && (await mayBeInVm(cloud, now))) return 'stays';
-    if (!isGoing && !(await requestEndOfSeen(cloud, now))) continue;
-    await waitForAttachmentDeletion(cloud, now, cloud.config.deadlines.detachDisk);
+    if (!isGoing && !isVain && (await mayBeInVm(call, now))) return 'stays';
+    if (!isGoing && !(await requestEndOfSeen(call, now))) continue;
+    await waitForAttachmentDeletion(call, now, call.config.deadlines.detachDisk);
     return isGoing || isVain ? 'gone' : 'never bound';
   }
   return 'stays';
@@ -89,28 +89,28 @@ async function endUnlessBound(cloud: CallContext, attachment: Pod): Promise<End>
  * the VM of the attachment pod is deleted. The mount container then unmounts the volume as soon as nothing
  * uses it.
  */
-async function cannotSucceed(cloud: CallContext, attachment: Pod): Promise<boolean> {
-  const claim = await findClaim(cloud, diskCidOf(attachment));
+async function cannotSucceed(call: CallContext, attachment: Pod): Promise<boolean> {
+  const claim = await findClaim(call, diskCidOf(attachment));
   if (claim === undefined || isReplaced(claim)) return true;
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined) return annotations[annotation.deleting] !== undefined;
-  return (await lockOwner(cloud, claim)) !== undefined || !(await vmStillExists(cloud, attachment));
+  return (await lockOwner(call, claim)) !== undefined || !(await vmStillExists(call, attachment));
 }
 
-async function mayBeInVm(cloud: CallContext, now: Pod): Promise<boolean> {
+async function mayBeInVm(call: CallContext, now: Pod): Promise<boolean> {
   if (isTerminal(now)) return true;
   if (!mayBeMounted(now)) return false;
-  return takesOver(now) || !isRunning(now) || !(await isEndedByHolder(cloud, now));
+  return takesOver(now) || !isRunning(now) || !(await isEndedByHolder(call, now));
 }
 
 /** Returns true if the mount container has not mounted the disk, and will not do so any more. */
-async function isEndedByHolder(cloud: CallContext, now: Pod): Promise<boolean> {
+async function isEndedByHolder(call: CallContext, now: Pod): Promise<boolean> {
   const { name = '', uid = '', annotations = {} } = now.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   const script = untilReadyIn(now) + endUnlessBoundScript;
   try {
-    const { exitCode } = await cloud.exec({
-      namespace: diskNamespaceOf(cloud),
+    const { exitCode } = await call.exec({
+      namespace: diskNamespaceOf(call),
       pod: name,
       container: mountContainer,
       command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid, uid],

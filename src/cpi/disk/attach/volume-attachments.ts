@@ -24,18 +24,18 @@ interface VolumeAttachment extends KubernetesObject {
  * cluster has no VolumeAttachments, or if the CPI's role may not list them (manifests/rbac/cluster.yaml).
  */
 export async function waitUntilOffNode(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,
   node: string | undefined,
 ): Promise<boolean> {
   if (volumeName === undefined) return false;
-  const remaining = await volumeAttachmentsOf(cloud, volumeName, node);
+  const remaining = await volumeAttachmentsOf(call, volumeName, node);
   await Promise.all(
     remaining.map(({ metadata: { name = '', uid = '' }, spec }) =>
-      waitForDeletion(cloud, {
+      waitForDeletion(call, {
         reference: { resource: volumeAttachments, name },
         uid,
-        deadlineSeconds: cloud.config.deadlines.detachDisk,
+        deadlineSeconds: call.config.deadlines.detachDisk,
         what: `the storage driver's attachment of disk '${diskCid}' to node ${spec.nodeName}`,
       }),
     ),
@@ -48,21 +48,21 @@ export async function waitUntilOffNode(
  * mounted on a node if its attachment pod was force-deleted, or by a pod that the CPI does not manage. A
  * kubelet keeps a volume attached that is mounted anywhere on its node.
  */
-export async function waitUntilOnNoNode(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  await waitUntilOffNode(cloud, claim, undefined);
+export async function waitUntilOnNoNode(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  await waitUntilOffNode(call, claim, undefined);
 }
 
 /** Reads all VolumeAttachments of the cluster only if the name of the needed one is not known. */
 async function volumeAttachmentsOf(
-  cloud: CallContext,
+  call: CallContext,
   volumeName: string,
   node: string | undefined,
 ): Promise<VolumeAttachment[]> {
-  const volume = await readVolume(cloud, volumeName);
+  const volume = await readVolume(call, volumeName);
   if (volume !== undefined && driverSkipsAttach(volume)) return [];
   const name = node === undefined ? undefined : csiAttachmentName(volume, node);
   const found = await listVolumeAttachments(
-    cloud,
+    call,
     name === undefined ? {} : { fieldSelector: `metadata.name=${name}` },
   );
   return found.filter(
@@ -72,9 +72,9 @@ async function volumeAttachmentsOf(
 }
 
 /** Undefined if the role may not read the volume, or if it is deleted. */
-async function readVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
+async function readVolume(call: CallContext, name: string): Promise<PersistentVolume | undefined> {
   try {
-    return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    return await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
   } catch (error) {
     if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
     throw error;
@@ -100,9 +100,9 @@ function csiAttachmentName(volume: PersistentVolume | undefined, node: string): 
     : `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
 }
 
-async function listVolumeAttachments(cloud: CallContext, query: ListQuery): Promise<VolumeAttachment[]> {
+async function listVolumeAttachments(call: CallContext, query: ListQuery): Promise<VolumeAttachment[]> {
   try {
-    return (await cloud.api.list<VolumeAttachment>(volumeAttachments, query)).items;
+    return (await call.api.list<VolumeAttachment>(volumeAttachments, query)).items;
   } catch (error) {
     if (isApiError(error, 404) || isApiError(error, 403)) return [];
     throw error;

@@ -26,17 +26,17 @@ import { annotation } from '../../objects/labels.ts';
  * with DISK_BUSY if another call has replaced the disk. Model: update.pml
  */
 export async function expandVolume(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   sizeMiB: number,
 ): Promise<void> {
   const { name = '', namespace = '' } = claim.metadata;
   const wanted = parseBytes(sizeMiB);
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  if (requestedBytes(claim) < wanted) await requestSize(cloud, claim, sizeMiB);
+  if (requestedBytes(claim) < wanted) await requestSize(call, claim, sizeMiB);
   await waitFor<PersistentVolumeClaim, true>({
-    api: cloud.api,
-    clock: cloud.clock,
+    api: call.api,
+    clock: call.clock,
     reference,
     condition: (now) => {
       // the replacement of this disk was made before, and may be smaller
@@ -46,17 +46,17 @@ export async function expandVolume(
       return hasReachedSize(now, wanted) ? true : undefined;
     },
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
-    deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: cloud.reportProgress,
+    deadlineMs: call.config.deadlines.resizeDisk * 1000,
+    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
+    onProgress: call.reportProgress,
   });
 }
 
-async function requestSize(cloud: CallContext, claim: PersistentVolumeClaim, sizeMiB: number): Promise<void> {
+async function requestSize(call: CallContext, claim: PersistentVolumeClaim, sizeMiB: number): Promise<void> {
   const { name = '', namespace = '' } = claim.metadata;
   const spec = { resources: { requests: { storage: `${sizeMiB}Mi` } } };
   try {
-    await cloud.api.patch({ resource: persistentVolumeClaims, namespace, name }, { spec });
+    await call.api.patch({ resource: persistentVolumeClaims, namespace, name }, { spec });
   } catch (error) {
     // the message of admission for a class without allowVolumeExpansion; another 403 is a quota or a role
     if (isApiError(error, 403) && /can be (resized|expanded)/u.test(error.message)) {
@@ -84,12 +84,12 @@ function infeasibleSizeError(claim: PersistentVolumeClaim, wanted: bigint, state
  * Changes nothing.
  */
 export async function checkAttributesClass(
-  cloud: CallContext,
+  call: CallContext,
   name: string,
   driver: string | undefined,
 ): Promise<void> {
   try {
-    const found = await cloud.api.get<VolumeAttributesClass>({ resource: volumeAttributesClasses, name });
+    const found = await call.api.get<VolumeAttributesClass>({ resource: volumeAttributesClasses, name });
     if (driver !== undefined && found.driverName !== driver) {
       throw new ProductError(
         'NOT_SUPPORTED',
@@ -118,17 +118,17 @@ export async function checkAttributesClass(
  * the driver reports Infeasible, restores the previous class and rejects with NOT_SUPPORTED. Idempotent.
  */
 export async function changeAttributesClass(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   wanted: string | null,
 ): Promise<void> {
   const { name = '', namespace = '' } = claim.metadata;
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  await setAttributesClass(cloud, reference, wanted);
+  await setAttributesClass(call, reference, wanted);
   if (wanted === null) return;
   const outcome = await waitFor<PersistentVolumeClaim, 'done' | { readonly words: string | undefined }>({
-    api: cloud.api,
-    clock: cloud.clock,
+    api: call.api,
+    clock: call.clock,
     reference,
     condition: (now) => {
       if (now === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
@@ -139,13 +139,13 @@ export async function changeAttributesClass(
       return current === wanted && state === undefined ? 'done' : undefined;
     },
     awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
-    deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: cloud.reportProgress,
+    deadlineMs: call.config.deadlines.resizeDisk * 1000,
+    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
+    onProgress: call.reportProgress,
   });
   if (outcome === 'done') return;
-  const words = outcome.words ?? (await claimEvents(cloud, { namespace, name }));
-  throw await takenBack(cloud, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
+  const words = outcome.words ?? (await claimEvents(call, { namespace, name }));
+  throw await takenBack(call, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
 }
 
 interface DriverRejection {
@@ -156,14 +156,14 @@ interface DriverRejection {
 }
 
 async function takenBack(
-  cloud: CallContext,
+  call: CallContext,
   { claim, wanted, words }: DriverRejection,
 ): Promise<ProductError> {
   const { name = '', namespace = '' } = claim.metadata;
   const before = claim.status?.currentVolumeAttributesClassName ?? null;
   const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${wanted}": ${words}`;
   try {
-    await setAttributesClass(cloud, { resource: persistentVolumeClaims, namespace, name }, before);
+    await setAttributesClass(call, { resource: persistentVolumeClaims, namespace, name }, before);
     return new ProductError('NOT_SUPPORTED', `${why}; ${directorFallbackHint}`);
   } catch (error) {
     // servers before Kubernetes 1.34 do not allow the removal of a class, in effect or not
@@ -173,11 +173,11 @@ async function takenBack(
 }
 
 async function setAttributesClass(
-  cloud: CallContext,
+  call: CallContext,
   reference: ObjectReference,
   wanted: string | null,
 ): Promise<void> {
-  await cloud.api.patch(reference, { spec: { volumeAttributesClassName: wanted } });
+  await call.api.patch(reference, { spec: { volumeAttributesClassName: wanted } });
 }
 
 /**
@@ -199,7 +199,7 @@ export function claimConditionMessage(
  * is up to date.
  */
 export async function annotateDiskType(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', annotations = {} } }: PersistentVolumeClaim,
   properties: DiskProperties,
 ): Promise<void> {
@@ -207,7 +207,7 @@ export async function annotateDiskType(
   const keys = [annotation.snapshotClass, annotation.defaultClass];
   if (keys.every((key) => annotations[key] === wanted[key])) return;
   const changed = Object.fromEntries(keys.map((key) => [key, wanted[key] ?? null]));
-  await cloud.api.patch(claimReference(cloud, name), { metadata: { annotations: changed } });
+  await call.api.patch(claimReference(call, name), { metadata: { annotations: changed } });
 }
 
 /**

@@ -48,22 +48,22 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  *
  * Model: update.pml
  */
-export async function copyDisk(cloud: CallContext, order: ReplacementSpec): Promise<string> {
-  const { claim, copyName } = await prepareReplacement(cloud, order);
+export async function copyDisk(call: CallContext, order: ReplacementSpec): Promise<string> {
+  const { claim, copyName } = await prepareReplacement(call, order);
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   let replaced: PersistentVolumeClaim | undefined;
   try {
-    await createReplacement(cloud, { ...order, claim }, copyName);
-    await removeHelpers(cloud, namespace, copyName);
-    replaced = await replaceDisk(cloud, claim, { copyName, sizeMiB: order.sizeMiB });
+    await createReplacement(call, { ...order, claim }, copyName);
+    await removeHelpers(call, namespace, copyName);
+    replaced = await replaceDisk(call, claim, { copyName, sizeMiB: order.sizeMiB });
   } catch (error) {
-    throw await takenBack(cloud, claim, error);
+    throw await takenBack(call, claim, error);
   }
-  if (replaced !== undefined && !(await finishReplacement(cloud, replaced)))
+  if (replaced !== undefined && !(await finishReplacement(call, replaced)))
     throw concurrentChangeError(claim);
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await waitForDeletion(cloud, {
+  const deadlineSeconds = call.config.deadlines.deleteDisk;
+  await waitForDeletion(call, {
     reference,
     uid,
     deadlineSeconds,
@@ -76,47 +76,43 @@ export async function copyDisk(cloud: CallContext, order: ReplacementSpec): Prom
  * Marks the disk with the name of its replacement. Discards what an earlier call made for another request.
  */
 async function prepareReplacement(
-  cloud: CallContext,
+  call: CallContext,
   order: ReplacementSpec,
 ): Promise<{ claim: PersistentVolumeClaim; copyName: string }> {
   const { claim } = order;
   const { namespace = '', name = '' } = claim.metadata;
   const previousReplacement = replacementName(claim);
-  const copyName = `disk-${cloud.newUuid()}`;
-  const recheck = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(cloud, now, 'updated');
+  const copyName = `disk-${call.newUuid()}`;
+  const recheck = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(call, now, 'updated');
   if (previousReplacement === undefined)
-    return { claim: await recordReplacement(cloud, claim, copyName, recheck), copyName };
-  const found = await findClaim(cloud, namespace, previousReplacement);
+    return { claim: await recordReplacement(call, claim, copyName, recheck), copyName };
+  const found = await findClaim(call, namespace, previousReplacement);
   if (!isDiscarded(claim) && (found === undefined || matchesSpec(order, found))) {
     // again, because an attach_disk may have removed the mark and that replacement
     return {
-      claim: await recordReplacement(cloud, claim, previousReplacement, recheck),
+      claim: await recordReplacement(call, claim, previousReplacement, recheck),
       copyName: previousReplacement,
     };
   }
-  await discardReplacement(cloud, claim);
-  const unmarked = await findClaim(cloud, namespace, name);
+  await discardReplacement(call, claim);
+  const unmarked = await findClaim(call, namespace, name);
   if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
   await recheck(unmarked);
-  return { claim: await recordReplacement(cloud, unmarked, copyName, recheck), copyName };
+  return { claim: await recordReplacement(call, unmarked, copyName, recheck), copyName };
 }
 
-async function createReplacement(
-  cloud: CallContext,
-  order: ReplacementSpec,
-  copyName: string,
-): Promise<void> {
+async function createReplacement(call: CallContext, order: ReplacementSpec, copyName: string): Promise<void> {
   const { namespace = '' } = order.claim.metadata;
-  const dataSource = await dataSourceFor(cloud, order, copyName);
+  const dataSource = await dataSourceFor(call, order, copyName);
   // an existing claim was made by an earlier attempt: no other has the name
-  await createOrGet(cloud.api, persistentVolumeClaims, buildReplacementClaim(order, copyName, dataSource));
+  await createOrGet(call.api, persistentVolumeClaims, buildReplacementClaim(order, copyName, dataSource));
   // an attach_disk that came before this claim has removed its snapshot, and without that it is never bound
-  await assertStillPlanned(cloud, order.claim, copyName);
+  await assertStillPlanned(call, order.claim, copyName);
   const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
-  if (waits) await ensureConsumer(cloud, order.claim, copyName);
+  if (waits) await ensureConsumer(call, order.claim, copyName);
   const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
-    api: cloud.api,
-    clock: cloud.clock,
+    api: call.api,
+    clock: call.clock,
     reference: { resource: persistentVolumeClaims, namespace, name: copyName },
     condition: (now) => {
       if (now === undefined)
@@ -127,24 +123,24 @@ async function createReplacement(
       return now.status?.phase === 'Bound' ? now : undefined;
     },
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
-    deadlineMs: cloud.config.deadlines.updateDisk * 1000,
-    lastWords: (last) => describeReplacement(cloud, { namespace, name: copyName, waits }, last),
-    onProgress: cloud.reportProgress,
+    deadlineMs: call.config.deadlines.updateDisk * 1000,
+    lastWords: (last) => describeReplacement(call, { namespace, name: copyName, waits }, last),
+    onProgress: call.reportProgress,
   });
   // it may be the replacement of a killed call whose type named other classes
-  await annotateDiskType(cloud, copy, order.properties);
+  await annotateDiskType(call, copy, order.properties);
 }
 
 async function ensureConsumer(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   claimName: string,
 ): Promise<void> {
   const { namespace = '' } = claim.metadata;
-  const source = await findVolume(cloud, claim.spec.volumeName ?? '');
-  const pod = consumerPod({ claimName, namespace, source, directorUuid: cloud.directorUuid });
+  const source = await findVolume(call, claim.spec.volumeName ?? '');
+  const pod = consumerPod({ claimName, namespace, source, directorUuid: call.directorUuid });
   try {
-    await createOrGet(cloud.api, pods, pod);
+    await createOrGet(call.api, pods, pod);
   } catch (error) {
     // a policy of the namespace: the replacement is rolled back, and the director copies the disk itself
     if (isAdmissionRejection(error))
@@ -154,7 +150,7 @@ async function ensureConsumer(
 }
 
 async function dataSourceFor(
-  cloud: CallContext,
+  call: CallContext,
   order: ReplacementSpec,
   copyName: string,
 ): Promise<DataSource> {
@@ -162,25 +158,25 @@ async function dataSourceFor(
   if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
   const name = copySnapshotName(copyName);
   const className = order.snapshotClass;
-  const labels = baseLabels('copy', cloud.directorUuid);
-  await takeSnapshot(cloud, { name, namespace, claimName, className, labels, annotations: {} });
+  const labels = baseLabels('copy', call.directorUuid);
+  await takeSnapshot(call, { name, namespace, claimName, className, labels, annotations: {} });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
 }
 
 async function findClaim(
-  cloud: CallContext,
+  call: CallContext,
   namespace: string,
   name: string,
 ): Promise<PersistentVolumeClaim | undefined> {
   return ignoreNotFound(
-    cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }),
+    call.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }),
   );
 }
 
 /** Undefined if the role may not read volumes: the scheduler then chooses any node for the replacement. */
-async function findVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
+async function findVolume(call: CallContext, name: string): Promise<PersistentVolume | undefined> {
   try {
-    return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    return await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
   } catch (error) {
     if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
     throw error;
@@ -192,9 +188,9 @@ async function findVolume(cloud: CallContext, name: string): Promise<PersistentV
  * before; if this fails, the error reports that, too. No Kubernetes API shows whether a driver can copy. So a
  * driver that cannot is tried until the deadline, and then the director copies the disk itself.
  */
-async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
+async function takenBack(call: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
-    if (!(await isTakenBack(cloud, claim)))
+    if (!(await isTakenBack(call, claim)))
       return isProductError(error, 'DISK_BUSY') || isProductError(error, 'DISK_NOT_FOUND')
         ? error
         : concurrentChangeError(claim);
@@ -219,18 +215,18 @@ async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error
  * changed the disk: the change may have come before or after this call made the replacement, so this call
  * removes the replacement unless it has taken the disk's place.
  */
-async function isTakenBack(cloud: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
+async function isTakenBack(call: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
   const copyName = replacementName(first) ?? '';
   for (let left = tries; left > 0; left -= 1) {
-    const now = await readAgain(cloud, first);
+    const now = await readAgain(call, first);
     const isNamed = now !== undefined && replacementName(now) === copyName;
     if (isNamed && isReplaced(now)) return false;
     if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
-      await removeProvisionalCopy(cloud, first.metadata.namespace ?? '', copyName);
+      await removeProvisionalCopy(call, first.metadata.namespace ?? '', copyName);
       return false;
     }
     try {
-      await discardReplacement(cloud, now);
+      await discardReplacement(call, now);
       return true;
     } catch (error) {
       // the disk was changed between this read and the first write
@@ -249,16 +245,16 @@ const schedulingHint =
  * the state of that pod.
  */
 export async function describeReplacement(
-  cloud: CallContext,
+  call: CallContext,
   copy: { readonly namespace: string; readonly name: string; readonly waits: boolean },
   last: PersistentVolumeClaim | undefined,
 ): Promise<WaitStatus> {
-  if (!copy.waits) return describeClaim(cloud, copy, provisionerHint);
+  if (!copy.waits) return describeClaim(call, copy, provisionerHint);
   const consumer = { namespace: copy.namespace, name: consumerName(copy.name) };
-  const pod = await ignoreNotFound(cloud.api.get<Pod>({ resource: pods, ...consumer }));
-  const words = await describePodAndEvents(cloud.api, consumer, pod);
+  const pod = await ignoreNotFound(call.api.get<Pod>({ resource: pods, ...consumer }));
+  const words = await describePodAndEvents(call.api, consumer, pod);
   // before that the provisioner does nothing
   const isPlaced = last?.metadata.annotations?.[volumeAnnotations.selectedNode] !== undefined;
-  const onClaim = await describeClaim(cloud, copy, isPlaced ? provisionerHint : schedulingHint);
+  const onClaim = await describeClaim(call, copy, isPlaced ? provisionerHint : schedulingHint);
   return { state: `its pod ${consumer.name}: ${words}; the copy: ${onClaim.state}`, next: onClaim.next };
 }

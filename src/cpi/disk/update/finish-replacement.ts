@@ -16,19 +16,19 @@ import { concurrentChangeError, replacementName, tries, writeSeen } from './repl
  *
  * Model: update.pml
  */
-export async function finishReplacement(cloud: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
+export async function finishReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = disk.metadata;
-  if (!(await putInPlace(cloud, disk))) {
+  if (!(await putInPlace(call, disk))) {
     const { copy: mark, copyDropped, replaced } = annotation;
     const annotations = { [mark]: null, [copyDropped]: null, [replaced]: null };
-    if (deletionTimestamp === undefined) await writeSeen(cloud, disk, { annotations });
+    if (deletionTimestamp === undefined) await writeSeen(call, disk, { annotations });
     return false;
   }
   // left by a killed attach_disk; a running one sees that the disk is replaced, and deletes its attachment
   // pod
-  const attachment = await findAttachment(cloud, name);
-  if (attachment !== undefined) await deleteAttachmentPod(cloud, attachment);
-  await requestDeletion(cloud, claimReference(cloud, name), uid);
+  const attachment = await findAttachment(call, name);
+  if (attachment !== undefined) await deleteAttachmentPod(call, attachment);
+  await requestDeletion(call, claimReference(call, name), uid);
   return true;
 }
 
@@ -36,13 +36,13 @@ export async function finishReplacement(cloud: CallContext, disk: PersistentVolu
  * Returns false if the replacement is deleted or terminating. Does not change a replacement that stands for
  * the disk already: its metadata is about the disk, and newer than that on the old claim.
  */
-async function putInPlace(cloud: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
-  const reference = claimReference(cloud, replacementName(disk) ?? '');
+async function putInPlace(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
+  const reference = claimReference(call, replacementName(disk) ?? '');
   for (let left = tries; left > 0; left -= 1) {
-    const copy = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(reference));
+    const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(reference));
     if (copy === undefined || copy.metadata.deletionTimestamp !== undefined) return false;
     if (!isProvisional(copy)) return true;
-    if ((await writeSeen(cloud, copy, standingCopy(disk))) !== undefined) return true;
+    if ((await writeSeen(call, copy, standingCopy(disk))) !== undefined) return true;
   }
   throw concurrentChangeError(disk);
 }

@@ -11,14 +11,14 @@ import { removeProvisionalCopy } from './replacement.ts';
  * just after it had made the replacement, and another call had already removed the mark from the disk.
  * Idempotent.
  */
-export async function removeLeftCopies(cloud: CallContext, cid: string): Promise<void> {
-  const { namespace = '' } = claimReference(cloud, cid);
-  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+export async function removeLeftCopies(call: CallContext, cid: string): Promise<void> {
+  const { namespace = '' } = claimReference(call, cid);
+  const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace,
     labelSelector: label.provisional,
   });
   for (const copy of items) {
     if (isManaged(copy, 'disk') && hasFormerCid(copy, cid))
-      await removeProvisionalCopy(cloud, namespace, copy.metadata.name ?? '');
+      await removeProvisionalCopy(call, namespace, copy.metadata.name ?? '');
   }
 }

@@ -25,14 +25,14 @@ import { refuseShrinking } from './plan-update.ts';
  * Model: update.pml
  */
 export async function replaceDisk(
-  cloud: CallContext,
+  call: CallContext,
   first: PersistentVolumeClaim,
   { copyName, sizeMiB }: { readonly copyName: string; readonly sizeMiB: number },
 ): Promise<PersistentVolumeClaim | undefined> {
   for (let left = tries; left > 0; left -= 1) {
-    const claim = await readAgain(cloud, first);
+    const claim = await readAgain(call, first);
     if (claim === undefined) {
-      if (await isStanding(cloud, copyName)) return undefined;
+      if (await isStanding(call, copyName)) return undefined;
       throw concurrentChangeError(first);
     }
     if (isReplaced(claim) && replacementName(claim) === copyName) return claim;
@@ -41,14 +41,14 @@ export async function replaceDisk(
     if (claim.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
     refuseShrinking(claim, sizeMiB);
-    await waitUntilDetached(cloud, claim, 'updated');
-    const replaced = await writeSeen(cloud, claim, { annotations: { [annotation.replaced]: 'true' } });
+    await waitUntilDetached(call, claim, 'updated');
+    const replaced = await writeSeen(call, claim, { annotations: { [annotation.replaced]: 'true' } });
     if (replaced !== undefined) return replaced;
   }
   throw concurrentChangeError(first);
 }
 
-async function isStanding(cloud: CallContext, copyName: string): Promise<boolean> {
-  const copy = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, copyName)));
+async function isStanding(call: CallContext, copyName: string): Promise<boolean> {
+  const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, copyName)));
   return copy !== undefined && !isProvisional(copy);
 }

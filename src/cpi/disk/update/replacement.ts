@@ -31,13 +31,13 @@ type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
  * Model: update.pml
  */
 export async function recordReplacement(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
   copyName: string,
   look: Recheck,
 ): Promise<PersistentVolumeClaim> {
   const mark = { [annotation.copy]: copyName, [annotation.copyDropped]: null };
-  const marked = await updateReplacementAnnotation(cloud, claim, mark, (now) => {
+  const marked = await updateReplacementAnnotation(call, claim, mark, (now) => {
     if (isDiscarded(now)) throw concurrentChangeError(now);
     return look(now);
   });
@@ -52,10 +52,10 @@ export async function recordReplacement(
  * Model: update.pml
  */
 export async function markDiscarded(
-  cloud: CallContext,
+  call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  const forsaken = await updateReplacementAnnotation(cloud, claim, { [annotation.copyDropped]: 'true' });
+  const forsaken = await updateReplacementAnnotation(call, claim, { [annotation.copyDropped]: 'true' });
   if (forsaken === undefined) throw concurrentChangeError(claim);
   return forsaken;
 }
@@ -66,8 +66,8 @@ export async function markDiscarded(
  *
  * Model: update.pml
  */
-export async function unmarkCopy(cloud: CallContext, forsaken: PersistentVolumeClaim): Promise<void> {
-  await updateReplacementAnnotation(cloud, forsaken, {
+export async function unmarkCopy(call: CallContext, forsaken: PersistentVolumeClaim): Promise<void> {
+  await updateReplacementAnnotation(call, forsaken, {
     [annotation.copy]: null,
     [annotation.copyDropped]: null,
   });
@@ -80,21 +80,21 @@ export async function unmarkCopy(cloud: CallContext, forsaken: PersistentVolumeC
  * Model: update.pml
  */
 export async function assertStillPlanned(
-  cloud: CallContext,
+  call: CallContext,
   disk: PersistentVolumeClaim,
   copyName: string,
 ): Promise<void> {
-  const now = await readAgain(cloud, disk);
+  const now = await readAgain(call, disk);
   if (now !== undefined && (replacementName(now) !== copyName || isDiscarded(now)))
     throw concurrentChangeError(disk);
 }
 
 /** Undefined if the claim is deleted, or another one has its name. */
 export async function readAgain(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', uid } }: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const now = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, name)));
+  const now = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, name)));
   return now?.metadata.uid === uid ? now : undefined;
 }
 
@@ -109,13 +109,13 @@ interface Marks {
  * deleted the claim.
  */
 export async function writeSeen(
-  cloud: CallContext,
+  call: CallContext,
   { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
   marks: Marks,
 ): Promise<PersistentVolumeClaim | undefined> {
   const patch = { metadata: { resourceVersion, ...marks } };
   try {
-    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch);
+    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), patch);
   } catch (error) {
     if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
     throw error;
@@ -127,7 +127,7 @@ export async function writeSeen(
  * or deleted.
  */
 async function updateReplacementAnnotation(
-  cloud: CallContext,
+  call: CallContext,
   first: PersistentVolumeClaim,
   annotations: Readonly<Record<string, string | null>>,
   look?: Recheck,
@@ -137,9 +137,9 @@ async function updateReplacementAnnotation(
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
     if (replacementName(claim) !== replacementName(first) || isReplaced(claim)) return undefined;
     if (claim !== first) await look?.(claim);
-    const written = await writeSeen(cloud, claim, { annotations });
+    const written = await writeSeen(call, claim, { annotations });
     if (written !== undefined) return written;
-    claim = await readAgain(cloud, first);
+    claim = await readAgain(call, first);
   }
   throw concurrentChangeError(first);
 }
@@ -162,13 +162,13 @@ export const copySnapshotName = (copyName: string): string => `copy-${copyName}`
  *
  * Model: update.pml
  */
-export async function discardReplacement(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+export async function discardReplacement(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (isReplaced(claim)) throw concurrentChangeError(claim);
   const copyName = replacementName(claim);
   if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-  const forsaken = await markDiscarded(cloud, claim);
-  await deleteReplacement(cloud, claim.metadata.namespace ?? '', copyName);
-  await unmarkCopy(cloud, forsaken);
+  const forsaken = await markDiscarded(call, claim);
+  await deleteReplacement(call, claim.metadata.namespace ?? '', copyName);
+  await unmarkCopy(call, forsaken);
 }
 
 /**
@@ -178,54 +178,54 @@ export async function discardReplacement(cloud: CallContext, claim: PersistentVo
  * Model: update.pml
  */
 export async function removeProvisionalCopy(
-  cloud: CallContext,
+  call: CallContext,
   namespace: string,
   copyName: string,
 ): Promise<void> {
   const reference = { resource: persistentVolumeClaims, namespace, name: copyName };
-  const copy = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(reference));
-  if (copy === undefined || isProvisional(copy)) await deleteReplacement(cloud, namespace, copyName);
+  const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(reference));
+  if (copy === undefined || isProvisional(copy)) await deleteReplacement(call, namespace, copyName);
 }
 
 /** Removes a replacement with its helper objects. Idempotent. */
-async function deleteReplacement(cloud: CallContext, namespace: string, copyName: string): Promise<void> {
+async function deleteReplacement(call: CallContext, namespace: string, copyName: string): Promise<void> {
   // a pod blocks the deletion of its claim, and a claim that waits for its volume that of the snapshot
-  await removeConsumer(cloud, namespace, copyName);
+  await removeConsumer(call, namespace, copyName);
   await deleteIf(
-    cloud,
+    call,
     { resource: persistentVolumeClaims, namespace, name: copyName },
     ({ metadata }) => metadata.labels?.[label.replaces] !== undefined,
   );
-  await removeCopySnapshot(cloud, namespace, copyName);
+  await removeCopySnapshot(call, namespace, copyName);
 }
 
 /**
  * Removes the objects that a replacement needed while it was made. A missing one, or a missing API, is
  * success.
  */
-export async function removeHelpers(cloud: CallContext, namespace: string, copyName: string): Promise<void> {
-  await removeConsumer(cloud, namespace, copyName);
-  await removeCopySnapshot(cloud, namespace, copyName);
+export async function removeHelpers(call: CallContext, namespace: string, copyName: string): Promise<void> {
+  await removeConsumer(call, namespace, copyName);
+  await removeCopySnapshot(call, namespace, copyName);
 }
 
-const removeConsumer = (cloud: CallContext, namespace: string, copyName: string): Promise<void> =>
-  deleteIf(cloud, { resource: pods, namespace, name: consumerName(copyName) }, isHelper);
+const removeConsumer = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
+  deleteIf(call, { resource: pods, namespace, name: consumerName(copyName) }, isHelper);
 
-const removeCopySnapshot = (cloud: CallContext, namespace: string, copyName: string): Promise<void> =>
-  deleteIf(cloud, { resource: volumeSnapshots, namespace, name: copySnapshotName(copyName) }, isHelper);
+const removeCopySnapshot = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
+  deleteIf(call, { resource: volumeSnapshots, namespace, name: copySnapshotName(copyName) }, isHelper);
 
 async function deleteIf(
-  cloud: CallContext,
+  call: CallContext,
   reference: ObjectReference,
   matches: (object: KubernetesObject) => boolean,
 ): Promise<void> {
-  const object = await ignoreNotFound(cloud.api.get(reference));
+  const object = await ignoreNotFound(call.api.get(reference));
   if (object === undefined || !matches(object)) return;
   const uid = object.metadata.uid ?? '';
-  await requestDeletion(cloud, reference, uid);
-  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
+  await requestDeletion(call, reference, uid);
+  const deadlineSeconds = call.config.deadlines.deleteDisk;
   const what = `${reference.resource.plural} '${reference.name}', made for a copy,`;
-  await waitForDeletion(cloud, { reference, uid, deadlineSeconds, what });
+  await waitForDeletion(call, { reference, uid, deadlineSeconds, what });
 }
 
 const isHelper = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[label.kind] === 'copy';
