@@ -1,10 +1,8 @@
 /**
- * The names of the embedded cluster that the command line and the build use. Code outside of this folder imports
- * nothing else from it; tests may.
+ * The names of the embedded cluster that the command line uses. The product imports nothing else from this
+ * folder; tests, benches and the build may.
  */
-export { besideCluster, builtCluster } from './daemon/cluster-state.ts';
-export { checkOwner } from './daemon/cluster-state.ts';
-export { daemonStatus } from './daemon/cluster-state.ts';
+export { besideCluster, builtCluster, checkOwner, daemonStatus } from './daemon/cluster-state.ts';
 export { removeClusterDirectory } from './daemon/remove-cluster-directory.ts';
 export { startDaemon } from './daemon/start-daemon.ts';
 export { stopDaemon } from './daemon/stop-daemon.ts';

@@ -11,7 +11,8 @@ export const besideSources = (checkout: string, outFile: string): Plugin => ({
   setup(bundler) {
     bundler.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      const isOurs = path.startsWith(`${checkout}/`) && !path.includes('/node_modules/');
+      const isOurs =
+        path.startsWith(`${checkout}/`) && !path.slice(checkout.length).includes('/node_modules/');
       if (!isOurs || !text.includes('import.meta')) return undefined;
       const place = relative(dirname(outFile), path);
       const contents = text

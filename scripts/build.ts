@@ -179,7 +179,8 @@ async function buildVolumeServices(directory: string): Promise<void> {
     ['demo', 'cli.ts'],
   ] as const) {
     const outFile = join(directory, `${name}.mjs`);
-    const plugins = [besideSources(root, outFile)];
+    // the others leave the checkout
+    const plugins = name === 'cell' || name === 'demo' ? [besideSources(root, outFile)] : [];
     const main = join(root, 'src', 'volumes', name, file);
     packages.push(...(await bundleForNode(main, outFile, { ...asModules, plugins })));
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { commands } from '../src/cli/commands.ts';
 
@@ -141,5 +141,21 @@ test('every page that a comment or a message names exists', () => {
       ...records,
     ];
   });
+  assert.deepEqual(missing, []);
+});
+
+test('every source file that a comment names exists', () => {
+  const names = new Set(
+    globSync('{bench,bin,embedded-cluster,scripts,src,test}/**/*.ts', { cwd: root }).map((path) =>
+      basename(path),
+    ),
+  );
+  const missing = sources.flatMap((file) =>
+    [...read(file).matchAll(/^\s*(?:\*|\/\/|\/\*).*$/gmu)].flatMap(([line]) =>
+      [...line.matchAll(/(?<![\w./-])(?:[\w-]+\/)*([a-z][\w-]*\.ts)\b/gu)].flatMap(([path, name = '']) =>
+        names.has(name) ? [] : [`${file}: ${path}`],
+      ),
+    ),
+  );
   assert.deepEqual(missing, []);
 });

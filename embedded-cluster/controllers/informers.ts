@@ -18,7 +18,7 @@ import { Informer } from '../../src/kubernetes/controllers/informer.ts';
 import type { ControllerRuntime } from '../../src/kubernetes/controllers/work-queue.ts';
 
 /**
- * One informer for each resource that the cluster serves (cluster/api kinds/all-kinds.ts), shared by all
+ * One informer for each resource that the cluster serves (api-server/kinds/all-kinds.ts), shared by all
  * controllers.
  */
 export interface Informers {

@@ -17,7 +17,7 @@ export interface DaemonOptions {
   readonly runtimeDirectory: string;
   /** The Node.js binary that runs the cluster. */
   readonly nodeBinary: string;
-  /** The cluster's main module, built (built-cluster.ts). */
+  /** The cluster's main module, built (cluster-state.ts). */
   readonly main: string;
   /**
    * `NAME=ZONE` each: more Node objects that are this machine and run pods, beside `embedded`. They are

@@ -33,7 +33,7 @@ async function monit([socket = '', ...args]: readonly string[]): Promise<void> {
   process.exitCode = code;
 }
 
-/** `bpm BASE ARGS`: the replacement of bpm runs this (image-skeleton.ts). */
+/** `bpm BASE ARGS`: the replacement of bpm runs this (embedded-cluster/node/host-root/host-root-files.ts). */
 async function bpm([base = '', ...args]: readonly string[]): Promise<void> {
   const { runBpm } = await import('./bpm/run-command.ts');
   process.umask(0o022);

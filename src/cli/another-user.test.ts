@@ -131,7 +131,7 @@ test(
 
 test("a user is told that the cluster is root's, who made it in the user's folder", { skip }, async (t) => {
   // The command that root runs would reject a directory that belonged to the user from the start
-  // (own-folder.ts).
+  // (private-directory.ts).
   const installation = await Installation.make(t, 0);
   await installation.start([]);
   await installation.run([], ['stop']);

@@ -90,7 +90,7 @@ test('--url is where the archive will be; no other scheme and no password', asyn
   assert.equal(url, 'https://a.example/bosh-kubernetes/0%2Bdev.1.tgz');
   for (const wrong of ['a.tgz', 'ftp://a.example/x', 'https://user:s3cret@a.example/x'])
     await assert.rejects(build({ url: wrong }), (error: Error) => {
-      assert.match(error.message, /--url (wants|has)/u);
+      assert.match(error.message, /--url (needs|has|must)/u);
       assert.doesNotMatch(error.message, /s3cret/u);
       return true;
     });

@@ -23,7 +23,7 @@ export interface SessionOptions {
   readonly say: (line: string) => void;
 }
 
-/** The context in which a verb runs one call. `close` lets the process end. */
+/** A call with its open connection. `close` lets the process end. */
 export interface OpenCall {
   readonly call: CallContext;
   /** Returns the lines that the verb has logged so far. */

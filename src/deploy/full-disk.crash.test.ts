@@ -68,7 +68,7 @@ test(
         assert.match(out, /first run: 1\n/);
         assert.match(
           error,
-          new RegExp(`File '${small}/state\\.json[.a-z]*' cannot be written and is as it was`),
+          new RegExp(`File '${small}/state\\.json[.a-z]*' cannot be written and was not changed`),
         );
         assert.doesNotMatch(out, /\.new$|\.lock/m, 'no part of a file is left');
         assert.deepEqual([cloud.vms().length, cloud.disks().length], [1, 1]);

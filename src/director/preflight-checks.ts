@@ -210,7 +210,7 @@ function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }
     return {
       check,
       result: 'unknown',
-      detail: `you may not list Services, so ${internalIp} was not checked`,
+      detail: `you may not list the pods of the cluster, so ${internalIp} was not checked`,
     };
   const pod = pods.find(
     ({ status, metadata }) =>

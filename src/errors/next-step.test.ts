@@ -17,7 +17,7 @@ const step = new RegExp(
 );
 /**
  * Text that already ends with a next step: another error's, the last state of a wait (wait.ts), a kubelet's
- * message (start-problem.ts).
+ * message (wait-until-running.ts).
  */
 const passedOn =
   /\$\{(?:error\.message|whyAndNext|next|expected|words|args|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|(?:mayPass|retryable)[^,]*),\s*(?:message|error\.message|noSnapshotApi|words\.join\('; '\)|(?:ended|terminalError)\(.*|events === '' \? message.*)/su;

@@ -121,7 +121,7 @@ test('without its vars store the VM gets new certificates and keeps its disk', a
   const recreated = await line.up();
 
   assertSucceeded(recreated);
-  assert.match(recreated.stderr, /Warning: The jobs of VM '.*' were not stopped .* certificate/s);
+  assert.match(recreated.stderr, /Warning: The agent of VM '.*' did not stop its jobs .* certificate/s);
   assert.equal(await assertConverged(line), content);
 });
 

@@ -33,7 +33,7 @@ function gatewayWarnings({ at, staticIps }: GroupNetwork, { name, gateway }: Man
     );
 }
 
-/** Warns about http to this machine. Any other host is an error (read-cloud-provider.ts). */
+/** Warns about http to this machine. Any other host is an error (read-manifest.ts). */
 function plainMbusWarnings({ cloudProvider: { mbus, mbusAt } }: Manifest): string[] {
   if (new URL(mbus).protocol === 'https:') return [];
   return [

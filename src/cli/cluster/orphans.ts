@@ -120,7 +120,7 @@ async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/vm-claims.ts). */
+/** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/claims.ts). */
 const diskName = /^disk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
 

@@ -84,7 +84,7 @@ describeInNamespace(import.meta.filename, () => {
     const { exitCode, stderr } = await startDestroy(installation, [], []).ended;
 
     assert.equal(exitCode, 1);
-    assert.match(stderr, /not a terminal\. Say --force/);
+    assert.match(stderr, /not a terminal\. Use --force/);
     assert.deepEqual(await installation.left(), before);
   });
 

@@ -117,7 +117,7 @@ describe('stemcell push', () => {
     await packArchive([file('stemcell.MF'), file('image')], tar);
     await assert.rejects(push(tar), {
       code: 'INVALID_ARGUMENT',
-      message: /is a file, .*stemcell build --from \S+ --output FOLDER$/u,
+      message: /is a file; .*stemcell build --from \S+ --output FOLDER$/u,
     });
   });
 
@@ -289,7 +289,7 @@ describe('stemcell push', () => {
         const shown = describeError(error);
         assert.match(
           shown,
-          /^The image was not pushed: interrupted by SIGTERM; .* goes on .*\[INTERRUPTED\]/u,
+          /^The image was not pushed: interrupted by SIGTERM; .* continues .*\[INTERRUPTED\]/u,
         );
         assert.doesNotMatch(shown, /^ +at /mu);
         return true;

@@ -18,10 +18,7 @@ export async function resolveClusterAccess(
   if (kubeconfig !== undefined) {
     return loadAccess(kubeconfig, { context, namespace, defaultNamespace, environment });
   }
-  const [{ inClusterAccess }, { proxyOf, serverAccess }] = await Promise.all([
-    import('../../kubernetes/access/server-access.ts'),
-    import('../../kubernetes/access/server-access.ts'),
-  ]);
+  const { inClusterAccess, proxyOf, serverAccess } = await import('../../kubernetes/access/server-access.ts');
   if (server === undefined || isAnonymous(server)) {
     const pod = inClusterAccess({ environment, server: server?.url });
     const ca = server?.ca ?? pod.ca;

@@ -18,7 +18,7 @@ const tries = 10;
  * delete_disk(disk_cid): returns when the claim is deleted. A missing disk is success. An attached disk is
  * DISK_BUSY, without changes; a running detach is waited for. The claim records that this call deletes it: if
  * an attach_disk that was killed has left an attachment pod, the disk can still be detached
- * (attach/refuse-loss.ts). Model: hot.pml
+ * (attach/attachments.ts). Model: hot.pml
  */
 export async function deleteDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });

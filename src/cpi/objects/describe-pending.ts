@@ -11,8 +11,8 @@ import type { CallContext } from '../call.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { podReference } from './names.ts';
 
-/** The `apiVersion` that events use for the kinds whose deletion a verb waits for. */
-const apiGroups: Readonly<Record<string, string>> = {
+/** The kinds of the objects whose deletion a verb waits for, by the plural of their resource. */
+const kindOfPlural: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'PersistentVolumeClaim',
   services: 'Service',
   secrets: 'Secret',
@@ -59,7 +59,7 @@ export async function describePendingDeletion(
   }
   const state =
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
-  const kind = apiGroups[resource.plural];
+  const kind = kindOfPlural[resource.plural];
   const { uid } = last?.metadata ?? {};
   const events = kind === undefined ? '' : await eventsOf(call, { namespace, name, kind, uid });
   const said = resource.plural === 'volumeattachments' ? driverError(last) : undefined;

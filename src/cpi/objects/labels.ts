@@ -38,7 +38,7 @@ export const annotation = {
   vmNamespace: `${domain}vm-namespace`,
   /**
    * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
-   * (attach/has-bound.ts).
+   * (src/cpi/disk/attach/attachment-pod.ts).
    */
   takesOver: `${domain}takes-over`,
   /**
@@ -46,7 +46,7 @@ export const annotation = {
    * every other call.
    */
   attachment: `${domain}attachment`,
-  /** On a claim: a random value that each attach_disk under `recreate` replaces (attach/disk-lock.ts). */
+  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-owner.ts). */
   lock: `${domain}lock`,
   /**
    * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's
@@ -73,7 +73,7 @@ export const annotation = {
   /**
    * On a VM's Secret. `done`: create_vm has made the whole VM and returns, or has returned. `abandoned`:
    * another call removes it. Absent: a create_vm is running or was killed, or the CPI that made the VM did
-   * not write this label yet.
+   * not write this annotation yet.
    */
   creation: `${domain}creation`,
   /** On a VM's Secret: JSON list of the Services that the VM belongs to. */

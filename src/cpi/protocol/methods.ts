@@ -1,9 +1,6 @@
 import type { Verb } from '../call.ts';
 
-/**
- * answer.ts itself answers `info`. The `unsupported` methods are known, but rejected with the error that the
- * contract requires.
- */
+/** answer.ts itself answers this method. */
 export const infoMethod = 'info';
 
 /** Removed from the director; the contract requires NotSupported (docs-bosh: content/cpi-api-v1.md). */

@@ -183,7 +183,7 @@ async function selectorFor(
 }
 
 /**
- * Fields that cloud_properties set, or that follow from them (service-request.ts, families.ts). One that is
+ * Fields that cloud_properties set, or that follow from them (service-properties.ts, service-object.ts). One that is
  * not requested anymore is removed.
  */
 const managedFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([

@@ -44,7 +44,7 @@ export async function deleteVm(call: CallContext, args: readonly unknown[]): Pro
  * owns the rest, so the garbage collector finishes even if this process dies. At the same time it deletes the
  * attachment pods: the VM's pod cannot end while they are mounted in its hub, and they cannot end while its
  * jobs use a disk. With a disruption budget the order is pod, attachment pods, budget, Secret. Rejects with
- * DEADLINE; with NODE_LOST if its node is lost and more than the pod is at stake (settle-lost-vm.ts); and,
+ * DEADLINE; with NODE_LOST if its node is lost and more than the pod is at stake; and,
  * before any change, with DISK_WOULD_BE_LOST. With the uid of a Secret it removes only the VM of that Secret,
  * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
  */
@@ -147,7 +147,7 @@ function objectsOfVm(
 const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
 
-interface DeletionResult {
+interface DeletionRequest {
   readonly owned: readonly ObjectOfVm[];
   readonly attachments: readonly Pod[];
   readonly group: string | undefined;
@@ -161,14 +161,17 @@ interface DeletionResult {
 async function requestDeletions(
   call: CallContext,
   cid: string,
-  { owned, attachments, group }: DeletionResult,
+  { owned, attachments, group }: DeletionRequest,
 ): Promise<void> {
-  const isPod = ({ reference }: ObjectOfVm): boolean => group !== undefined && reference.resource !== pods;
-  for (const object of owned) if (!isPod(object)) await requestDeletion(call, object.reference, object.uid);
+  const waitsForBudget = ({ reference }: ObjectOfVm): boolean =>
+    group !== undefined && reference.resource !== pods;
+  for (const object of owned)
+    if (!waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
   for (const attachment of attachments) await deleteAttachmentPod(call, attachment);
   if (group === undefined) return;
   await removeVmFromBudget(call, group, cid);
-  for (const object of owned) if (isPod(object)) await requestDeletion(call, object.reference, object.uid);
+  for (const object of owned)
+    if (waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
 }
 
 /**

@@ -108,7 +108,7 @@ export interface JobsInMemory {
   readonly env: Json;
 }
 
-/** Reads env.bosh.job_dir. The pod provides this mount (vm-pod.ts), not the agent. */
+/** Reads env.bosh.job_dir. The pod provides this mount (pod.ts), not the agent. */
 export function parseJobsInMemory(env: Json, place: Location): JobsInMemory {
   const bosh = recordAt(env['bosh'], child(place, 'bosh'));
   if (bosh['job_dir'] === undefined) return { jobsInMemory: undefined, env };
@@ -148,7 +148,7 @@ const localBlobstore = {
 /**
  * Returns the settings document of the agent (bosh-agent: settings/settings.go) as JSON. Secret. The networks
  * are preconfigured, because Kubernetes has set them up. Their name servers are in the pod
- * (address/name-servers.ts): for name servers in the settings an agent would restart systemd-resolved. The
+ * (src/cpi/network/networks.ts): for name servers in the settings an agent would restart systemd-resolved. The
  * document has no disks: hints come by add_persistent_disk.
  */
 export function agentSettings({ agentId, cid, networks, env, agent }: AgentSettingsInput): string {

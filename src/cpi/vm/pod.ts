@@ -95,7 +95,7 @@ function podSpec(plan: VmPlan): PodSpec {
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
         resources: { requests: { ...cpiContainerRequests } },
         // if all containers have one user, the kubelet gives the token to that user only, and vcap cannot
-        // read it (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts hides it from other users
+        // read it (kubernetes: pkg/volume/util, FsUserFrom); entry.ts hides it from other users
         ...(serviceAccount === undefined && { securityContext: { runAsUser: 0 } }),
         volumeMounts: [
           { name: 'state', mountPath: '/state' },

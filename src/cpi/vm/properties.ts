@@ -121,7 +121,7 @@ export const privilege: Topic<Privilege> = {
   }),
 };
 
-/** Each topic of the cloud_properties has a file in `properties`; a new one is added here, in two lines. */
+/** The topics of the cloud_properties. A new one is added here and in parseVmProperties. */
 const topics = { compute, placement, disruption, access, privilege, services };
 
 export type VmProperties = {

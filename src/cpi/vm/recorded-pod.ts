@@ -16,7 +16,7 @@ const diskDirectory = '/warden-cpi-dev/disks';
 const managedFields = 'bosh.cloudfoundry.org/';
 /**
  * The gate that keeps a new pod from the scheduler until the VM's record has been read once more
- * (settle-pod.ts).
+ * (this file).
  */
 const gate = { name: `${managedFields}recorded` };
 
@@ -102,7 +102,7 @@ export function copyMetadata(pod: Pod, living: Pod | undefined): Pod {
 export const isSameDigest = (left: Pod | undefined, right: Pod): boolean =>
   left?.metadata.annotations?.[annotation.specDigest] === right.metadata.annotations?.[annotation.specDigest];
 
-/** Adds the gate with which the pod is created; `openGate` of settle-pod.ts removes it. */
+/** Adds the gate with which the pod is created; `openGate` of this file removes it. */
 export const withGate = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, schedulingGates: [gate] } });
 
 export const isGated = ({ spec }: Pod): boolean =>

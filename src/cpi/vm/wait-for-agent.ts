@@ -113,7 +113,7 @@ export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): Agent
 }
 
 /**
- * Returns the arguments of agent-socket-script.ts after the seconds, in the form of the kernel's tables:
+ * Returns the arguments of `agentSocketScript` after the seconds, in the form of the kernel's tables:
  * proc(5), /proc/net/tcp.
  */
 export function socketScriptArgs({ state, port, addresses }: AgentSocket): string[] {

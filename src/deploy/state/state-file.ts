@@ -3,7 +3,7 @@ import { resolveLinks } from '../../platform/resolve-links.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { readRegularFile } from '../../platform/read-file.ts';
-import { removeDurably, writeDurably } from '../durable-file.ts';
+import { writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
 /**
@@ -77,10 +77,6 @@ export class StateFile {
     const next = change(this.#state);
     await writeDurably(this.path, formatState(next));
     this.#state = next;
-  }
-
-  async remove(): Promise<void> {
-    await removeDurably(this.path);
   }
 }
 

@@ -97,10 +97,7 @@ async function pluginPart(
     isSet(user.fields[name]),
   );
   if (other !== undefined) throw invalidKubeconfig(user.key, `has both exec and ${other}; give one of them`);
-  const [{ parseExecPlugin }, { pluginCredentials }] = await Promise.all([
-    import('./exec-plugin.ts'),
-    import('./exec-plugin.ts'),
-  ]);
+  const { parseExecPlugin, pluginCredentials } = await import('./exec-plugin.ts');
   const plugin = parseExecPlugin(user, cluster, directory);
   return { credentials: pluginCredentials(plugin, { environment, clock }) };
 }

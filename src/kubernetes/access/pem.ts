@@ -9,7 +9,7 @@ const block = /-----BEGIN (?<label>[A-Z0-9 ]+)-----(?<body>.*?)-----END \k<label
 /**
  * Returns why a text cannot be certificates or a private key in PEM, without quoting it; undefined if it can
  * be. Checks only the form, so that every runtime gets the same result and no call pays for loading
- * node:crypto. Whether a certificate matches a key shows when connecting (key-pair.ts).
+ * node:crypto. Whether a certificate matches a key shows when connecting.
  */
 export function pemProblem(text: string, kind: PemKind): string | undefined {
   const begun = text.split('-----BEGIN ').length - 1;

@@ -41,7 +41,7 @@ const maxErrorBytes = 1024 * 1024;
 
 /**
  * The Kubernetes API over HTTPS. Retries requests that are safe to retry (`retry.ts`), and those that a
- * starting server forbids (`readiness.ts`), then rejects.
+ * starting server forbids (`retry.ts`), then rejects.
  */
 export class RestApi implements KubernetesApi {
   readonly #transport: Transport;

@@ -32,10 +32,10 @@ const retryableStatuses: ReadonlySet<number> = new Set([500, 503, 504]);
  *
  * - 429, and 500/503/504 with a Retry-After, mean that nothing was done: every verb is repeated
  *   (client-go rest/request.go, checkWait).
- * - Any other transient status (`passing-status.ts`), for example a proxy's 502, may come after or during the
+ * - Any other transient status (`api-error.ts`), for example a proxy's 502, may come after or during the
  * work:
  *   only GET is repeated.
- * - A refused connection is repeated before this function is called (`retry-refused.ts`).
+ * - A refused connection is repeated before this function is called (`createConnectRetry`).
  * - A broken connection may have done its work: only the idempotent verbs (RFC 9110 9.2.2) are repeated.
  *
  * `random` is in [0, 1) and spreads callers out.

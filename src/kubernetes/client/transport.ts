@@ -28,7 +28,7 @@ export interface TransportStream {
 /**
  * HTTPS to one Kubernetes API with verified TLS.
  *
- * Adapters: `node-https-transport.ts` and, for Bun, `fetch-transport.ts`; both pass
+ * Adapters: `node-transport.ts` and, for Bun, `fetch-transport.ts`; both pass
  * `transport-conformance.ts`. Every response of the server is a result, whatever its status. No response is a
  * ProductError KUBERNETES_UNREACHABLE that names host, port and cause. A transport never retries.
  */

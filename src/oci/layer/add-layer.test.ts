@@ -11,7 +11,7 @@ import { addPackedLayer, addTarLayer } from './add-layer.ts';
 
 const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** Returns the chunks in one buffer that is reused, as files are read (blob/read-file-blob.ts). */
+/** Returns the chunks in one buffer that is reused, as files are read (../blob.ts). */
 async function* inChunks(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(size);
   for (let at = 0; at < bytes.length; at += size) {

@@ -8,7 +8,7 @@ import { isDecompressionError } from './decompressed.ts';
 import { ZstdFrames } from './zstd-frames.ts';
 
 export interface CompressedLayer extends RootTarOptions {
-  /** A chunk may be overwritten when the next one is requested (blob/read-file-blob.ts). */
+  /** A chunk may be overwritten when the next one is requested (../blob.ts). */
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly compression: 'gzip' | 'zstd';
   /** For error messages. */

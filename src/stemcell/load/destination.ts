@@ -13,7 +13,7 @@ export interface ImageImporter {
   readonly install: string;
 }
 
-/** The namespace of containerd that a kubelet uses (containerd: docs/architecture.md). */
+/** The namespace of containerd that a kubelet uses (containerd: docs/cri/architecture.md). */
 const namespace = 'k8s.io';
 
 /**

@@ -101,7 +101,7 @@ export interface RootInspector {
   check(what: string): void;
 }
 
-/** The CPI starts these two (src/cpi/vm/entry-script.ts, vm-pod.ts). */
+/** The CPI starts these two (src/cpi/vm/scripts/entry.ts, pod.ts). */
 const needed = ['/var/vcap/bosh/bin/bosh-agent', '/bin/sh'];
 
 export function createRootInspector(): RootInspector {

@@ -99,7 +99,7 @@ test('an app that runs gets a mount that its driver made anew', { skip }, async 
   await run('chmod', ['777', target]);
   await until('the app on the new mount', async () => existsSync(join(target, 'beat')));
   await until('the log', async () =>
-    /anew; in the app: bound over the one of before/u.test(logged.join('\n')),
+    /again; in the app: bound over the previous mount/u.test(logged.join('\n')),
   );
   stopping.abort();
   assert.equal(await running, 143, logged.join('\n'));

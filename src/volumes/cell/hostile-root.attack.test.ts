@@ -53,7 +53,7 @@ test('while an app runs it cannot lead a mount that is made anew elsewhere', { s
   await run('umount', ['--lazy', target]);
   await run('mount', ['-t', 'tmpfs', 'tmpfs', target]);
   await chmod(target, 0o777);
-  await until('the refusal', async () => logged.some((line) => line.includes('anew; in the app: ')));
+  await until('the refusal', async () => logged.some((line) => line.includes('again; in the app: ')));
   assert.match(logged.join('\n'), /'data' on the way to it is a link or a file/u);
   stopping.abort();
   await running;

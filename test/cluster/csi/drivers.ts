@@ -48,7 +48,7 @@ export const drivers: readonly Driver[] = [loopDriver, plainDriver, zonalDriver]
 
 /**
  * The StorageClass parameter for volumes that lose their content whenever a node stages them
- * (volume/volume-record.ts).
+ * (volume-store.ts).
  */
 export const losesContent = 'forgetful';
 

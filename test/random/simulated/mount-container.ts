@@ -47,7 +47,7 @@ export interface ScriptOutcome {
 const busyExit = 16;
 
 /**
- * The mount container of an attachment pod as in hold-script.ts, bind-script.ts and release-script.ts. A kill
+ * The mount container of an attachment pod as in hold.ts, hold.ts and volume-functions.ts. A kill
  * ends it between any two steps.
  */
 export class MountContainer {
@@ -82,7 +82,7 @@ export class MountContainer {
     this.#end(137, 'killed');
   }
 
-  /** Runs bind-script.ts by exec. Undefined: the container has ended during the run. */
+  /** Runs hold.ts by exec. Undefined: the container has ended during the run. */
   async bind(mark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     return this.#locked(() => Promise.resolve(this.#bind(mark)));
@@ -99,7 +99,7 @@ export class MountContainer {
     });
   }
 
-  /** Runs release-script.ts by exec, which tries twice. Undefined: the container has ended during the run. */
+  /** Runs volume-functions.ts by exec, which tries twice. Undefined: the container has ended during the run. */
   async release(seenMark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     for (const isLast of [false, true]) {

@@ -36,7 +36,7 @@ export async function listAttachments(call: CallContext, vmCid: string): Promise
 
 /**
  * Returns all pods that work in the hub of a VM: the attachment pods of its disks, and a sweeper
- * (sweep-hub.ts).
+ * (leftover-mounts.ts).
  */
 export async function listHubPods(call: CallContext, vmCid: string): Promise<Pod[]> {
   const { items } = await call.api.list<Pod>(pods, {

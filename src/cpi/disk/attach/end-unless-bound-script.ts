@@ -6,7 +6,7 @@ export const endUnlessBoundExit = { ended: 0, bound: 16 } as const;
 
 /**
  * A failed attach_disk runs this script in the mount container before it deletes its attachment pod. If the
- * volume is not in the hub, no later bind mounts it there (bind-script.ts), so that no other attach_disk can
+ * volume is not in the hub, no later bind mounts it there (hold.ts), so that no other attach_disk can
  * succeed before the pod is deleted. Idempotent.
  */
 export const endUnlessBoundScript = `${volumeFunctions}${onlyInAttachment}

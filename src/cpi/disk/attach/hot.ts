@@ -69,7 +69,7 @@ interface Holding {
 
 interface Held {
   readonly attachment: Pod;
-  /** The mark that was written to the claim (mark-attached.ts). */
+  /** The mark that was written to the claim (disk-owner.ts). */
   readonly mark: string;
   readonly outcome: 'bound' | 'released';
 }
@@ -112,7 +112,7 @@ async function requireThere(call: CallContext, { metadata }: Pod, diskCid: strin
 }
 
 /**
- * `ours`: of this VM. `ended`: of this VM, but terminal; a new one adopts its mount (bind-script.ts).
+ * `ours`: of this VM. `ended`: of this VM, but terminal; a new one adopts its mount (hold.ts).
  * `ending`: terminating.
  */
 type AttachmentState = 'none' | 'ours' | 'ended' | 'ending' | 'of another pod';
@@ -219,13 +219,13 @@ async function waitUntilHeld(
   asking: Asking & { readonly nodeName: string },
 ): Promise<Held['outcome']> {
   const { diskCid, nodeName } = asking;
-  const vmDeletedError = (): ProductError => deletedMeanwhile(diskCid);
+  const attachmentDeletedError = (): ProductError => deletedMeanwhile(diskCid);
   const refuse = (words: string): Promise<never> => Promise.reject(notAttachableError(diskCid, words));
   return whileNodeAnswers(call, {
     nodeName,
     work: async (signal) => {
-      const placed = await waitForScheduling(call, attachment, vmDeletedError, signal);
-      return waitUntilMounted(call, placed, { ...asking, gone: vmDeletedError, signal });
+      const placed = await waitForScheduling(call, attachment, attachmentDeletedError, signal);
+      return waitUntilMounted(call, placed, { ...asking, gone: attachmentDeletedError, signal });
     },
     whenLost: (lost) =>
       refuse(

@@ -26,7 +26,7 @@ import { sweeperPod } from './attachment-pod.ts';
 /** An attachment pod that has adopted the existing mount in the VM. */
 export interface TakenOver {
   readonly attachment: Pod;
-  /** Its mark on the claim (mark-attached.ts). */
+  /** Its mark on the claim (disk-owner.ts). */
   readonly mark: number;
 }
 

@@ -97,7 +97,7 @@ async function recordAndSettle(
   throw notAttachable(vm, diskCid, detachedMeanwhile);
 
   async function attempt(): Promise<Pod | undefined> {
-    // a VM of the strategy `hot` may have got the disk between the read and the lock (mark-attached.ts)
+    // a VM of the strategy `hot` may have got the disk between the read and the lock (disk-owner.ts)
     if (isNew) await clearAttachment(call, diskCid);
     const recorded = await recordDisks(call, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
     if (recorded === undefined) return undefined;

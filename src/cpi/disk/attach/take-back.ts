@@ -22,7 +22,7 @@ const deadlineMs = 40_000;
 
 export interface Failure {
   readonly error: unknown;
-  /** The mark that the call wrote to the claim (mark-attached.ts), if it got that far. */
+  /** The mark that the call wrote to the claim (disk-owner.ts), if it got that far. */
   readonly mark: string | undefined;
 }
 

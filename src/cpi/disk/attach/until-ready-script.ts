@@ -19,7 +19,7 @@ done
 /**
  * Follows the functions of each script that the CPI runs in a mount container. The third argument of the
  * script is the uid of the attachment pod: an exec reaches the pod that has the name now, and that may be
- * another VM's. In a pod that cannot determine its uid nothing is mounted (bind-script.ts).
+ * another VM's. In a pod that cannot determine its uid nothing is mounted (hold.ts).
  */
 export const onlyInAttachment = `own=$(own_uid)
 [ -z "$own" ] || [ "$own" = "$3" ] || { echo "another attachment has that name by now" >&2; exit 1; }

@@ -33,10 +33,10 @@ FOLDERS
 
 /**
  * Shell function of the entry: makes the tokens of the pod's service account readable only for root and group
- * vcap. The kubelet writes them with mode 0644 (vm-pod.ts ensures that) on a read-only volume, and an fsGroup
+ * vcap. The kubelet writes them with mode 0644 (pod.ts ensures that) on a read-only volume, and an fsGroup
  * would chown the VM's other volumes too, so the function closes the folder above: it belongs to the
  * container, and `secrets` also contains the tokens that webhooks of clouds add. A CPI job runs as vcap.
- * Needs `group` of own-data.ts; `own_run` of stock-init.ts creates the folder again.
+ * Needs `group` of this file; `own_run` of stock-init.ts creates the folder again.
  */
 export const hideServiceAccountToken = `close_token_folder() {
   [ -d /var/run/secrets ] || return 0
@@ -70,10 +70,10 @@ export const monitState = `keep_monit_state() {
  * PID 1 of a VM: mounts the disk again that the agent had mounted, then runs the agent as its child and
  * restarts it when it dies. The shell reaps processes that the jobs orphan.
  *
- * - The folders of the data volume get root as their owner (own-data.ts); if that fails, the container ends.
- * - The token of a service account is readable for root and vcap only (close-token-folder.ts); if that fails,
+ * - The folders of the data volume get root as their owner (this file); if that fails, the container ends.
+ * - The token of a service account is readable for root and vcap only (this file); if that fails,
  *   the container ends.
- * - An upstream monit keeps its state on a volume that outlives the container (monit-state.ts); if that
+ * - An upstream monit keeps its state on a volume that outlives the container (this file); if that
  *   fails, the container ends.
  * - What the jobs of the previous container made in the pod's network is removed (pod-network.ts). If the
  *   network cannot be recorded, or the packet filters cannot be restored, the container ends.
@@ -95,13 +95,13 @@ export const monitState = `keep_monit_state() {
  *   copy replaces the link, because resolvconf starts from a file at that path when the agent runs it
  *   (platform/net/dnsresolver). A link to systemd's file stays, with its mount.
  * - A CPI job of a director has no environment, so the address of the API server is written to a file
- *   (kubernetes/in-cluster-access.ts).
+ *   (src/kubernetes/access/server-access.ts).
  * - A stemcell of this project has services beside the agent, such as sshd (src/stemcell/root/services.sh).
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only if the container is not
  *   privileged. Under sys-admin they can be made writable, but only the VM's own part of them; under baseline
  *   they cannot. With only cgroup v2, the processes of the VM must leave the container's own cgroup
  *   (control-groups.ts) before any other process starts.
- * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts explains why).
+ * - The shims come first in the agent's PATH, in every profile (shims.ts explains why).
  * - The init of a stock stemcell replaces the entry before the agent would be started (stock-init.ts). The
  *   argument of the entry is the profile.
  * - On TERM the entry ends jobs, other processes and loggers, in this order (stop-jobs.ts). Then PID 1 ends,

@@ -12,7 +12,7 @@ interface MountCommand {
 export const containerUid = 2000;
 
 /**
- * Returns the command that mounts `order` at `target`. Throws INVALID_OPTION if a value would be parsed as
+ * Returns the command that mounts `spec` at `target`. Throws INVALID_OPTION if a value would be parsed as
  * another option.
  */
 export function mountCommand(spec: MountSpec, target: string): MountCommand {

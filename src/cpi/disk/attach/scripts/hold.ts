@@ -96,7 +96,7 @@ bind
 
 /**
  * The mount container of an attachment pod. It mounts the volume at each of its starts, once attach_disk has
- * had it mounted (bind-script.ts), and keeps the mount until it is to be released. Then it unmounts as soon
+ * had it mounted (`bindScript`), and keeps the mount until it is to be released. Then it unmounts as soon
  * as nothing uses the volume, and idles until it is deleted. The process that mounts is also the one that
  * gets SIGTERM, so no deletion can fall between mount and hold. The volume is to be released when
  * - TERM arrives: then the process also exits after the release;
