@@ -144,7 +144,7 @@ test('wrong words on the command line are named', async () => {
   const inline = await line.command(['up', 'x.yml', '-v', 'kubeconfig={}']);
   assertRefused(inline, '--var-file kubeconfig=FILE', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--nope']), "Unknown option '--nope'", '[INVALID_ARGUMENT]');
-  assertRefused(await line.command(['stop', 'it']), "not 'it'", '[INVALID_ARGUMENT]');
+  assertRefused(await line.command(['stop', 'it']), "'it'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--kubeconfig', '/nothing']), "'/nothing'", '[FILE_NOT_FOUND]');
   assert.equal((await line.command(['cluster', 'status'])).exitCode, 0);
 });

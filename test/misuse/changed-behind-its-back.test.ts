@@ -43,7 +43,7 @@ test('of two runs at the same time one deploys, and the other names that process
   const [done, refused] = outcomes.toSorted((one, other) => (one.exitCode ?? 9) - (other.exitCode ?? 9));
   assert.ok(done !== undefined && refused !== undefined);
   assertSucceeded(done);
-  assertRefused(refused, /running .*\(process \d+, since /, '[DEPLOYMENT_LOCKED]');
+  assertRefused(refused, /(?:running .*|Another run )\(process \d+, since /, '[DEPLOYMENT_LOCKED]');
   await assertConverged(line);
 });
 
