@@ -11,7 +11,7 @@ test('manifests/admission/parameters.yaml has the current scripts', async () => 
   assert.equal(written, await admissionParameters(), 'run: node scripts/write-admission-parameters.ts');
 });
 
-test('property: YAML reads back the exact text of a script', async () => {
+test('YAML reads back the exact text of a script', async () => {
   const [, parameters] = parseAllDocuments(await admissionParameters());
 
   assert.equal(parameters?.getIn(['data', 'hold.sh']), holdScript);

@@ -300,7 +300,7 @@ describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : fals
       '<% %w[bigdecimal socket io/console net/http].each { |name| require name } %><%= BigDecimal("1.5").to_s("F") %>';
     assert.deepEqual(await renderer.render([template(text)]), ['1.5']);
   });
-  test('property: any property has the same text with ruby.wasm', async (t) => {
+  test('random properties have the same text with ruby.wasm', async (t) => {
     const wasm = createTemplateRenderer();
     t.after(() => wasm.close());
     const values = fc.sample(fc.jsonValue(), 40);
