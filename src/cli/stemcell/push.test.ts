@@ -48,7 +48,7 @@ async function world(t: TestContext): Promise<{ registry: HostileRegistry; folde
 }
 
 describe('stemcell push', () => {
-  test('streams what stemcell build made, by the login that docker or podman left', async (t) => {
+  test('streams the output of stemcell build, with the login of docker or podman', async (t) => {
     const { registry, folder, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'pass:word');
     const directory = await scratchDirectory(t);
@@ -86,7 +86,7 @@ describe('stemcell push', () => {
     }
   });
 
-  test('of a layout with two images takes the one that --reference names; a file is told what it is', async (t) => {
+  test('pushes the image that --reference names from a layout with two, and refuses a file with its kind', async (t) => {
     const { registry, folder, host } = await world(t);
     const index = join(folder, 'image', 'index.json');
     const { manifests } = JSON.parse(await readFile(index, 'utf8')) as { manifests: [{ digest: string }] };
@@ -121,7 +121,7 @@ describe('stemcell push', () => {
     });
   });
 
-  test('mounts what a named repository of the registry has, and sends the rest', async (t) => {
+  test('mounts the layers that the named repository has, and sends the others', async (t) => {
     const { folder, host } = await world(t);
     const push = async (repository: string, ...words: string[]): Promise<string[]> => {
       const at = said();
@@ -133,7 +133,7 @@ describe('stemcell push', () => {
     assert.deepEqual(await push('team/third', '--mount-from', 'team/none'), ['uploaded', 'uploaded']);
   });
 
-  test('says what is wrong, and no password', async (t) => {
+  test('reports each authentication failure without the password', async (t) => {
     const { registry, folder, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
@@ -169,7 +169,7 @@ describe('stemcell push', () => {
     assert.equal(registry.manifests.size, 0);
   });
 
-  test('stemcell build --push names the image by where it goes', async (t) => {
+  test('stemcell build --push names the image after its destination', async (t) => {
     const { registry, host } = await world(t);
     const directory = await scratchDirectory(t);
     const root = join(directory, 'root.tar.gz');
@@ -206,7 +206,7 @@ describe('stemcell push', () => {
     await stat(join(output, 'stemcell.tgz'));
   });
 
-  test('makes the folder of a build without --push what one with it would be', async (t) => {
+  test('stemcell build without --push writes the same folder as with it', async (t) => {
     const { registry, host } = await world(t);
     const directory = await scratchDirectory(t);
     const root = join(directory, 'root.tar.gz');
@@ -239,7 +239,7 @@ describe('stemcell push', () => {
     assert.match(at.errors.at(-1) ?? '', /Light stemcell '.*later\/stemcell\.tgz' names that image now/u);
   });
 
-  test('a push that failed after a build is offered again with the options that were given', async (t) => {
+  test('prints the command that repeats a failed push after a build, with the given options', async (t) => {
     const { registry, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
@@ -300,7 +300,7 @@ describe('stemcell push', () => {
 });
 
 describe('stemcell pre-pull', () => {
-  test('prints a DaemonSet that runs the image on every node with no rights', async () => {
+  test('prints a DaemonSet that runs the image on every node without permissions', async () => {
     const at = said();
     const image = `registry.example/team/Stemcell_x@sha256:${'ab'.repeat(32)}`.toLowerCase();
     const words = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
@@ -317,7 +317,7 @@ describe('stemcell pre-pull', () => {
     assert.equal(containers[0]?.['image'], image);
   });
 
-  test('takes a cid too, and then only nodes of its architecture', async () => {
+  test('accepts a cid too, and then selects only nodes of its architecture', async () => {
     const selectorFor = async (words: string): Promise<unknown> => {
       const at = said();
       await prePull([words], at.context);
@@ -334,7 +334,7 @@ describe('stemcell pre-pull', () => {
     });
   });
 
-  test('names it alike for the same image alone, in what a label may hold', async () => {
+  test('gives the same name only to the same image, within the limits of a label', async () => {
     const long = `registry.example/team/${'stemcell.'.repeat(10)}`;
     const images = [
       ...[
@@ -362,7 +362,7 @@ describe('stemcell pre-pull', () => {
     assert.deepEqual(await Promise.all(images.map(nameOf)), names);
   });
 
-  test('refuses what is no image', async () => {
+  test('refuses an invalid image', async () => {
     for (const words of [
       [],
       ['a b'],
