@@ -25,8 +25,8 @@ export const objectAnnotations = {
 } as const;
 
 /**
- * The version of the scripts in a VM's pod (src/cpi/vm/scripts/entry.ts, scripts/prepare-and-stop.ts). It is increased
- * with a change for which VMs should be recreated, for example one that prevents an attack. `status` lists
+ * The version of the scripts in a VM's pod (src/cpi/vm/scripts/entry.ts, prepare-and-stop.ts). It is
+ * increased with a change for which VMs should be recreated, for example one that prevents an attack. `status` lists
  * the VMs of earlier versions.
  */
 export const vmScriptsVersion = 4;

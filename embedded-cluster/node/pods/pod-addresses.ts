@@ -10,7 +10,8 @@ export const nodeAddress = '127.0.0.1';
 
 /**
  * Loopback addresses for pods: 127.64.0.0/10 without its upper end, 127.127.0.0/16, which is for Services
- * (embedded-cluster/api-server/kinds/service/service-allocation.ts). Addresses from 127.96.0.0 on are for pods that request none.
+ * (embedded-cluster/api-server/kinds/service/service-allocation.ts). Addresses from 127.96.0.0 on are for
+ * pods that request none.
  */
 const range = { first: 0x7f400000, size: 0x3f0000 } as const;
 const dynamicRange = { first: 0x7f600000, size: 0x1f0000 - 1 } as const;

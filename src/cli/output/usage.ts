@@ -13,7 +13,10 @@ export function usage(commands: readonly Command[]): string {
   return `Usage: bosh-kubernetes COMMAND\n\n${table}\nbosh-kubernetes COMMAND --help shows the flags of one command.\n`;
 }
 
-/** What may be left out goes, and all from the first flag on that must be there, but for one that names a sub-command. */
+/**
+ * Removes optional parts, and everything from the first required flag on, except a flag that names a
+ * sub-command.
+ */
 function withoutFlags(args: string): string {
   return args
     .replaceAll(/ ?\[[^\]]*\](\.\.\.)?/gu, '')
