@@ -47,7 +47,7 @@ export const diskNamespaceOf = ({ config, namespace }: CallContext): string =>
   config.kubernetes.diskNamespace ?? namespace;
 
 /**
- * One CPI method: takes the positional arguments, returns the response's `result`. Every verb can be repeated
- * after it ended or was interrupted at any point.
+ * One CPI method: takes the request, returns the response's `result`. Every verb can be repeated after it
+ * ended or was interrupted at any point.
  */
-export type Verb = (call: CallContext, args: readonly unknown[]) => Promise<unknown>;
+export type Verb<Request, Result = unknown> = (call: CallContext, request: Request) => Promise<Result>;
