@@ -74,6 +74,7 @@ async function inWorld<T>(
       exec: world.node.exec,
       config: parseConfig(settings, {}),
       namespace,
+      diskNamespace: namespace,
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'bench',

@@ -1,5 +1,5 @@
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import { type CallContext, diskNamespaceOf } from '../call.ts';
+import type { CallContext } from '../call.ts';
 import type { CreateDiskRequest } from '../protocol/methods.ts';
 import type { Location } from '../input.ts';
 import { checkClasses } from './classes.ts';
@@ -21,7 +21,7 @@ export async function createDisk(
   await checkClasses(call, properties, place);
   const cid = `disk-${call.newUuid()}`;
   const { directorUuid } = call;
-  const namespace = diskNamespaceOf(call);
+  const namespace = call.diskNamespace;
   await call.api.create(
     persistentVolumeClaims,
     buildClaim({ cid, namespace, sizeMiB, properties, directorUuid }),

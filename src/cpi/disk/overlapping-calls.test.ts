@@ -59,6 +59,7 @@ async function twoCpis(t: TestContext): Promise<TestCloud & { beside: TestCloud[
   const beside = {
     ...cloud,
     namespace: 'bosh-beside',
+    diskNamespace: namespace,
     config: {
       ...cloud.config,
       kubernetes: { ...kubernetes, attach: 'hot' as const, diskNamespace: namespace },

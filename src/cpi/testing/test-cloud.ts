@@ -41,11 +41,13 @@ export async function testCloud(
   });
   const deadlines = { schedule: 2, sandbox: 1, create_vm: 20, delete_vm: 20, release: 1, detach_disk: 10 };
   const agent = { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` };
+  const parsed = parseConfig({ agent, deadlines, ...config }, {});
   const cloud: CallContext = {
     api,
     exec: node.exec,
-    config: parseConfig({ agent, deadlines, ...config }, {}),
+    config: parsed,
     namespace,
+    diskNamespace: parsed.kubernetes.diskNamespace ?? namespace,
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',

@@ -125,7 +125,7 @@ test('refused: an address of another VM; that of the VM that goes is free', asyn
 test('refused: what Pod Security does not admit, and a namespace that is not there', async (t) => {
   const world = await testCloud(t);
   await refuses(
-    { ...world, cloud: { ...world.cloud, namespace: 'none' } },
+    { ...world, cloud: { ...world.cloud, namespace: 'none', diskNamespace: 'none' } },
     next(),
     /namespaces "none" not found/u,
   );

@@ -104,12 +104,14 @@ export class ClusterWorld {
       deadlines: { release: 2 },
       ...sections,
     };
+    const config = parseConfig(file, {});
     return {
       api: this.api,
       exec: ({ namespace = this.namespace, pod, container, command, deadlineMs }) =>
         runScript(this.cluster.access, { namespace, pod, container, command, deadlineMs }),
-      config: parseConfig(file, {}),
+      config,
       namespace: this.namespace,
+      diskNamespace: config.kubernetes.diskNamespace ?? this.namespace,
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'director-1',

@@ -101,7 +101,8 @@ test('a VM of recreate is not given a disk of another namespace by a later confi
   await api.create(namespaces, { metadata: { name: 'disks' } });
   await createVm(cloud, createVmRequest());
   const agent = { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` };
-  const moved = { ...cloud, config: parseConfig({ agent, kubernetes: { disk_namespace: 'disks' } }, {}) };
+  const config = parseConfig({ agent, kubernetes: { disk_namespace: 'disks' } }, {});
+  const moved = { ...cloud, config, diskNamespace: 'disks' };
   const disk = await createDisk(moved, { sizeMiB: 64, cloudProperties: {}, vmCid });
   const { uid } = (await api.get({ resource: pods, namespace, name: vmCid })).metadata;
   await assert.rejects(attachDisk(moved, { vmCid, diskCid: disk }), (error) =>
