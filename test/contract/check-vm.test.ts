@@ -42,7 +42,7 @@ const cloudWith = (kubernetes: object): CallContext => ({
   exec: () => Promise.reject(new Error('nothing runs here')),
   config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' } }, {}),
   namespace: subject.namespace,
-  diskNamespace: namespace,
+  diskNamespace: subject.namespace,
   clock: systemClock,
   newUuid: randomUUID,
   directorUuid: undefined,

@@ -11,6 +11,7 @@ import { brokenImage } from '../testing/fake-node.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import {
   agentId,
+  createVmArguments,
   createVmRequest,
   mbusPassword,
   namesLeft,
@@ -20,6 +21,7 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { rejection } from '../testing/rejection.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 /** Reads the settings that the agent of the test's VM gets. */
 async function settingsOf(api: KubernetesApi): Promise<string> {
@@ -305,7 +307,8 @@ const refused: readonly [string, Parameters<typeof createVmRequest>[0], ErrorCod
 for (const [name, changes, code, message] of refused) {
   test(`refused before anything is made: ${name}`, async (t) => {
     const { cloud, api } = await testCloud(t);
-    await assert.rejects(createVm(cloud, createVmRequest(changes)), rejection(code, message));
+    const args = createVmArguments(createVmRequest(changes));
+    await assert.rejects(verbOf('create_vm')(cloud, args), rejection(code, message));
     assert.deepEqual(await namesLeft(api), []);
   });
 }
