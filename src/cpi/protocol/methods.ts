@@ -120,43 +120,43 @@ export interface DeleteNetworkRequest {
   readonly networkCid: string;
 }
 
-/** The verb of each method, by its request and its result. */
-interface Verbs {
-  create_stemcell: Verb<CreateStemcellRequest, string>;
-  delete_stemcell: Verb<DeleteStemcellRequest, null>;
-  create_vm: Verb<CreateVmRequest, readonly [vmCid: string, networks: Json]>;
-  check_vm: Verb<CheckVmRequest, readonly string[]>;
-  describe_vm: Verb<VmCidRequest, string | null>;
-  delete_vm: Verb<VmCidRequest, null>;
-  reboot_vm: Verb<VmCidRequest, null>;
-  has_vm: Verb<HasVmRequest, boolean>;
-  set_vm_metadata: Verb<SetVmMetadataRequest, null>;
-  calculate_vm_cloud_properties: Verb<CalculateVmCloudPropertiesRequest>;
-  create_disk: Verb<CreateDiskRequest, string>;
-  delete_disk: Verb<DeleteDiskRequest, null>;
-  has_disk: Verb<HasDiskRequest, boolean>;
-  attach_disk: Verb<AttachDiskRequest, string>;
-  detach_disk: Verb<AttachDiskRequest, null>;
-  resize_disk: Verb<ResizeDiskRequest, null>;
-  update_disk: Verb<UpdateDiskRequest, string | null>;
-  snapshot_disk: Verb<DiskMetadataRequest, string>;
-  delete_snapshot: Verb<DeleteSnapshotRequest, null>;
-  set_disk_metadata: Verb<DiskMetadataRequest, null>;
-  create_network: Verb<CreateNetworkRequest, readonly [networkCid: string, ...unknown[]]>;
-  delete_network: Verb<DeleteNetworkRequest, null>;
-  get_disks: Verb<VmCidRequest, readonly string[]>;
+/** The request and the result of each method. */
+interface Methods {
+  create_stemcell: { request: CreateStemcellRequest; result: string };
+  delete_stemcell: { request: DeleteStemcellRequest; result: null };
+  create_vm: { request: CreateVmRequest; result: readonly [vmCid: string, networks: Json] };
+  check_vm: { request: CheckVmRequest; result: readonly string[] };
+  describe_vm: { request: VmCidRequest; result: string | null };
+  delete_vm: { request: VmCidRequest; result: null };
+  reboot_vm: { request: VmCidRequest; result: null };
+  has_vm: { request: HasVmRequest; result: boolean };
+  set_vm_metadata: { request: SetVmMetadataRequest; result: null };
+  calculate_vm_cloud_properties: { request: CalculateVmCloudPropertiesRequest; result: unknown };
+  create_disk: { request: CreateDiskRequest; result: string };
+  delete_disk: { request: DeleteDiskRequest; result: null };
+  has_disk: { request: HasDiskRequest; result: boolean };
+  attach_disk: { request: AttachDiskRequest; result: string };
+  detach_disk: { request: AttachDiskRequest; result: null };
+  resize_disk: { request: ResizeDiskRequest; result: null };
+  update_disk: { request: UpdateDiskRequest; result: string | null };
+  snapshot_disk: { request: DiskMetadataRequest; result: string };
+  delete_snapshot: { request: DeleteSnapshotRequest; result: null };
+  set_disk_metadata: { request: DiskMetadataRequest; result: null };
+  create_network: { request: CreateNetworkRequest; result: readonly [networkCid: string, ...unknown[]] };
+  delete_network: { request: DeleteNetworkRequest; result: null };
+  get_disks: { request: VmCidRequest; result: readonly string[] };
 }
 
-export type MethodName = keyof Verbs;
-type RequestOf<M extends MethodName> = Parameters<Verbs[M]>[1];
-type ResultOf<M extends MethodName> = Awaited<ReturnType<Verbs[M]>>;
+export type MethodName = keyof Methods;
+type RequestOf<M extends MethodName> = Methods[M]['request'];
+type ResultOf<M extends MethodName> = Methods[M]['result'];
 
 interface Method<M extends MethodName> {
   /** Reads the arguments in their order. */
   readonly read: (args: Arguments) => RequestOf<M>;
   readonly load: () => Promise<Verb<RequestOf<M>, ResultOf<M>>>;
   /** Replaces the names in the result that are cids. Default: there are none. */
-  readonly qualify?: (result: ResultOf<M>, cid: (name: string) => string) => unknown;
+  readonly qualify?: (result: ResultOf<M>, cid: (name: string) => string) => ResultOf<M>;
 }
 
 const readVmCid = (args: Arguments): VmCidRequest => ({ vmCid: args.vmCid() });
@@ -305,19 +305,23 @@ export const readRequest = <M extends MethodName>(name: M, args: Arguments): Req
   methods[name].read(args);
 
 /** Adds the context of the call to the cids in a result. */
-export function qualifyResult<M extends MethodName>(name: M, result: ResultOf<M>, args: Arguments): unknown {
+export function qualifyResult<M extends MethodName>(
+  name: M,
+  result: ResultOf<M>,
+  args: Arguments,
+): ResultOf<M> {
   const { qualify }: Method<M> = methods[name];
   return qualify === undefined ? result : qualify(result, (cid) => args.qualify(cid));
 }
 
 /** Reads the arguments of a call, and returns a function that runs its verb. */
-export type ReadCall = (args: Arguments) => (call: CallContext) => Promise<unknown>;
+export type ReadCall<M extends MethodName> = (args: Arguments) => (call: CallContext) => Promise<ResultOf<M>>;
 
 /**
  * Loads the verb of a method. The verb's result has the context of the call in its cids, so that the caller
  * can use them in later calls.
  */
-export async function loadMethod<M extends MethodName>(name: M): Promise<ReadCall> {
+export async function loadMethod<M extends MethodName>(name: M): Promise<ReadCall<M>> {
   const { load }: Method<M> = methods[name];
   const verb = await load();
   return (args) => {
