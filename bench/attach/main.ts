@@ -51,7 +51,7 @@ try {
   process.stdout.write(`restarts of the VM: ${restarts}\n`);
   // the target is no restart: disks are attached and detached while jobs run
   if (restarts > 0) process.exitCode = 1;
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
 } finally {
   await world.close();
 }
@@ -65,7 +65,7 @@ async function withDisk<T>(action: (disk: string, volume: string) => Promise<T>)
     async () => (await world.api.get<PersistentVolumeClaim>(reference)).spec.volumeName,
   );
   const result = await action(disk, volume);
-  await deleteDisk(world.cloud, [disk]);
+  await deleteDisk(world.cloud, { diskCid: disk });
   return result;
 }
 
@@ -78,7 +78,7 @@ async function attachAndDetach(
   const pod = watchPod(world.api, world.namespace, `attach-${disk}`);
   const attachment = watchVolume(world.api, volume);
   const attachStart = performance.now();
-  await attachDisk(world.cloud, [vm, disk]);
+  await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   const attachEnd = performance.now();
   await pod.reached('running');
   let released = performance.now();
@@ -91,7 +91,7 @@ async function attachAndDetach(
       return outcome;
     },
   };
-  await detachDisk(cloud, [vm, disk]);
+  await detachDisk(cloud, { vmCid: vm, diskCid: disk });
   const detachEnd = performance.now();
   await attachment.reached('detached');
   await Promise.all([pod.stop(), attachment.stop()]);

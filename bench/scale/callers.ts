@@ -1,5 +1,5 @@
 import { runCpi } from '../../test/cpi/artefact.ts';
-import { methods } from '../../src/cpi/protocol/methods.ts';
+import { verbOf } from '../../src/cpi/testing/verb-of.ts';
 import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { openCall } from '../../src/cpi/open-call.ts';
 
@@ -9,8 +9,6 @@ export type Caller = (method: string, args: readonly unknown[]) => Promise<unkno
 /** Runs the verbs in this process, each call with its own connection, as in a CPI process. */
 export function inProcess(config: object): Caller {
   return async (method, args) => {
-    const verb = await methods.get(method)?.();
-    if (verb === undefined) throw new Error(`there is no method ${method}`);
     const { call: cloud, close } = await openCall({
       file: config,
       context: {},
@@ -20,7 +18,7 @@ export function inProcess(config: object): Caller {
       say: () => undefined,
     });
     try {
-      return await verb(cloud, args);
+      return await verbOf(method)(cloud, args);
     } finally {
       close();
     }

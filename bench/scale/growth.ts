@@ -1,5 +1,5 @@
 import { formatTable } from '../../src/cli/output/terminal.ts';
-import { offlineMethods, methods } from '../../src/cpi/protocol/methods.ts';
+import { methodNames, offlineMethods } from '../../src/cpi/protocol/methods.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/types/storage.ts';
@@ -47,7 +47,7 @@ export async function measureGrowth({ server, api, call, counts, rounds }: Growt
       quickest.set(method, [...(quickest.get(method) ?? []), Math.min(...times)]);
     }
   }
-  const asking = [...methods.keys()].filter((method) => !offlineMethods.includes(method));
+  const asking = methodNames.filter((method) => !offlineMethods.includes(method));
   const rows = asking.map((method) => {
     const [first, ...more] = quickest.get(method) ?? [];
     if (first === undefined) throw new Error(`the benchmark never calls ${method}`);

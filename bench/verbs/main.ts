@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { formatTable } from '../../src/cli/output/terminal.ts';
 import type { CallContext } from '../../src/cpi/call.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
-import { methods } from '../../src/cpi/protocol/methods.ts';
+import { verbOf } from '../../src/cpi/testing/verb-of.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { startStorage } from '../../src/cpi/testing/storage-cloud.ts';
@@ -74,6 +74,7 @@ async function inWorld<T>(
       exec: world.node.exec,
       config: parseConfig(settings, {}),
       namespace,
+      diskNamespace: namespace,
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'bench',
@@ -100,8 +101,7 @@ async function countRequests({
   args,
 }: Prepared): Promise<{ reads: number; writes: number }> {
   const { api, requests } = countingApi(cloud.api);
-  const verb = await methods.get(scenario.method)?.();
-  await verb?.({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
+  await verbOf(scenario.method)({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
   return { reads: requests.reads.length, writes: requests.writes.length };
 }
 

@@ -1,10 +1,12 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { Verb } from './call.ts';
 import type { OpenCall, SessionOptions } from './open-call.ts';
+import type { Arguments } from './protocol/arguments.ts';
 import {
   infoMethod,
+  isMethodName,
+  loadMethod,
+  type MethodName,
   offlineMethods,
-  methods,
   stemcellFormats,
   unsupportedMethods,
 } from './protocol/methods.ts';
@@ -37,28 +39,27 @@ export async function answerRequest(
     if (request.method === infoMethod) {
       return successResponse({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
     }
-    const load = loadVerb(request.method);
+    const method = methodOf(request);
     checkApiVersion(request.apiVersion);
-    return await callVerb(load, request, ports);
+    return await callVerb(method, request, ports);
   } catch (error) {
     return errorResponse(error, (message) => message);
   }
 }
 
-function loadVerb(method: string): () => Promise<Verb> {
+function methodOf({ method }: CpiRequest): MethodName {
   if (unsupportedMethods.includes(method)) {
     throw new ProductError(
       'NOT_SUPPORTED',
       `${method} is not part of the CPI contract any more; update the caller`,
     );
   }
-  const load = methods.get(method);
-  if (load === undefined)
+  if (!isMethodName(method))
     throw new ProductError(
       'NOT_IMPLEMENTED',
       `this CPI has no method "${method.slice(0, 100)}"; docs/cpi/README.md lists those that it has`,
     );
-  return load;
+  return method;
 }
 
 /**
@@ -67,33 +68,31 @@ function loadVerb(method: string): () => Promise<Verb> {
  * only.
  */
 async function callVerb(
-  load: () => Promise<Verb>,
+  method: MethodName,
   request: CpiRequest,
   ports: AnswerDependencies,
 ): Promise<CpiResponse> {
   let file: unknown;
   let session: OpenCall | undefined;
-  let contextName: string | undefined;
+  let args: Arguments | undefined;
   try {
     const configText = await ports.readConfig();
-    const [{ parseCall, qualifyResult }, { signatures }, verb] = await Promise.all([
+    const [{ Arguments }, readCall] = await Promise.all([
       import('./protocol/arguments.ts'),
-      import('./protocol/methods.ts'),
-      load(),
+      loadMethod(method),
     ]);
-    const { method, context } = request;
-    const signature = signatures.get(method);
-    if (signature === undefined) throw new TypeError(`the method ${method} has no signature`);
-    const call = parseCall(method, signature, request.arguments);
-    contextName = call.contextName;
+    // parsed before the arguments are read, so that the redactor knows its secrets
     file = parseConfigFile(configText);
-    session = await ports.openSession({ file, context, contextName, method });
+    args = new Arguments(method, request.arguments);
+    const runVerb = readCall(args);
+    const { context } = request;
+    session = await ports.openSession({ file, context, contextName: args.context, method });
     const { redactedSay } = await import('./redacted-say.ts');
     const say = redactedSay(session.call.reportProgress, () => createRedactor(file, request, session));
-    const result = await verb({ ...session.call, reportProgress: say }, call.arguments);
+    const result = await runVerb({ ...session.call, reportProgress: say });
     const log = session.log();
     const redact = log === '' ? undefined : await createRedactor(file, request, session);
-    return successResponse(qualifyResult(signature, result, contextName), redact?.(log) ?? '');
+    return successResponse(result, redact?.(log) ?? '');
   } catch (error) {
     const [redact, { isApiError }, { explainApiError }] = await Promise.all([
       createRedactor(file, request, session),
@@ -101,8 +100,11 @@ async function callVerb(
       import('./errors/explain-api-error.ts'),
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
-    const isDiskNamespace = isInputError(known) || offlineMethods.includes(request.method);
-    const place = { contextName, namespace: isDiskNamespace ? undefined : session?.call.namespace };
+    const isDiskNamespace = isInputError(known) || offlineMethods.includes(method);
+    const place = {
+      contextName: args?.context,
+      namespace: isDiskNamespace ? undefined : session?.call.namespace,
+    };
     return {
       ...errorResponse(known, (message) => redact(withNamespace(message, place))),
       log: redact(session?.log() ?? ''),

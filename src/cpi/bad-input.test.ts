@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { answerRequest } from './answer.ts';
-import { type Parameter, type Signature, signatures, methods } from './protocol/methods.ts';
+import { methodNames } from './protocol/methods.ts';
+import { type Parameter, type ParameterKind, parametersOf } from './testing/parameters.ts';
 import type { CpiResponse } from './protocol/protocol.ts';
 import { countingApi, type Requests } from './testing/counting-api.ts';
 import { agentId, image, testCloud } from './testing/test-cloud.ts';
@@ -11,7 +12,7 @@ import { agentId, image, testCloud } from './testing/test-cloud.ts';
  * that callers expect, and nothing is written.
  */
 const nowhere = '00000000-0000-4000-8000-00000000dead';
-const plausible: Readonly<Record<Parameter['type'], unknown>> = {
+const plausible: Readonly<Record<ParameterKind, unknown>> = {
   string: image,
   size: 64,
   object: {},
@@ -28,7 +29,7 @@ const plausible: Readonly<Record<Parameter['type'], unknown>> = {
 const noText = [7, 0, true, {}, [], ''];
 const noObject = [7, 'text', true, []];
 const noCid = [7, true, {}, [], null, ''];
-const wrongValues: Readonly<Record<Parameter['type'], readonly unknown[]>> = {
+const wrongValues: Readonly<Record<ParameterKind, readonly unknown[]>> = {
   string: [...noText, null],
   size: ['64', -1, 0, 1.5, 2 ** 43, 2 ** 53, 1e300, true, {}, [], null],
   object: noObject,
@@ -104,12 +105,12 @@ async function world(t: TestContext): Promise<World> {
   };
 }
 
-const argumentsOf = (method: string, { parameters }: Signature): unknown[] =>
-  parameters.map(({ name, type }) => {
+const argumentsOf = (method: string, parameters: readonly Parameter[]): unknown[] =>
+  parameters.map(({ name, kind }) => {
     if (name === 'agent_id') return agentId;
     return method === 'create_stemcell' && name === 'cloud_properties'
       ? { image_reference: image }
-      : plausible[type];
+      : plausible[kind];
   });
 
 function assertError(response: CpiResponse, types: readonly string[], what: string): void {
@@ -122,16 +123,15 @@ function assertError(response: CpiResponse, types: readonly string[], what: stri
   assert.doesNotMatch(response.error.message, /a fault in the CPI/u);
 }
 
-for (const method of methods.keys()) {
+for (const method of methodNames) {
   test(method, async (t) => {
-    const signature = signatures.get(method);
-    assert.ok(signature !== undefined, `${method} has no signature`);
+    const parameters = parametersOf(method);
     const { requests, ask } = await world(t);
-    for (const [index, parameter] of signature.parameters.entries()) {
+    for (const [index, parameter] of parameters.entries()) {
       await t.test(`${parameter.name} of a wrong type or size`, async () => {
-        for (const value of wrongValues[parameter.type]) {
-          if (value === null && parameter.isOptional === true) continue;
-          const args: unknown[] = argumentsOf(method, signature).with(index, value);
+        for (const value of wrongValues[parameter.kind]) {
+          if (value === null && parameter.isOptional) continue;
+          const args: unknown[] = argumentsOf(method, parameters).with(index, value);
           await expectRefusal(ask, method, args);
         }
         assert.deepEqual(requests.writes, []);
@@ -143,15 +143,15 @@ for (const method of methods.keys()) {
       for (const version of [2, 3]) assert.deepEqual(await ask(method, [], version), unversioned);
       assert.deepEqual(requests.writes, []);
     });
-    const [first] = signature.parameters;
-    if (first?.type.endsWith(' cid') !== true) return;
+    const [first] = parameters;
+    if (first?.kind.endsWith(' cid') !== true) return;
     await t.test('cids of others', async () => {
       for (const cid of foreign) {
-        const response = await ask(method, argumentsOf(method, signature).with(0, cid));
+        const response = await ask(method, argumentsOf(method, parameters).with(0, cid));
         const what = `${method}(${JSON.stringify(cid)})`;
         if (method in answers) {
           assert.deepEqual(response, { result: answers[method], error: null, log: '' }, what);
-        } else assertError(response, [missing[first.type] ?? ''], what);
+        } else assertError(response, [missing[first.kind] ?? ''], what);
       }
       assert.deepEqual(requests.writes, []);
     });
@@ -191,23 +191,20 @@ test('cids of others as second arguments, and wrong sizes of what is there: noth
   assert.equal(requests.writes.length, before);
 });
 
-for (const [method, signature] of signatures) {
-  if (!signature.parameters.some(({ isOptional }) => isOptional === true)) continue;
+for (const method of methodNames) {
+  const parameters = parametersOf(method);
+  if (!parameters.some(({ isOptional }) => isOptional)) continue;
   test(`${method}: null and absent for an optional argument are as an empty one`, async (t) => {
     const outcome = async (args: readonly unknown[]): Promise<string> => {
       const { ask } = await world(t);
       const { result, error } = await ask(method, args);
       return error === null ? `a result: ${typeof result}` : `${error.type}: ${error.message}`;
     };
-    const given = argumentsOf(method, signature).map((value, index) =>
-      signature.parameters[index]?.type === 'vm cid' && signature.parameters[index]?.isOptional === true
-        ? undefined
-        : value,
+    const given = argumentsOf(method, parameters).map((value, index) =>
+      parameters[index]?.kind === 'vm cid' && parameters[index].isOptional ? undefined : value,
     );
-    const nulls = given.map((value, index) =>
-      signature.parameters[index]?.isOptional === true ? null : value,
-    );
-    const last = signature.parameters.findLastIndex(({ isOptional }) => isOptional !== true);
+    const nulls = given.map((value, index) => (parameters[index]?.isOptional === true ? null : value));
+    const last = parameters.findLastIndex(({ isOptional }) => !isOptional);
     const wanted = await outcome(given);
     assert.equal(await outcome(nulls), wanted);
     assert.equal(await outcome(given.slice(0, last + 1)), wanted);

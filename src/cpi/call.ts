@@ -28,7 +28,10 @@ export interface CallContext {
    */
   readonly exec: (command: ExecCommand) => Promise<ExecResult>;
   readonly config: CpiConfig;
+  /** The namespace of the VMs. */
   readonly namespace: string;
+  /** The namespace of claims and attachment pods. */
+  readonly diskNamespace: string;
   readonly clock: Clock;
   readonly newUuid: () => string;
   /** `context.director_uuid` of the call, for the label. */
@@ -42,12 +45,8 @@ export interface CallContext {
   readonly reportProgress: (line: string) => void;
 }
 
-/** Returns the namespace of claims and attachment pods. */
-export const diskNamespaceOf = ({ config, namespace }: CallContext): string =>
-  config.kubernetes.diskNamespace ?? namespace;
-
 /**
- * One CPI method: takes the positional arguments, returns the response's `result`. Every verb can be repeated
- * after it ended or was interrupted at any point.
+ * One CPI method: takes the request, returns the response's `result`. Every verb can be repeated after it
+ * ended or was interrupted at any point.
  */
-export type Verb = (call: CallContext, args: readonly unknown[]) => Promise<unknown>;
+export type Verb<Request, Result = unknown> = (call: CallContext, request: Request) => Promise<Result>;

@@ -55,15 +55,15 @@ describeInOneNamespace(import.meta.filename, () => {
    * Checks that the job still writes; then stops the job, detaches the disk and attaches it to another VM.
    */
   async function assertKeptThenMoves(vm: string, disk: string): Promise<void> {
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
     await world.inVm(vm, 'echo more >> /var/vcap/store/file && umount /var/vcap/store');
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
     const other = await newVm();
-    const hint = await attachDisk(world.cloud, [other, disk]);
+    const hint = await attachDisk(world.cloud, { vmCid: other, diskCid: disk });
     assert.equal(await world.inVm(other, `cat ${hint}/file`), 'written\nmore\n');
-    for (const each of [vm, other]) await deleteVm(world.cloud, [each]);
-    await deleteDisk(world.cloud, [disk]);
+    for (const each of [vm, other]) await deleteVm(world.cloud, { vmCid: each });
+    await deleteDisk(world.cloud, { diskCid: disk });
   }
 
   /** Returns the first process that has the arguments of that disk's mount container. */
@@ -93,7 +93,7 @@ describeInOneNamespace(import.meta.filename, () => {
       return world.cloud.exec(command);
     };
     await assert.rejects(
-      detachDisk({ ...world.cloud, exec }, [vm, disk]),
+      detachDisk({ ...world.cloud, exec }, { vmCid: vm, diskCid: disk }),
       busy(/mounted at \/var\/vcap\/store/u),
     );
     assert.ok(isDeleted);
@@ -101,8 +101,9 @@ describeInOneNamespace(import.meta.filename, () => {
   });
 
   for (const [verb, call] of Object.entries({
-    detach_disk: (cloud: CallContext, vm: string, disk: string) => detachDisk(cloud, [vm, disk]),
-    delete_disk: (cloud: CallContext, _: string, disk: string) => deleteDisk(cloud, [disk]),
+    detach_disk: (cloud: CallContext, vm: string, disk: string) =>
+      detachDisk(cloud, { vmCid: vm, diskCid: disk }),
+    delete_disk: (cloud: CallContext, _: string, disk: string) => deleteDisk(cloud, { diskCid: disk }),
   })) {
     test(`${verb} is refused while a job writes though the mount container was killed while it terminated`, async () => {
       const { vm, disk } = await writingVm();
@@ -120,7 +121,10 @@ describeInOneNamespace(import.meta.filename, () => {
       );
       if (verb === 'delete_disk') {
         assert.equal(await find(disk), undefined);
-        await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
+        await assert.rejects(
+          detachDisk(world.cloud, { vmCid: vm, diskCid: disk }),
+          busy(/mounted at \/var\/vcap\/store/u),
+        );
       }
       await assertKeptThenMoves(vm, disk);
     });
@@ -140,10 +144,10 @@ describeInOneNamespace(import.meta.filename, () => {
       return (await world.exec(`attach-${disk}`, 'hold', isReady)).exitCode === 0;
     });
     assert.equal(await mountsOf(vm, disk), 0);
-    assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
+    assert.equal(await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }), hint);
     assert.equal(await mountsOf(vm, disk), 1);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   for (const isDeleted of [false, true]) {
@@ -155,7 +159,10 @@ describeInOneNamespace(import.meta.filename, () => {
       assert.equal(await mountsOf(vm, disk), 0);
       if (isDeleted) await world.api.delete(reference(disk), { gracePeriodSeconds: 0 });
 
-      await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
+      await assert.rejects(
+        detachDisk(world.cloud, { vmCid: vm, diskCid: disk }),
+        busy(/mounted at \/var\/vcap\/store/u),
+      );
 
       assert.equal(await mountsOf(vm, disk), 1);
       // the pod that has adopted the mount mounts the volume again, as after a restart of the node
@@ -173,7 +180,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const outcome = await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1');
     assert.equal(outcome.kind, 'no answer');
     assert.match('words' in outcome ? outcome.words : '', /has not mounted the volume yet/u);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 });

@@ -15,7 +15,7 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { hasDisk } from './disk/has-disk.ts';
 import { annotation } from './objects/labels.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -51,7 +51,7 @@ describeInNamespace(import.meta.filename, () => {
   const newVm = async (cloud: CallContext): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.9.${count}` } };
-    const [cid] = await createVm(cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
+    const [cid] = await createVm(cloud, createVmRequest({ agentId: `agent-${count}`, networks }));
     return cid;
   };
 
@@ -60,8 +60,8 @@ describeInNamespace(import.meta.filename, () => {
     const vm = await newVm(cloud);
     const cids: string[] = [];
     for (let left = disks; left > 0; left -= 1) {
-      const disk = await createDisk(cloud, [16, {}, vm]);
-      await attachDisk(cloud, [vm, disk]);
+      const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+      await attachDisk(cloud, { vmCid: vm, diskCid: disk });
       cids.push(disk);
     }
     for (const [index, disk] of cids.entries()) {
@@ -82,15 +82,15 @@ describeInNamespace(import.meta.filename, () => {
   async function assertWhole(cloud: CallContext, cids: readonly string[]): Promise<void> {
     const next = await newVm(cloud);
     for (const disk of cids) {
-      await attachDisk(cloud, [next, disk]);
+      await attachDisk(cloud, { vmCid: next, diskCid: disk });
       const content = await world.inVm(
         next,
         `cd /warden-cpi-dev/disks/${disk}/store && cat canary && test -s log`,
       );
       assert.equal(content, `${disk}\n`);
     }
-    await deleteVm(cloud, [next]);
-    for (const disk of cids) await deleteDisk(cloud, [disk]);
+    await deleteVm(cloud, { vmCid: next });
+    for (const disk of cids) await deleteDisk(cloud, { diskCid: disk });
   }
 
   /** Deletes in that order: `vm`, or the number of an attachment pod; with `!` by force. */
@@ -105,7 +105,7 @@ describeInNamespace(import.meta.filename, () => {
       });
     }
     await untilGone(vm);
-    await deleteVm(cloud, [vm]);
+    await deleteVm(cloud, { vmCid: vm });
     for (const disk of cids) await untilGone(`attach-${disk}`);
     await assertWhole(cloud, cids);
   }
@@ -141,14 +141,16 @@ describeInNamespace(import.meta.filename, () => {
       .catch(() => undefined);
     const reference = { resource: persistentVolumeClaims, namespace, name: disk };
     await api.delete(reference);
-    await assert.rejects(detachDisk(world.cloud, [vm, disk]), { code: 'DISK_WOULD_BE_LOST' });
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm, diskCid: disk }), {
+      code: 'DISK_WOULD_BE_LOST',
+    });
     const claim = await api.get<PersistentVolumeClaim>(reference);
     const volume = { resource: persistentVolumes, name: claim.spec.volumeName ?? '' };
 
     await api.patch(volume, { spec: { persistentVolumeReclaimPolicy: 'Retain' } });
     await api.patch(reference, { metadata: { annotations: { [annotation.giveUp]: 'true' } } });
-    await deleteVm(world.cloud, [vm]);
-    assert.equal(await hasDisk(world.cloud, [disk]), false);
+    await deleteVm(world.cloud, { vmCid: vm });
+    assert.equal(await hasDisk(world.cloud, { diskCid: disk }), false);
     await api.patch(volume, { spec: { claimRef: null } });
     const { labels = {} } = claim.metadata;
     await api.create(persistentVolumeClaims, {

@@ -14,9 +14,10 @@ import { getDisks } from './disk/get-disks.ts';
 import { hasDisk } from './disk/has-disk.ts';
 import { setDiskMetadata } from './disk/set-disk-metadata.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
+import type { CreateVmRequest } from './protocol/methods.ts';
 
 const disks = 'bosh-disks';
 
@@ -39,9 +40,9 @@ describeInNamespace(import.meta.filename, () => {
   /** Starts a process that has its working directory on a disk; prints its pid. */
   const use = (hint: string): string =>
     `(cd ${hint} && exec sleep 1000) > /dev/null 2>&1 & sleep 0.3; echo $!`;
-  const vmArguments = (): unknown[] => {
+  const vmArguments = (): CreateVmRequest => {
     count += 1;
-    return createVmArguments({
+    return createVmRequest({
       agentId: `agent-${count}`,
       properties: { profile: 'baseline' },
       networks: { default: { type: 'manual', ip: `127.64.10.${count}` } },
@@ -62,33 +63,35 @@ describeInNamespace(import.meta.filename, () => {
     const [other] = await createVm(cloud, vmArguments());
     assert.equal(strategyOf(await world.api.get({ resource: pods, namespace, name: vm })), 'hot');
     const { uid } = (await world.api.get<Pod>({ resource: pods, namespace, name: vm })).metadata;
-    const disk = await createDisk(cloud, [16, {}, vm]);
-    const hint = await attachDisk(cloud, [vm, disk]);
-    assert.equal(await attachDisk(cloud, [vm, disk]), hint);
+    const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
+    assert.equal(await attachDisk(cloud, { vmCid: vm, diskCid: disk }), hint);
     assert.deepEqual(await namesIn(disks), [`attach-${disk}`, disk].toSorted());
     assert.deepEqual(await namesIn(namespace), [vm, other].toSorted());
 
     await world.inVm(vm, `echo kept > ${hint}/canary`);
-    await setDiskMetadata(cloud, [disk, { deployment: 'd' }]);
-    assert.equal(await hasDisk(cloud, [disk]), true);
-    assert.equal(await hasDisk(world.cloud, [disk]), false);
-    assert.deepEqual(await getDisks(cloud, [vm]), [disk]);
-    await assert.rejects(attachDisk(cloud, [other, disk]), (error) =>
+    await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'd' } });
+    assert.equal(await hasDisk(cloud, { diskCid: disk }), true);
+    assert.equal(await hasDisk(world.cloud, { diskCid: disk }), false);
+    assert.deepEqual(await getDisks(cloud, { vmCid: vm }), [disk]);
+    await assert.rejects(attachDisk(cloud, { vmCid: other, diskCid: disk }), (error) =>
       isProductError(error, 'DISK_ATTACHED_ELSEWHERE'),
     );
-    await assert.rejects(deleteDisk(cloud, [disk]), (error) => isProductError(error, 'DISK_BUSY'));
+    await assert.rejects(deleteDisk(cloud, { diskCid: disk }), (error) => isProductError(error, 'DISK_BUSY'));
     const pid = await world.inVm(vm, use(hint));
-    await assert.rejects(detachDisk(cloud, [vm, disk]), (error) => isProductError(error, 'DISK_BUSY'));
+    await assert.rejects(detachDisk(cloud, { vmCid: vm, diskCid: disk }), (error) =>
+      isProductError(error, 'DISK_BUSY'),
+    );
     await world.inVm(vm, `kill ${pid}`);
-    await detachDisk(cloud, [vm, disk]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: disk });
     assert.equal((await world.api.get({ resource: pods, namespace, name: vm })).metadata.uid, uid);
 
-    await attachDisk(cloud, [other, disk]);
+    await attachDisk(cloud, { vmCid: other, diskCid: disk });
     assert.equal(await world.inVm(other, `cat ${hint}/canary`), 'kept\n');
-    await deleteVm(cloud, [other]);
-    await deleteVm(cloud, [vm]);
+    await deleteVm(cloud, { vmCid: other });
+    await deleteVm(cloud, { vmCid: vm });
     assert.deepEqual(await namesIn(disks), [disk]);
-    await deleteDisk(cloud, [disk]);
+    await deleteDisk(cloud, { diskCid: disk });
     assert.deepEqual(await namesIn(disks), []);
   });
 
@@ -96,22 +99,24 @@ describeInNamespace(import.meta.filename, () => {
     const cloud = world.cloudWith({ attach: 'auto' });
     const [vm] = await createVm(cloud, vmArguments());
     assert.equal(strategyOf(await world.api.get({ resource: pods, namespace, name: vm })), 'recreate');
-    const disk = await createDisk(cloud, [16, {}, vm]);
-    const hint = await attachDisk(cloud, [vm, disk]);
+    const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
     await world.inVm(vm, `echo kept > ${hint}/canary; echo kept > /var/vcap/bosh/update_settings.json`);
-    const second = await createDisk(cloud, [16, {}, vm]);
-    await attachDisk(cloud, [vm, second]);
+    const second = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    await attachDisk(cloud, { vmCid: vm, diskCid: second });
     assert.equal(
       await world.inVm(vm, `cat ${hint}/canary /var/vcap/bosh/update_settings.json`),
       'kept\nkept\n',
     );
     const pid = await world.inVm(vm, use(hint));
-    await assert.rejects(detachDisk(cloud, [vm, disk]), (error) => isProductError(error, 'DISK_BUSY'));
+    await assert.rejects(detachDisk(cloud, { vmCid: vm, diskCid: disk }), (error) =>
+      isProductError(error, 'DISK_BUSY'),
+    );
     await world.inVm(vm, `kill ${pid}`);
-    await detachDisk(cloud, [vm, disk]);
-    assert.deepEqual(await getDisks(cloud, [vm]), [second]);
-    await deleteVm(cloud, [vm]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: disk });
+    assert.deepEqual(await getDisks(cloud, { vmCid: vm }), [second]);
+    await deleteVm(cloud, { vmCid: vm });
     assert.deepEqual(await namesIn(namespace), [disk, second].toSorted());
-    await Promise.all([deleteDisk(cloud, [disk]), deleteDisk(cloud, [second])]);
+    await Promise.all([deleteDisk(cloud, { diskCid: disk }), deleteDisk(cloud, { diskCid: second })]);
   });
 });

@@ -4,13 +4,14 @@ import { podDisruptionBudgets } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
-import { testCrashes } from './testing/crash-case.ts';
-import { createVmArguments, groupEnv, namesLeft, namespace } from './testing/test-cloud.ts';
+import { crashCase, testCrashes } from './testing/crash-case.ts';
+import { createVmRequest, groupEnv, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
+import type { CreateVmRequest } from './protocol/methods.ts';
 
-const member = (number: number): unknown[] =>
-  createVmArguments({
+const member = (number: number): CreateVmRequest =>
+  createVmRequest({
     agentId: `member-${number}`,
     networks: { default: { type: 'dynamic' } },
     properties: { disruption_budget: true },
@@ -31,7 +32,7 @@ const assertBudget = async ({ api }: CallContext, wanted: readonly number[]): Pr
 
 /** Secret, pod and budget of a VM: the call is killed around each write of them. */
 testCrashes([
-  {
+  crashCase({
     name: 'create_vm into a group with a budget',
     prepare: async (cloud) => {
       await members(cloud, 2);
@@ -40,34 +41,34 @@ testCrashes([
     verb: createVm,
     writes: 3,
     check: ({ cloud }) => assertBudget(cloud, [2]),
-  },
-  {
+  }),
+  crashCase({
     name: 'delete_vm out of a group with a budget',
     prepare: async (cloud) => {
       await members(cloud, 3);
-      return ['vm-member-2'];
+      return { vmCid: 'vm-member-2' };
     },
     verb: deleteVm,
     writes: 3,
     check: ({ cloud }) => assertBudget(cloud, [1]),
-  },
-  {
+  }),
+  crashCase({
     name: 'delete_vm with a disk attached, out of a group with a budget',
     prepare: async (cloud) => {
       await members(cloud, 3);
-      const disk = await createDisk(cloud, [64, {}, 'vm-member-2']);
-      await attachDisk(cloud, ['vm-member-2', disk]);
-      return ['vm-member-2'];
+      const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid: 'vm-member-2' });
+      await attachDisk(cloud, { vmCid: 'vm-member-2', diskCid: disk });
+      return { vmCid: 'vm-member-2' };
     },
     verb: deleteVm,
     writes: 4,
     check: ({ cloud }) => assertBudget(cloud, [1]),
-  },
-  {
+  }),
+  crashCase({
     name: 'delete_vm of the last but one',
     prepare: async (cloud) => {
       await members(cloud, 2);
-      return ['vm-member-1'];
+      return { vmCid: 'vm-member-1' };
     },
     verb: deleteVm,
     writes: 3,
@@ -75,5 +76,5 @@ testCrashes([
       await assertBudget(cloud, []);
       assert.deepEqual(await namesLeft(api), ['pods vm-member-2', 'secrets vm-member-2']);
     },
-  },
+  }),
 ]);

@@ -8,7 +8,7 @@ import { isProductError } from '../errors/product-error.ts';
 import { budgetName } from './objects/names.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { type SimulatedWorld, startSimulatedWorld } from './testing/simulated-world.ts';
-import { createVmArguments, groupEnv, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, groupEnv, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -21,10 +21,7 @@ async function newVm(
 ): Promise<string> {
   const env = changes.env ?? groupEnv(changes.group ?? 'router');
   const properties = { disruption_budget: changes.budget ?? true };
-  const [cid] = await createVm(
-    cloud,
-    createVmArguments({ agentId: randomUUID(), networks, env, properties }),
-  );
+  const [cid] = await createVm(cloud, createVmRequest({ agentId: randomUUID(), networks, env, properties }));
   return cid;
 }
 
@@ -41,13 +38,13 @@ test('all VMs of the group but one have to stay; a group of one has no budget, a
   assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
   vms.push(await newVm(world), await newVm(world, { group: 'other' }));
   assert.deepEqual(await budgets(world), [[budgetName(group), 2]]);
-  const [first, second, third, other] = vms;
-  await deleteVm(world.cloud, [second]);
+  const [first = '', second = '', third = '', other = ''] = vms;
+  await deleteVm(world.cloud, { vmCid: second });
   assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
-  await deleteVm(world.cloud, [first]);
+  await deleteVm(world.cloud, { vmCid: first });
   assert.deepEqual(await budgets(world), []);
-  await deleteVm(world.cloud, [third]);
-  await deleteVm(world.cloud, [other]);
+  await deleteVm(world.cloud, { vmCid: third });
+  await deleteVm(world.cloud, { vmCid: other });
   assert.deepEqual(await namesLeft(world.cluster.api), []);
 });
 
@@ -69,10 +66,10 @@ test('many come and go at the same time: the number is right in the end', async 
   const vms = await Promise.all(Array.from({ length: 8 }, () => newVm(world)));
   assert.deepEqual(await budgets(world), [[budgetName(group), 7]]);
   const more = Array.from({ length: 4 }, () => newVm(world));
-  await Promise.all(vms.slice(0, 6).map((vm) => deleteVm(world.cloud, [vm])));
+  await Promise.all(vms.slice(0, 6).map((vm) => deleteVm(world.cloud, { vmCid: vm })));
   const left = [...vms.slice(6), ...(await Promise.all(more))];
   assert.deepEqual(await budgets(world), [[budgetName(group), left.length - 1]]);
-  await Promise.all(left.map((vm) => deleteVm(world.cloud, [vm])));
+  await Promise.all(left.map((vm) => deleteVm(world.cloud, { vmCid: vm })));
   assert.deepEqual(await budgets(world), []);
 });
 
@@ -83,7 +80,7 @@ test('a VM that goes before the budget that counts it is there: the last one can
   const api = interceptingApi(world.cloud.api, async (request) => {
     if (isGone || !request.startsWith('create poddisruptionbudgets')) return;
     isGone = true;
-    await deleteVm(world.cloud, [former]);
+    await deleteVm(world.cloud, { vmCid: former });
   });
 
   await newVm({ ...world, cloud: { ...world.cloud, api } });
@@ -118,7 +115,7 @@ test('a delete_vm that was killed before it told the budget is finished by the n
   await world.cloud.api.delete({ resource: pods, namespace, name: vms[0] ?? '' });
   await until('the pod to go', async () => !(await namesLeft(world.cluster.api)).includes(`pods ${vms[0]}`));
   assert.deepEqual(await budgets(world), [[budgetName(group), 2]]);
-  await deleteVm(world.cloud, [vms[0]]);
+  await deleteVm(world.cloud, { vmCid: vms[0] ?? '' });
   assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
 });
 

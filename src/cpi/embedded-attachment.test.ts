@@ -37,9 +37,9 @@ describeInOneNamespace(import.meta.filename, () => {
 
   test('what a killed attach_disk made mounts the disk in no VM before the claim says that the VM has it', async () => {
     const vm = await newVm();
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
     const dying = { ...world.cloud, api: crashingApi(world.cloud.api, 1, 'after') };
-    await assert.rejects(attachDisk(dying, [vm, disk]), (error) => error instanceof Crash);
+    await assert.rejects(attachDisk(dying, { vmCid: vm, diskCid: disk }), (error) => error instanceof Crash);
     const isReady = ['/bin/sh', '-c', `[ -e ${readyLock} ] && ! flock -n ${readyLock} true`] as const;
     await until('the mount container to have been through its start', async () => {
       const [holder] = (await podOf(`attach-${disk}`)).status?.containerStatuses ?? [];
@@ -47,10 +47,10 @@ describeInOneNamespace(import.meta.filename, () => {
       return (await world.exec(`attach-${disk}`, 'hold', isReady)).exitCode === 0;
     });
     assert.equal(await mountsOf(vm, disk), 0);
-    await attachDisk(world.cloud, [vm, disk]);
+    await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 1);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('an attach_disk makes another attachment in place of one that was released and not deleted', async () => {
@@ -60,11 +60,11 @@ describeInOneNamespace(import.meta.filename, () => {
     await unmountFromVm(world.cloud, attachment, 1);
     await world.inVm(vm, `! test -e ${hint}`);
     assert.deepEqual(await runBindScript(world.cloud, attachment, '2'), { kind: 'released' });
-    assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
+    assert.equal(await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }), hint);
     assert.notEqual((await podOf(`attach-${disk}`)).metadata.uid, attachment.metadata.uid);
     await world.inVm(vm, `test -d ${hint}`);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('the bind step of an attachment whose sandbox was made again stacks no second mount', async () => {
@@ -74,11 +74,11 @@ describeInOneNamespace(import.meta.filename, () => {
     for (let left = 3; left > 0; left -= 1)
       assert.deepEqual(await runBindScript(world.cloud, attachment, '1'), { kind: 'bound' });
     assert.equal(await mountsOf(vm, disk), 1);
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
     await world.inVm(vm, `! test -e ${hint}`);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('a holder that has let go because it ends puts the disk into the VM no more', async () => {
@@ -100,9 +100,9 @@ describeInOneNamespace(import.meta.filename, () => {
     const outcome = await runBindScript(world.cloud, attachment, '1');
     assert.deepEqual(outcome, { kind: 'cannot', reason: `the attachment of disk ${disk} is ending` });
     await world.inVm(vm, `! test -e ${hint}`);
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('a VM that was to end and starts again has its disk again', async () => {
@@ -118,10 +118,10 @@ describeInOneNamespace(import.meta.filename, () => {
         .catch(() => ({ exitCode: 1 }));
       return exitCode === 0;
     });
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('a disk that comes into use while it is released is put back, and still attached', async () => {
@@ -137,7 +137,10 @@ describeInOneNamespace(import.meta.filename, () => {
         return world.cloud.exec({ ...asked, command: [shell, flag, slowed, name, ...words] });
       },
     };
-    const refused = assert.rejects(detachDisk(slow, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
+    const refused = assert.rejects(
+      detachDisk(slow, { vmCid: vm, diskCid: disk }),
+      busy(/mounted at \/var\/vcap\/store/u),
+    );
     await until(
       'the release to be about to unmount',
       async () => (await inHolder('test -e /scratch/asked')).exitCode === 0,
@@ -145,44 +148,44 @@ describeInOneNamespace(import.meta.filename, () => {
     await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store`);
     await inHolder(': > /scratch/used');
     await refused;
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
     assert.equal(await mountsOf(vm, disk), 1);
     await world.inVm(vm, `test -d ${hint} && umount /var/vcap/store`);
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('an attachment of version 0.1.0, which has the hub in two parts, is asked and gives its disk back', async () => {
     const vm = await newVm();
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
     const former = { ...world.cloud, api: withFormerMounts(world.cloud.api) };
-    const hint = await attachDisk(former, [vm, disk]);
+    const hint = await attachDisk(former, { vmCid: vm, diskCid: disk });
     const { containers } = (await podOf(`attach-${disk}`)).spec;
     assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
     await world.inVm(vm, `echo alive > ${hint}/canary`);
     assert.deepEqual(await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1'), { kind: 'bound' });
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
-    await attachDisk(world.cloud, [vm, disk]);
+    await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await world.inVm(vm, `cat ${hint}/canary`), 'alive\n');
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   for (const place of ['a disk', 'a tmpfs']) {
     test(`a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
       const unmount = place === 'a tmpfs' ? await world.mountTmpfs('kubelet/pods') : undefined;
       const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
-      const disk = await createDisk(world.cloud, [16, {}, vm]);
-      await assert.rejects(attachDisk(world.cloud, [vm, disk]), {
+      const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+      await assert.rejects(attachDisk(world.cloud, { vmCid: vm, diskCid: disk }), {
         code: 'DISK_NOT_ATTACHABLE',
         message: /the hub of the VM is not a tmpfs of its own/u,
       });
-      assert.deepEqual(await getDisks(world.cloud, [vm]), []);
+      assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), []);
       assert.equal(await mountsOf(vm, disk), 0);
-      await deleteVm(world.cloud, [vm]);
-      await deleteDisk(world.cloud, [disk]);
+      await deleteVm(world.cloud, { vmCid: vm });
+      await deleteDisk(world.cloud, { diskCid: disk });
       await unmount?.();
     });
   }

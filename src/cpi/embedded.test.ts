@@ -22,7 +22,7 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { busy, embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -51,18 +51,18 @@ describeInOneNamespace(import.meta.filename, () => {
     );
     assert.match(await world.inVm(vm, 'cat /var/vcap/bosh/etc/operating_system'), /host-root/u);
     assert.match(await world.inVm(vm, 'tr "\\0" " " < /proc/1/cmdline'), /entry/u);
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
   });
 
   test('a VM of a size runs; one with limits is refused with the reason, and nothing of it is left', async () => {
     const networks = { default: { type: 'dynamic' } };
     const create = (agentId: string, properties: object): ReturnType<typeof createVm> =>
-      createVm(world.cloud, createVmArguments({ agentId, networks, properties }));
+      createVm(world.cloud, createVmRequest({ agentId, networks, properties }));
     const [vm] = await create('sized', { cpu: '50m', memory: 64, ephemeral_disk: { size: 32 } });
     assert.deepEqual((await podOf(vm)).spec.containers[0]?.resources?.requests, {
       ...{ cpu: '50m', memory: '64Mi', 'ephemeral-storage': '32Mi' },
     });
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     await assert.rejects(
       create('limited', { resources: { limits: { memory: '1Gi' } } }),
       (error) =>
@@ -83,7 +83,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const vm = await newVm(world.cloud, { service_account: 'jobs' });
     await until('the agent', async () => (await pidsOf(vm, 'sleep 1000000')) || false);
     assert.equal(await world.inVm(vm, whoReadsToken), readByVcap);
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
   });
 
   test('a killed agent comes back; PID 1 reaps what it left', async () => {
@@ -100,7 +100,7 @@ describeInOneNamespace(import.meta.filename, () => {
       'zombies to be reaped',
       async () => (await world.inVm(vm, 'grep -s "^State:.Z" /proc/[0-9]*/status; true')) === '',
     );
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
   });
 
   test('a disk in the running VM: in use it is not detached, released it moves to another VM with its content', async () => {
@@ -111,29 +111,29 @@ describeInOneNamespace(import.meta.filename, () => {
       `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store && echo alive > /var/vcap/store/canary`,
     );
 
-    await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/\/var\/vcap\/store/u));
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm, diskCid: disk }), busy(/\/var\/vcap\/store/u));
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
     await world.inVm(
       vm,
       `umount /var/vcap/store && (cd ${hint} && exec sleep 1000) > /dev/null 2>&1 & sleep 0.3`,
     );
-    await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/busy/u));
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm, diskCid: disk }), busy(/busy/u));
     await world.inVm(vm, `kill ${await pidsOf(vm, 'sleep 1000')}`);
 
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     await world.inVm(vm, `! test -e ${hint}`);
-    assert.equal(await attachDisk(world.cloud, [other, disk]), hint);
+    assert.equal(await attachDisk(world.cloud, { vmCid: other, diskCid: disk }), hint);
     assert.equal(await world.inVm(other, `cat ${hint}/canary`), 'alive\n');
-    await Promise.all([deleteVm(world.cloud, [vm]), deleteVm(world.cloud, [other])]);
-    await deleteDisk(world.cloud, [disk]);
+    await Promise.all([deleteVm(world.cloud, { vmCid: vm }), deleteVm(world.cloud, { vmCid: other })]);
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   for (const attach of ['hot', 'recreate']) {
     test(`${attach}: the Secret of a VM, deleted alone, takes all of the VM along and none of its disks`, async () => {
       const cloud = world.cloudWith({ attach });
       const vm = await newVm(cloud, { services: [{ name: 'along', selector: 'vm', ports: [{ port: 80 }] }] });
-      const disk = await createDisk(cloud, [16, {}, vm]);
-      const hint = await attachDisk(cloud, [vm, disk]);
+      const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+      const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
       await world.inVm(vm, `echo alive > ${hint}/canary`);
       await cloud.api.delete({ resource: secrets, namespace, name: vm });
       await until('the VM to be gone', async () => !(await exists(vm)), 40_000);
@@ -145,37 +145,37 @@ describeInOneNamespace(import.meta.filename, () => {
         return !names.some((name) => name === 'along' || name.startsWith(vm));
       });
       const next = await newVm(cloud);
-      await attachDisk(cloud, [next, disk]);
+      await attachDisk(cloud, { vmCid: next, diskCid: disk });
       assert.equal(await world.inVm(next, `cat ${hint}/canary`), 'alive\n');
-      await deleteVm(cloud, [vm]);
-      await deleteVm(cloud, [next]);
-      await deleteDisk(cloud, [disk]);
+      await deleteVm(cloud, { vmCid: vm });
+      await deleteVm(cloud, { vmCid: next });
+      await deleteDisk(cloud, { diskCid: disk });
     });
   }
 
   test('a volume that is a file system of its own, seen by the node too: in use is told from not in use', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     const unmount = await world.mountOnVolume(disk);
 
-    assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
+    assert.equal(await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }), hint);
     await world.inVm(vm, `mkdir -p ${hint}/part /mnt/part && mount --bind ${hint}/part /mnt/part`);
-    await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/\/mnt\/part/u));
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm, diskCid: disk }), busy(/\/mnt\/part/u));
     await world.inVm(vm, 'umount /mnt/part');
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     await unmount();
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('two disks at once; one is detached while the other is used', async () => {
     const vm = await newVm();
     const [one, two] = [await newDisk(vm), await newDisk(vm)];
     await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${one.hint} /var/vcap/store`);
-    await detachDisk(world.cloud, [vm, two.disk]);
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [one.disk]);
-    await deleteVm(world.cloud, [vm]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: two.disk });
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [one.disk]);
+    await deleteVm(world.cloud, { vmCid: vm });
   });
 
   test('after its container was restarted the VM has the disk on the store again, before the agent starts', async () => {
@@ -190,7 +190,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await killContainer(vm);
     assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
     await world.inVm(vm, '! test -e /var/vcap/data/sys/run/j/j.pid');
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
   });
 
   test('delete_vm while a job writes: the VM goes, the disk stays whole', async () => {
@@ -200,13 +200,13 @@ describeInOneNamespace(import.meta.filename, () => {
       vm,
       `echo alive > ${hint}/canary; (exec >> ${hint}/log; while date; do sleep 0.01; done) > /dev/null 2>&1 &`,
     );
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     await assert.rejects(podOf(vm), (error) => isApiError(error, 404));
 
     const next = await newVm();
-    await attachDisk(world.cloud, [next, disk]);
+    await attachDisk(world.cloud, { vmCid: next, diskCid: disk });
     assert.equal(await world.inVm(next, `cat ${hint}/canary; test -s ${hint}/log`), 'alive\n');
-    await deleteVm(world.cloud, [next]);
+    await deleteVm(world.cloud, { vmCid: next });
   });
 
   test('a VM pod deleted by hand: its attachment lets go by itself, the disk is whole and free', async () => {
@@ -222,10 +222,10 @@ describeInOneNamespace(import.meta.filename, () => {
     await until('the VM to be gone', async () => !(await exists(vm)), 40_000);
 
     const next = await newVm();
-    await attachDisk(world.cloud, [next, disk]);
+    await attachDisk(world.cloud, { vmCid: next, diskCid: disk });
     assert.equal(await world.inVm(next, `cat ${hint}/canary`), 'alive\n');
-    await Promise.all([deleteVm(world.cloud, [vm]), deleteVm(world.cloud, [next])]);
-    await deleteDisk(world.cloud, [disk]);
+    await Promise.all([deleteVm(world.cloud, { vmCid: vm }), deleteVm(world.cloud, { vmCid: next })]);
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('after a restart of the node the same VM runs with the same disk on its store', async () => {
@@ -242,12 +242,12 @@ describeInOneNamespace(import.meta.filename, () => {
       60_000,
     );
     assert.equal((await podOf(vm)).metadata.uid, metadata.uid);
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
     assert.equal(await mountsOf(vm, disk), 1);
     await world.inVm(vm, 'umount /var/vcap/store');
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    await deleteVm(world.cloud, { vmCid: vm });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   /**

@@ -17,8 +17,9 @@ import { Crash, crashingApi } from './testing/crashing-api.ts';
 import { networkPolicyKind } from './testing/foreign-kinds.ts';
 import { rejection } from './testing/rejection.ts';
 import { storageCloud } from './testing/storage-cloud.ts';
-import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
+import type { CreateVmRequest } from './protocol/methods.ts';
 
 /**
  * Creates a quota that the existing objects of these kinds use up. A server reports a full quota before it
@@ -42,7 +43,7 @@ const uidOf = async (api: KubernetesApi, resource: Resource, name: string): Prom
 for (const attach of ['hot', 'recreate']) {
   test(`create_vm (${attach}) again after its answer was lost finds the VM, whatever the quotas say`, async (t) => {
     const { cloud, api } = await testCloud(t, { kubernetes: { attach } });
-    const args = createVmArguments({ properties: { services: [{ name: 'web', ports: [{ port: 80 }] }] } });
+    const args = createVmRequest({ properties: { services: [{ name: 'web', ports: [{ port: 80 }] }] } });
     const answer = await createVm(cloud, args);
     const former = await uidOf(api, pods, vmCidOfTest);
     const claims = attach === 'recreate' ? [persistentVolumeClaims] : [];
@@ -54,8 +55,8 @@ for (const attach of ['hot', 'recreate']) {
 
 test('the Service of a group is joined by its next VM when the quota of Services is used up', async (t) => {
   const { cloud, api } = await testCloud(t);
-  const member = (agentId: string): unknown[] =>
-    createVmArguments({
+  const member = (agentId: string): CreateVmRequest =>
+    createVmRequest({
       agentId,
       networks: { default: { type: 'dynamic' } },
       properties: { services: [{ name: 'web', ports: [{ port: 80 }] }] },
@@ -73,10 +74,10 @@ test('the Service of a group is joined by its next VM when the quota of Services
 
 test('what is not there is refused in the words of the quota, and nothing is left', async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments({ agentId: 'one' }));
+  await createVm(cloud, createVmRequest({ agentId: 'one' }));
   await fill(api, pods);
   await assert.rejects(
-    createVm(cloud, createVmArguments({ agentId: 'two', networks: { default: { type: 'dynamic' } } })),
+    createVm(cloud, createVmRequest({ agentId: 'two', networks: { default: { type: 'dynamic' } } })),
     rejection('VM_CREATION_FAILED_RETRY', /exceeded quota: full, .*raise ResourceQuota full/u),
   );
   assert.deepEqual(await namesLeft(api), ['pods vm-one', 'secrets vm-one']);
@@ -92,7 +93,7 @@ for (const [storageClass, writes, ...made] of [
     const world = await storageCloud(t);
     const { cloud, api } = world;
     const disk = await boundDisk(world);
-    const args = [disk, 64, { storage_class: storageClass }];
+    const args = { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: storageClass } };
     const dying = { ...cloud, api: crashingApi(api, writes, 'after') };
     await assert.rejects(updateDisk(dying, args), (error) => error instanceof Crash);
     const { items } = await api.list(persistentVolumeClaims, { namespace });
@@ -108,7 +109,9 @@ for (const [storageClass, writes, ...made] of [
 
 test('create_network again finds the network when the quota of policies is used up', async (t) => {
   const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
-  const wanted = [{ type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } }];
+  const wanted = {
+    definition: { type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } },
+  };
   const made = await createNetwork(cloud, wanted);
   await fill(api, networkPolicies);
   assert.deepEqual(await createNetwork(cloud, wanted), made);

@@ -39,7 +39,7 @@ describeInOneNamespace(import.meta.filename, () => {
   async function armedDisk(vm: string): Promise<string> {
     const { disk, hint } = await newDisk(vm);
     await inVm(vm, hostile.fillWithPrograms, hint);
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     return disk;
   }
   const notAttachable = (message: RegExp) => (error: unknown) => {
@@ -53,13 +53,16 @@ describeInOneNamespace(import.meta.filename, () => {
       const vm = await newVm(world.cloud, { profile });
       const disk = await armedDisk(vm);
       await inVm(vm, hostile.linkEntry, disk, '/usr/bin');
-      await assert.rejects(attachDisk(world.cloud, [vm, disk]), notAttachable(/is no directory of root/u));
+      await assert.rejects(
+        attachDisk(world.cloud, { vmCid: vm, diskCid: disk }),
+        notAttachable(/is no directory of root/u),
+      );
       await inVm(vm, hostile.assertNotOwned);
       await inVm(vm, hostile.removeLinks);
-      await inVm(vm, `test -d "$1"`, await attachDisk(world.cloud, [vm, disk]));
-      await detachDisk(world.cloud, [vm, disk]);
-      await deleteVm(world.cloud, [vm]);
-      await deleteDisk(world.cloud, [disk]);
+      await inVm(vm, `test -d "$1"`, await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }));
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+      await deleteVm(world.cloud, { vmCid: vm });
+      await deleteDisk(world.cloud, { diskCid: disk });
     });
 
     test(`${profile}: a VM that links and moves at every moment gets its disk nowhere but in its own hub`, async () => {
@@ -67,18 +70,18 @@ describeInOneNamespace(import.meta.filename, () => {
       const disk = await armedDisk(vm);
       await inVm(vm, hostile.race, disk, '/usr/bin');
       for (let left = 4; left > 0; left -= 1) {
-        await attachDisk(world.cloud, [vm, disk]).catch((error: unknown) => {
+        await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => {
           if (!isProductError(error, 'DISK_NOT_ATTACHABLE')) throw error;
         });
         await inVm(vm, hostile.assertNotOwned);
-        await detachDisk(world.cloud, [vm, disk]).catch((error: unknown) => {
+        await detachDisk(world.cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => {
           if (!isProductError(error)) throw error;
         });
       }
       await inVm(vm, hostile.stopRace);
       await inVm(vm, hostile.assertNotOwned);
-      await deleteVm(world.cloud, [vm]);
-      await deleteDisk(world.cloud, [disk]);
+      await deleteVm(world.cloud, { vmCid: vm });
+      await deleteDisk(world.cloud, { diskCid: disk });
     });
   }
 
@@ -86,26 +89,26 @@ describeInOneNamespace(import.meta.filename, () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     await inVm(vm, `echo alive > ${hint}/canary && cd /warden-cpi-dev && mv disks 'a b' && mkdir disks`);
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     const next = await newVm();
-    const again = await attachDisk(world.cloud, [next, disk]);
+    const again = await attachDisk(world.cloud, { vmCid: next, diskCid: disk });
     assert.equal(await inVm(next, `cat ${again}/canary`), 'alive\n');
-    await deleteVm(world.cloud, [next]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: next });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test("a link `store` in a disk's root is refused for the next VM", async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     await inVm(vm, `rmdir ${hint} && ln -s /var/vcap/jobs ${hint}`);
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     const next = await newVm();
     await assert.rejects(
-      attachDisk(world.cloud, [next, disk]),
+      attachDisk(world.cloud, { vmCid: next, diskCid: disk }),
       notAttachable(/'store' in the root of disk/u),
     );
-    await deleteVm(world.cloud, [next]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: next });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   for (const marker of ['mkdir', 'mkfifo', 'ln -s /etc/passwd', 'touch']) {
@@ -121,7 +124,7 @@ describeInOneNamespace(import.meta.filename, () => {
           .catch(() => ({ exitCode: 1 }));
         return exitCode === 0;
       });
-      await deleteVm(world.cloud, [vm]);
+      await deleteVm(world.cloud, { vmCid: vm });
     });
   }
 
@@ -143,9 +146,9 @@ describeInOneNamespace(import.meta.filename, () => {
           ...['750 root:vcap sys', '750 root:vcap sys/log', '750 root:vcap sys/run', ''],
         ].join('\n'),
       );
-      await detachDisk(world.cloud, [vm, disk]);
-      await deleteVm(world.cloud, [vm]);
-      await deleteDisk(world.cloud, [disk]);
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+      await deleteVm(world.cloud, { vmCid: vm });
+      await deleteDisk(world.cloud, { diskCid: disk });
     },
   );
 });

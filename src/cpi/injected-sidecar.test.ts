@@ -12,7 +12,7 @@ import { label } from './objects/labels.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { plannedPod } from './testing/planned-pod.ts';
-import { createVmArguments, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
+import { createVmRequest, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { findVm } from './vm/vms.ts';
 import { withDisks } from './vm/recorded-pod.ts';
@@ -36,7 +36,7 @@ async function vmBehindProxy(t: TestContext): Promise<CallContext> {
   await world.addVolume();
   const cloud = { ...world.cloud, api: injecting(world.cluster.api) };
   const networks = { default: { type: 'dynamic', cloud_properties: {} } };
-  await createVm(cloud, createVmArguments({ networks }));
+  await createVm(cloud, createVmRequest({ networks }));
   return cloud;
 }
 
@@ -46,8 +46,8 @@ test("an attachment and a sweeper run the stemcell's image where a sidecar stand
   const [first, ours] = vm.spec.containers;
   assert.equal(first?.name, proxy.name);
 
-  const disk = await createDisk(cloud, [64, { storage_class: '' }, vmCid]);
-  await attachDisk(cloud, [vmCid, disk]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: '' }, vmCid });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
 
   const attachment = await cloud.api.get<Pod>(attachmentReference(cloud, `attach-${disk}`));
   for (const { spec } of [attachment, sweeperPod(attachmentPlanBase(cloud, vm))])

@@ -15,7 +15,7 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { Crash, crashingApi } from './testing/crashing-api.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -47,7 +47,7 @@ describeInNamespace(import.meta.filename, () => {
   const newVm = async (): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.9.${count}` } };
-    const [cid] = await createVm(world.cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
+    const [cid] = await createVm(world.cloud, createVmRequest({ agentId: `agent-${count}`, networks }));
     return cid;
   };
 
@@ -79,8 +79,8 @@ describeInNamespace(import.meta.filename, () => {
    */
   async function abandoned(): Promise<{ vm: string; disk: string }> {
     const vm = await newVm();
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
-    const hint = await attachDisk(world.cloud, [vm, disk]);
+    const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    const hint = await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     await world.inVm(vm, `echo ${disk} > ${hint}/canary`);
     const attachment = `attach-${disk}`;
     await until('the holder to wait for its restart', async () => {
@@ -102,15 +102,15 @@ describeInNamespace(import.meta.filename, () => {
 
   async function assertWhole(disk: string): Promise<void> {
     const next = await newVm();
-    const hint = await attachDisk(world.cloud, [next, disk]);
+    const hint = await attachDisk(world.cloud, { vmCid: next, diskCid: disk });
     assert.equal(await world.inVm(next, `cat ${hint}/canary`), `${disk}\n`);
-    await deleteVm(world.cloud, [next]);
-    await deleteDisk(world.cloud, [disk]);
+    await deleteVm(world.cloud, { vmCid: next });
+    await deleteDisk(world.cloud, { diskCid: disk });
   }
 
   test('delete_vm takes the disk out of the hub, and leaves nothing', async () => {
     const { vm, disk } = await abandoned();
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     assert.equal(await find(vm), undefined);
     assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
     await assertWhole(disk);
@@ -119,7 +119,7 @@ describeInNamespace(import.meta.filename, () => {
   test('a VM pod that somebody deleted ends with the next delete_vm', async () => {
     const { vm, disk } = await abandoned();
     await world.api.delete(reference(vm));
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
     await assertWhole(disk);
   });
@@ -128,52 +128,52 @@ describeInNamespace(import.meta.filename, () => {
     const { vm, disk } = await abandoned();
     const writes = ['the Secret', 'the pod', 'the sweeper'].length;
     const dying = { ...world.cloud, api: crashingApi(world.api, writes, 'after') };
-    await assert.rejects(deleteVm(dying, [vm]), (error) => error instanceof Crash);
+    await assert.rejects(deleteVm(dying, { vmCid: vm }), (error) => error instanceof Crash);
     const sweeper = await find(`attach-${vm}`);
     assert.equal(sweeper?.metadata.deletionTimestamp, undefined);
     assert.ok(sweeper, 'it was killed too early');
     assert.deepEqual(await listAttachments(world.cloud, vm), [], 'a sweeper is no attachment of a disk');
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
     await assertWhole(disk);
   });
 
   test('attach_disk takes the mount over', async () => {
     const { vm, disk } = await abandoned();
-    await attachDisk(world.cloud, [vm, disk]);
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteVm(world.cloud, [vm]);
+    await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    await deleteVm(world.cloud, { vmCid: vm });
     await assertWhole(disk);
   });
 
   test('another VM of the node cannot have the disk until the first lets it go', async () => {
     const { vm, disk } = await abandoned();
     const other = await newVm();
-    await assert.rejects(attachDisk(world.cloud, [other, disk]), {
+    await assert.rejects(attachDisk(world.cloud, { vmCid: other, diskCid: disk }), {
       code: 'DISK_ATTACHED_ELSEWHERE',
       message: /may still be mounted in VM .*detach it there first/u,
     });
-    assert.deepEqual(await getDisks(world.cloud, [other]), []);
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: other }), []);
     assert.equal(await world.inVm(vm, `cat /warden-cpi-dev/disks/${disk}/store/canary`), `${disk}\n`);
-    await detachDisk(world.cloud, [vm, disk]);
-    const hint = await attachDisk(world.cloud, [other, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    const hint = await attachDisk(world.cloud, { vmCid: other, diskCid: disk });
     assert.equal(await world.inVm(other, `cat ${hint}/canary`), `${disk}\n`);
-    for (const each of [vm, other]) await deleteVm(world.cloud, [each]);
-    await deleteDisk(world.cloud, [disk]);
+    for (const each of [vm, other]) await deleteVm(world.cloud, { vmCid: each });
+    await deleteDisk(world.cloud, { diskCid: disk });
   });
 
   test('detach_disk finds it in the hub: refused while a job uses it, then out', async () => {
     const { vm, disk } = await abandoned();
     const hint = `/warden-cpi-dev/disks/${disk}`;
     await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${hint}/store /var/vcap/store`);
-    await assert.rejects(detachDisk(world.cloud, [vm, disk]), { code: 'DISK_BUSY' });
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm, diskCid: disk }), { code: 'DISK_BUSY' });
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
     await world.inVm(vm, 'umount /var/vcap/store');
-    await detachDisk(world.cloud, [vm, disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     await world.inVm(vm, `test ! -e ${hint}`);
-    assert.equal(await detachDisk(world.cloud, [vm, disk]), null);
-    await deleteVm(world.cloud, [vm]);
+    assert.equal(await detachDisk(world.cloud, { vmCid: vm, diskCid: disk }), null);
+    await deleteVm(world.cloud, { vmCid: vm });
     await assertWhole(disk);
   });
 });

@@ -12,7 +12,7 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { type SimulatedWorld, startSimulatedWorld } from './testing/simulated-world.ts';
-import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
@@ -27,15 +27,19 @@ async function newVm({ cloud }: SimulatedWorld, in_: string, networks: object = 
   count += 1;
   const [cid] = await createVm(
     cloud,
-    createVmArguments({ agentId: `agent-${count}`, networks, properties: zone(in_) }),
+    createVmRequest({ agentId: `agent-${count}`, networks, properties: zone(in_) }),
   );
   return cid;
 }
 
 async function newDisk(world: SimulatedWorld, vm: string): Promise<string> {
   await world.addVolume();
-  const disk = await createDisk(world.cloud, [16, { storage_class: '' }, vm]);
-  await attachDisk(world.cloud, [vm, disk]);
+  const disk = await createDisk(world.cloud, {
+    sizeMiB: 16,
+    cloudProperties: { storage_class: '' },
+    vmCid: vm,
+  });
+  await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   return disk;
 }
 
@@ -77,11 +81,11 @@ test('node gone: delete_vm waits for the pod to go, then succeeds; the disk surv
   world.cluster.nodes.stopHeartbeat('sim-1');
   await cloud.api.delete({ resource: nodes, name: 'sim-1' });
 
-  await deleteVm(cloud, [vm]);
+  await deleteVm(cloud, { vmCid: vm });
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
   const next = await newVm(world, 'z2', { default: { type: 'manual', ip: '127.64.0.10' } });
-  await attachDisk(cloud, [next, disk]);
-  assert.deepEqual(await getDisks(cloud, [next]), [disk]);
+  await attachDisk(cloud, { vmCid: next, diskCid: disk });
+  assert.deepEqual(await getDisks(cloud, { vmCid: next }), [disk]);
 });
 
 test('node tainted out-of-service: the same', async (t) => {
@@ -91,19 +95,19 @@ test('node tainted out-of-service: the same', async (t) => {
   await lose(world, 'sim-1');
   await taintOutOfService(world, 'sim-1');
 
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
-  await attachDisk(world.cloud, [await newVm(world, 'z2'), disk]);
+  await attachDisk(world.cloud, { vmCid: await newVm(world, 'z2'), diskCid: disk });
 });
 
 test('not ready past a deadline, no disks, no fixed address: deleted by force', async (t) => {
   const world = await startSimulatedWorld(t);
   const vm = await newVm(world, 'z1');
   await lose(world, 'sim-1');
-  assert.equal(await hasVm(world.cloud, [vm]), true);
-  await deleteVm(world.cloud, [vm]);
+  assert.equal(await hasVm(world.cloud, { vmCid: vm }), true);
+  await deleteVm(world.cloud, { vmCid: vm });
   assert.deepEqual(await namesLeft(world.cluster.api), []);
-  assert.equal(await hasVm(world.cloud, [vm]), false);
+  assert.equal(await hasVm(world.cloud, { vmCid: vm }), false);
 });
 
 test('with a disk: an error that names disk, node and remedy; has_vm stays true; the remedy settles it', async (t) => {
@@ -114,14 +118,14 @@ test('with a disk: an error that names disk, node and remedy; has_vm stays true;
   await lose(world, 'sim-1');
 
   await assert.rejects(
-    deleteVm(cloud, [vm]),
+    deleteVm(cloud, { vmCid: vm }),
     rejection('NODE_LOST', new RegExp(vm, 'u'), settles, ...disks.map((disk) => new RegExp(disk, 'u'))),
   );
-  assert.equal(await hasVm(cloud, [vm]), true);
+  assert.equal(await hasVm(cloud, { vmCid: vm }), true);
   for (const disk of disks) await podOf(world, `attach-${disk}`);
   await taintOutOfService(world, 'sim-1');
-  await deleteVm(cloud, [vm]);
-  assert.equal(await hasVm(cloud, [vm]), false);
+  await deleteVm(cloud, { vmCid: vm });
+  assert.equal(await hasVm(cloud, { vmCid: vm }), false);
 });
 
 test('with a disk under the strategy recreate: the same, though no attachment tells of it', async (t) => {
@@ -129,10 +133,13 @@ test('with a disk under the strategy recreate: the same, though no attachment te
   const vm = await newVm(world, 'z1');
   const disk = await newDisk(world, vm);
   await lose(world, 'sim-1');
-  await assert.rejects(deleteVm(world.cloud, [vm]), rejection('NODE_LOST', new RegExp(disk, 'u'), settles));
+  await assert.rejects(
+    deleteVm(world.cloud, { vmCid: vm }),
+    rejection('NODE_LOST', new RegExp(disk, 'u'), settles),
+  );
   await podOf(world, vm);
   await taintOutOfService(world, 'sim-1');
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
 });
 
@@ -140,7 +147,10 @@ test('with a fixed address: the same error names the address', async (t) => {
   const world = await startSimulatedWorld(t);
   const vm = await newVm(world, 'z1', { default: { type: 'manual', ip: '127.64.0.10' } });
   await lose(world, 'sim-1');
-  await assert.rejects(deleteVm(world.cloud, [vm]), rejection('NODE_LOST', /127\.64\.0\.10/u, settles));
+  await assert.rejects(
+    deleteVm(world.cloud, { vmCid: vm }),
+    rejection('NODE_LOST', /127\.64\.0\.10/u, settles),
+  );
   await podOf(world, vm);
 });
 
@@ -150,11 +160,11 @@ test('a node that comes back before it was given up: the deletion goes on by its
   const disk = await newDisk(world, vm);
   await lose(world, 'sim-1');
   await assert.rejects(
-    deleteVm(world.cloud, [vm]),
+    deleteVm(world.cloud, { vmCid: vm }),
     rejection('NODE_LOST', /if it comes back, the deletion goes on by itself$/u),
   );
   await world.cluster.nodes.resumeHeartbeat('sim-1');
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
 });
 
@@ -162,7 +172,7 @@ test('a node that is silent for a moment: nothing is forced, the pod goes when i
   const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 600, delete_vm: 120 } });
   const vm = await newVm(world, 'z1');
   world.cluster.nodes.stopHeartbeat('sim-1');
-  const deletion = deleteVm(world.cloud, [vm]);
+  const deletion = deleteVm(world.cloud, { vmCid: vm });
   await until(
     'the deletion to be asked for',
     async () => (await podOf(world, vm)).metadata.deletionTimestamp,
@@ -182,10 +192,10 @@ test('delete_vm collects what is left where the pod is gone already', async (t) 
   const vm = await newVm(world, 'z1');
   const disk = await newDisk(world, vm);
   await cloud.api.delete({ resource: pods, namespace, name: vm }, { gracePeriodSeconds: 0 });
-  assert.equal(await hasVm(cloud, [vm]), false);
-  await deleteVm(cloud, [vm]);
+  assert.equal(await hasVm(cloud, { vmCid: vm }), false);
+  await deleteVm(cloud, { vmCid: vm });
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
-  await deleteDisk(cloud, [disk]);
+  await deleteDisk(cloud, { diskCid: disk });
 });
 
 test('a role that may not read nodes: the wait ends at its deadline and says so', async (t) => {
@@ -196,7 +206,7 @@ test('a role that may not read nodes: the wait ends at its deadline and says so'
     request === 'get nodes sim-1' ? Promise.reject(failure(403, 'Forbidden')) : Promise.resolve(),
   );
   await assert.rejects(
-    deleteVm({ ...world.cloud, api: forbidden }, [vm]),
+    deleteVm({ ...world.cloud, api: forbidden }, { vmCid: vm }),
     rejection('DEADLINE', /VM '.*' to be gone/u),
   );
   await podOf(world, vm);
@@ -209,12 +219,12 @@ test('detach_disk towards a lost node: NODE_LOST, still attached; given up, it s
   const disk = await newDisk(world, vm);
   await lose(world, 'sim-1');
   await assert.rejects(
-    detachDisk(cloud, [vm, disk]),
+    detachDisk(cloud, { vmCid: vm, diskCid: disk }),
     rejection('NODE_LOST', new RegExp(disk, 'u'), settles, againIfBack),
   );
-  assert.deepEqual(await getDisks(cloud, [vm]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid: vm }), [disk]);
   await taintOutOfService(world, 'sim-1');
-  await detachDisk(cloud, [vm, disk]);
+  await detachDisk(cloud, { vmCid: vm, diskCid: disk });
   await assert.rejects(podOf(world, `attach-${disk}`), (error) => isApiError(error, 404));
 });
 
@@ -225,10 +235,10 @@ test('attach_disk towards a lost node: a bounded error, and nothing of it is lef
   const { cloud } = world;
   const vm = await newVm(world, 'z1');
   await world.addVolume();
-  const disk = await createDisk(cloud, [16, { storage_class: '' }, vm]);
+  const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: { storage_class: '' }, vmCid: vm });
   await lose(world, 'sim-1');
   await assert.rejects(
-    attachDisk(cloud, [vm, disk]),
+    attachDisk(cloud, { vmCid: vm, diskCid: disk }),
     rejection('DISK_NOT_ATTACHABLE', /node 'sim-1' of the VM has not answered since/u),
   );
   assert.ok(!(await namesLeft(world.cluster.api)).includes(`pods attach-${disk}`));
@@ -244,7 +254,7 @@ test('an API server that restarts between two looks at a node ends no wait', asy
     looks += 1;
     if (looks < 3) throw failure(503, 'ServiceUnavailable');
   });
-  await deleteVm({ ...world.cloud, api }, [vm]);
+  await deleteVm({ ...world.cloud, api }, { vmCid: vm });
   assert.equal(looks, 3);
   assert.deepEqual(await namesLeft(world.cluster.api), []);
 });
@@ -260,8 +270,8 @@ test('reboot_vm towards a lost node: NODE_LOST, nothing was changed', async (t) 
   const vm = await newVm(world, 'z1');
   await lose(world, 'sim-1');
   await assert.rejects(
-    rebootVm(world.cloud, [vm]),
+    rebootVm(world.cloud, { vmCid: vm }),
     rejection('NODE_LOST', /was not rebooted/u, settles, againIfBack),
   );
-  assert.equal(await hasVm(world.cloud, [vm]), true);
+  assert.equal(await hasVm(world.cloud, { vmCid: vm }), true);
 });

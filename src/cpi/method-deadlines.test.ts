@@ -14,15 +14,10 @@ import { deleteNetwork } from './network/delete-network.ts';
 import { networkPolicyKind } from './testing/foreign-kinds.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { rejection } from './testing/rejection.ts';
-import {
-  type TestCloud,
-  createVmArguments,
-  namespace,
-  testCloud,
-  vmCidOfTest,
-} from './testing/test-cloud.ts';
+import { type TestCloud, createVmRequest, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
+import type { AttachDiskRequest } from './protocol/methods.ts';
 
 /** Values of an order of magnitude that no pause and no other deadline has. */
 const deadlines = { create_vm: 7001, delete_vm: 7002, attach_disk: 7003, detach_disk: 7004, reboot_vm: 7005 };
@@ -54,14 +49,16 @@ async function holdDeleted({ api, node }: TestCloud, resource: Resource, name: s
 
 const waited = (seconds: number, what: string): RegExp => new RegExp(`waited ${seconds} s for ${what}`, 'u');
 const dynamic = { default: { type: 'dynamic' } };
-const policy = [{ type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } }];
+const policy = {
+  definition: { type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } },
+};
 
 test('create_vm waits as long as create_vm may for a VM that still has its address', async (t) => {
   const world = await startWorld(t);
-  await createVm(world.cloud, createVmArguments());
+  await createVm(world.cloud, createVmRequest());
   await holdDeleted(world, pods, vmCidOfTest);
   await assert.rejects(
-    createVm(world.impatiently, createVmArguments({ agentId: 'other' })),
+    createVm(world.impatiently, createVmRequest({ agentId: 'other' })),
     rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, `VM '${vmCidOfTest}'`)),
   );
 });
@@ -69,36 +66,51 @@ test('create_vm waits as long as create_vm may for a VM that still has its addre
 test('create_vm waits as long as create_vm may for a Service of its name that is being deleted', async (t) => {
   const world = await startWorld(t);
   const properties = { services: [{ name: 'web', ports: [{ port: 80 }] }] };
-  await createVm(world.cloud, createVmArguments({ properties, networks: dynamic }));
+  await createVm(world.cloud, createVmRequest({ properties, networks: dynamic }));
   await holdDeleted(world, services, 'web');
   await assert.rejects(
-    createVm(world.impatiently, createVmArguments({ properties, networks: dynamic })),
+    createVm(world.impatiently, createVmRequest({ properties, networks: dynamic })),
     rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the former Service 'web'")),
   );
 });
 
 test('create_vm waits as long as create_vm may for a claim of its name that is being deleted', async (t) => {
   const world = await startWorld(t, 'recreate');
-  await createVm(world.cloud, createVmArguments());
+  await createVm(world.cloud, createVmRequest());
   await holdDeleted(world, persistentVolumeClaims, `${vmCidOfTest}-data`);
   await assert.rejects(
-    createVm(world.impatiently, createVmArguments()),
+    createVm(world.impatiently, createVmRequest()),
     rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, `claim '${vmCidOfTest}-data'`)),
   );
 });
 
 for (const [method, seconds, run] of [
-  ['attach_disk', deadlines.attach_disk, (cloud: CallContext, args: unknown[]) => attachDisk(cloud, args)],
-  ['detach_disk', deadlines.detach_disk, (cloud: CallContext, args: unknown[]) => detachDisk(cloud, args)],
-  ['reboot_vm', deadlines.reboot_vm, (cloud: CallContext, args: unknown[]) => rebootVm(cloud, args)],
+  [
+    'attach_disk',
+    deadlines.attach_disk,
+    (cloud: CallContext, request: AttachDiskRequest) => attachDisk(cloud, request),
+  ],
+  [
+    'detach_disk',
+    deadlines.detach_disk,
+    (cloud: CallContext, request: AttachDiskRequest) => detachDisk(cloud, request),
+  ],
+  [
+    'reboot_vm',
+    deadlines.reboot_vm,
+    (cloud: CallContext, request: AttachDiskRequest) => rebootVm(cloud, request),
+  ],
 ] as const) {
   test(`${method} (recreate) waits as long as ${method} may for the previous pod to end`, async (t) => {
     const world = await startWorld(t, 'recreate');
-    await createVm(world.cloud, createVmArguments());
-    const disk = await createDisk(world.cloud, [64, {}, null]);
-    if (method === 'detach_disk') await attachDisk(world.cloud, [vmCidOfTest, disk]);
+    await createVm(world.cloud, createVmRequest());
+    const disk = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: {} });
+    if (method === 'detach_disk') await attachDisk(world.cloud, { vmCid: vmCidOfTest, diskCid: disk });
     await holdDeleted(world, pods, vmCidOfTest);
-    await assert.rejects(run(world.impatiently, [vmCidOfTest, disk]), waited(seconds, 'the former pod'));
+    await assert.rejects(
+      run(world.impatiently, { vmCid: vmCidOfTest, diskCid: disk }),
+      waited(seconds, 'the former pod'),
+    );
   });
 }
 
@@ -107,7 +119,7 @@ test('create_network and delete_network wait for a network as long as they ever 
   const [cid] = await createNetwork(world.cloud, policy);
   await holdDeleted(world, networkPolicies, cid);
   const message = waited(ofNetworks, `.*network '${cid}'`);
-  await assert.rejects(deleteNetwork(world.impatiently, [cid]), rejection('DEADLINE', message));
+  await assert.rejects(deleteNetwork(world.impatiently, { networkCid: cid }), rejection('DEADLINE', message));
   await assert.rejects(createNetwork(world.impatiently, policy), rejection('DEADLINE', message));
 });
 
@@ -152,7 +164,7 @@ test('create_vm ends if others make and delete a claim of its name again and aga
     await api.create(persistentVolumeClaims, { metadata: { name, namespace, labels }, spec });
   });
   await assert.rejects(
-    createVm({ ...cloud, api: contended }, createVmArguments()),
+    createVm({ ...cloud, api: contended }, createVmRequest()),
     rejection('VM_CREATION_FAILED_RETRY', /changed by others again and again/u),
   );
 });

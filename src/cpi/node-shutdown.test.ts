@@ -6,7 +6,7 @@ import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { rejection } from './testing/rejection.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
+import { createVmRequest, namespace, testCloud, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
@@ -23,9 +23,9 @@ const shutDown: PodStatus = {
 
 test('a node that was shut down gracefully: the VM is there and does not run; what a resurrector does brings it and its disk back', async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   for (const name of [vmCid, `attach-${disk}`]) {
     const reference = { resource: pods, namespace, name };
     const { status } = await api.get<Pod>(reference);
@@ -35,14 +35,14 @@ test('a node that was shut down gracefully: the VM is there and does not run; wh
     await api.patch(reference, { status: { ...shutDown, containerStatuses } }, { subresource: 'status' });
   }
 
-  assert.equal(await hasVm(cloud, [vmCid]), true);
+  assert.equal(await hasVm(cloud, { vmCid }), true);
   await assert.rejects(
-    rebootVm(cloud, [vmCid]),
+    rebootVm(cloud, { vmCid }),
     rejection('VM_NOT_REBOOTED', /ended for good \(Failed: Terminated Pod was terminated/u),
   );
-  await deleteVm(cloud, [vmCid]);
-  assert.equal(await hasVm(cloud, [vmCid]), false);
-  const [next] = await createVm(cloud, createVmArguments({ agentId: 'next' }));
-  await attachDisk(cloud, [next, disk]);
-  assert.deepEqual(await getDisks(cloud, [next]), [disk]);
+  await deleteVm(cloud, { vmCid });
+  assert.equal(await hasVm(cloud, { vmCid }), false);
+  const [next] = await createVm(cloud, createVmRequest({ agentId: 'next' }));
+  await attachDisk(cloud, { vmCid: next, diskCid: disk });
+  assert.deepEqual(await getDisks(cloud, { vmCid: next }), [disk]);
 });

@@ -56,6 +56,7 @@ export async function openCall(options: SessionOptions): Promise<OpenCall> {
       },
       config,
       namespace: access.namespace,
+      diskNamespace: config.kubernetes.diskNamespace ?? access.namespace,
       clock: systemClock,
       // the global object: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),

@@ -20,7 +20,7 @@ import { updateDisk } from './disk/update-disk.ts';
 import { label } from './objects/labels.ts';
 import { diskInZone, otherClass, whereIs } from './testing/disk-in-zone.ts';
 import { type SimulatedWorld, startSimulatedWorld } from './testing/simulated-world.ts';
-import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { intersectTerms } from './vm/volume-affinity.ts';
@@ -39,8 +39,8 @@ async function newVm(
 ): Promise<Pod> {
   count += 1;
   const networks = { default: { type: 'dynamic' } };
-  const args = createVmArguments({ agentId: `placed-${count}`, networks, properties, env });
-  const [name] = await createVm(cloud, args.with(4, disks));
+  const request = createVmRequest({ agentId: `placed-${count}`, networks, properties, env });
+  const [name] = await createVm(cloud, { ...request, diskCids: disks });
   return cloud.api.get<Pod>({ resource: pods, namespace, name });
 }
 
@@ -50,9 +50,9 @@ const nodeOf = ({ spec }: Pod): string => spec.nodeName ?? '';
 async function boundDisk(world: SimulatedWorld, zone: string): Promise<string> {
   const vm = await newVm(world, { properties: { zone } });
   await world.addVolume(zone);
-  const disk = await createDisk(world.cloud, [16, { storage_class: '' }, null]);
-  await attachDisk(world.cloud, [vm.metadata.name, disk]);
-  await deleteVm(world.cloud, [vm.metadata.name]);
+  const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { storage_class: '' } });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: disk });
+  await deleteVm(world.cloud, { vmCid: vm.metadata.name ?? '' });
   return disk;
 }
 
@@ -148,7 +148,7 @@ test('a VM goes to where the volumes of its disks are', async (t) => {
   const disk = await boundDisk(world, 'z3');
   const vm = await newVm(world, { disks: [disk] });
   assert.equal(nodeOf(vm), 'sim-3');
-  await attachDisk(world.cloud, [vm.metadata.name, disk]);
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: disk });
 });
 
 test('the former cid of a replaced disk says where its copy is', async (t) => {
@@ -177,10 +177,10 @@ test('a zone that the disk is not in is refused before anything is made', async 
 
 test('a disk that waits for its first consumer, or that is none, says nothing', async (t) => {
   const world = await startSimulatedWorld(t, 2);
-  const waiting = await createDisk(world.cloud, [16, { storage_class: 'local' }, null]);
+  const waiting = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { storage_class: 'local' } });
   const vm = await newVm(world, { properties: { zone: 'z2' }, disks: [waiting, 'disk-none', 'garbage'] });
   assert.equal(vm.spec.affinity?.nodeAffinity, undefined);
-  await attachDisk(world.cloud, [vm.metadata.name, waiting]);
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: waiting });
   await until('the claim to be bound on the node of the VM', async () => {
     const next = await newVm(world, { disks: [waiting] });
     return nodeOf(next) === 'sim-2';
@@ -192,7 +192,11 @@ test('a copy that waits for its first consumer is made in the zone of its disk, 
   const disk = await diskInZone(world, 'z2');
   const taints = [{ key: 'dedicated', value: 'bosh', effect: 'NoSchedule' as const }];
   await world.cloud.api.patch<Node>({ resource: nodes, name: 'sim-2' }, { spec: { taints } });
-  const copy = await updateDisk(world.cloud, [disk, 16, { storage_class: otherClass }]);
+  const copy = await updateDisk(world.cloud, {
+    diskCid: disk,
+    sizeMiB: 16,
+    cloudProperties: { storage_class: otherClass },
+  });
   assert.ok(copy !== null && copy !== disk);
   assert.deepEqual(await whereIs(world, copy), { scheduled: 'sim-2', reachedFrom: ['sim-2'] });
 });

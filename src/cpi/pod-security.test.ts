@@ -13,7 +13,7 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { upstreamAgent } from './testing/agents.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
@@ -52,7 +52,7 @@ describeInOneNamespace(import.meta.filename, () => {
 
   const newVm = async (profile: string): Promise<string> => {
     const networks = { default: { type: 'manual', ip: '127.64.42.1' } };
-    const words = createVmArguments({ agentId: `agent-${profile}`, networks, properties: { profile } });
+    const words = createVmRequest({ agentId: `agent-${profile}`, networks, properties: { profile } });
     return (await createVm(cloud, words))[0];
   };
 
@@ -79,24 +79,26 @@ describeInOneNamespace(import.meta.filename, () => {
   test('a baseline VM: attach, use, restart, unmount and detach', async () => {
     const vm = await newVm('baseline');
     await boots(vm, 1);
-    const disk = await createDisk(cloud, [16, {}, vm]);
-    const hint = await attachDisk(cloud, [vm, disk]);
+    const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
     await agent(vm, `add_persistent_disk ${disk} ${hint}`);
     await agent(vm, `mount_disk ${disk}`);
     await world.inVm(vm, 'echo kept > /var/vcap/store/canary');
-    await assert.rejects(detachDisk(cloud, [vm, disk]), (error) => isProductError(error, 'DISK_BUSY'));
+    await assert.rejects(detachDisk(cloud, { vmCid: vm, diskCid: disk }), (error) =>
+      isProductError(error, 'DISK_BUSY'),
+    );
 
-    await rebootVm(cloud, [vm]);
+    await rebootVm(cloud, { vmCid: vm });
     await boots(vm, 2);
     assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
     assert.equal(await agent(vm, 'list_disk'), `${disk}\n`);
-    assert.deepEqual(await getDisks(cloud, [vm]), [disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid: vm }), [disk]);
 
     await agent(vm, `unmount_disk ${disk}`);
     await agent(vm, `remove_persistent_disk ${disk}`);
-    await detachDisk(cloud, [vm, disk]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: disk });
     await world.inVm(vm, `! test -e ${hint}`);
-    await deleteVm(cloud, [vm]);
-    await deleteDisk(cloud, [disk]);
+    await deleteVm(cloud, { vmCid: vm });
+    await deleteDisk(cloud, { diskCid: disk });
   });
 });

@@ -13,7 +13,7 @@ import { answerRequest } from './answer.ts';
 import type { CpiResponse } from './protocol/protocol.ts';
 import type { OpenCall } from './open-call.ts';
 import { quickLooks } from './testing/quick-looks.ts';
-import { createVmArguments, testCloud } from './testing/test-cloud.ts';
+import { createVmArguments, createVmRequest, testCloud } from './testing/test-cloud.ts';
 
 const password = 'p@ss/w0rd+1';
 const mbus = `https://mbus:${encodeURIComponent(password)}@0.0.0.0:6868`;
@@ -94,7 +94,7 @@ test('what is said while a call waits goes through the redactor, too', async (t)
     secrets: () => Promise.resolve([]),
     close: () => undefined,
   };
-  const args = createVmArguments({ env: { bosh: { password } } });
+  const args = createVmArguments(createVmRequest({ env: { bosh: { password } } }));
 
   await answerRequest(JSON.stringify({ method: 'create_vm', arguments: args, context: {} }), {
     readConfig: () => Promise.resolve('{}'),
@@ -162,7 +162,11 @@ async function createVmWith(
   const cpi = spawn(process.execPath, [main, config], { stdio: 'pipe' });
   const networks = { default: { type: 'dynamic' } };
   cpi.stdin.end(
-    JSON.stringify({ method: 'create_vm', arguments: createVmArguments({ env, networks }), context: {} }),
+    JSON.stringify({
+      method: 'create_vm',
+      arguments: createVmArguments(createVmRequest({ env, networks })),
+      context: {},
+    }),
   );
   const [stdout, stderr] = await Promise.all([text(cpi.stdout), text(cpi.stderr)]);
   return { response: JSON.parse(stdout) as CpiResponse, stderr };

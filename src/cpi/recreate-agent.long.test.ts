@@ -33,7 +33,7 @@ describeInNamespace(import.meta.filename, () => {
   });
 
   async function attach(vm: AgentVm, disk: string): Promise<void> {
-    const hint = await attachDisk(cloud, [vm.cid, disk]);
+    const hint = await attachDisk(cloud, { vmCid: vm.cid, diskCid: disk });
     await untilAnswers(vm);
     await vm.client.task('add_persistent_disk', disk, { path: hint });
     await vm.client.task('mount_disk', disk);
@@ -46,12 +46,14 @@ describeInNamespace(import.meta.filename, () => {
       const address = profile === 'privileged' ? '127.64.41.1' : '127.64.41.2';
       const vm = await createAgentVm(world, { address, properties: { profile }, cloud });
       const [old, larger] = [
-        await createDisk(cloud, [16, {}, vm.cid]),
-        await createDisk(cloud, [32, {}, vm.cid]),
+        await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm.cid }),
+        await createDisk(cloud, { sizeMiB: 32, cloudProperties: {}, vmCid: vm.cid }),
       ];
       await attach(vm, old);
       await startCountingJob(vm.client);
-      await assert.rejects(detachDisk(cloud, [vm.cid, old]), (error) => isProductError(error, 'DISK_BUSY'));
+      await assert.rejects(detachDisk(cloud, { vmCid: vm.cid, diskCid: old }), (error) =>
+        isProductError(error, 'DISK_BUSY'),
+      );
       await reaches(vm.client, 'running');
       assert.equal(await lives(vm), 'life\n');
 
@@ -64,16 +66,16 @@ describeInNamespace(import.meta.filename, () => {
       assert.deepEqual(await vm.client.value('list_disk'), [larger]);
       await vm.client.task('remove_persistent_disk', old);
 
-      await detachDisk(cloud, [vm.cid, old]);
+      await detachDisk(cloud, { vmCid: vm.cid, diskCid: old });
       // at once, as a director sends update_settings
       assert.deepEqual(await vm.client.value('list_disk'), [larger]);
-      assert.deepEqual(await getDisks(cloud, [vm.cid]), [larger]);
-      await deleteDisk(cloud, [old]);
+      assert.deepEqual(await getDisks(cloud, { vmCid: vm.cid }), [larger]);
+      await deleteDisk(cloud, { diskCid: old });
       await vm.client.value('start');
       await reaches(vm.client, 'running');
       assert.match(await lives(vm), /^(life\n){3,}$/u);
-      await deleteVm(cloud, [vm.cid]);
-      await deleteDisk(cloud, [larger]);
+      await deleteVm(cloud, { vmCid: vm.cid });
+      await deleteDisk(cloud, { diskCid: larger });
     });
   }
 });

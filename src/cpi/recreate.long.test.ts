@@ -12,7 +12,7 @@ import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -40,13 +40,13 @@ describeInNamespace(import.meta.filename, () => {
   const newVm = async (): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.8.${count}` } };
-    const [cid] = await createVm(cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
+    const [cid] = await createVm(cloud, createVmRequest({ agentId: `agent-${count}`, networks }));
     return cid;
   };
 
   const newDisk = async (vm: string): Promise<{ disk: string; hint: string }> => {
-    const disk = await createDisk(cloud, [16, {}, vm]);
-    return { disk, hint: await attachDisk(cloud, [vm, disk]) };
+    const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    return { disk, hint: await attachDisk(cloud, { vmCid: vm, diskCid: disk }) };
   };
 
   /**
@@ -82,7 +82,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     assert.equal(await world.inVm(vm, `cat ${dnsRecords}`), '{"version":7}\n');
     await world.inVm(vm, `test -d ${two.hint} && echo new > ${two.hint}/canary`);
-    assert.deepEqual(await getDisks(cloud, [vm]), [one.disk, two.disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid: vm }), [one.disk, two.disk]);
     const { status } = await cloud.api.get<Pod>({
       resource: pods,
       namespace,
@@ -90,20 +90,20 @@ describeInNamespace(import.meta.filename, () => {
     });
     assert.equal(status?.podIP, `127.64.8.${count}`);
 
-    await detachDisk(cloud, [vm, two.disk]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: two.disk });
     await world.inVm(vm, `! test -e ${two.hint}`);
     await eventually('the first disk on the store', () =>
       world.inVm(vm, 'cat /var/vcap/store/canary').catch(() => undefined),
     );
-    await deleteVm(cloud, [vm]);
+    await deleteVm(cloud, { vmCid: vm });
 
     const next = await newVm();
-    assert.equal(await attachDisk(cloud, [next, two.disk]), two.hint);
+    assert.equal(await attachDisk(cloud, { vmCid: next, diskCid: two.disk }), two.hint);
     assert.equal(await world.inVm(next, `cat ${two.hint}/canary`), 'new\n');
-    await attachDisk(cloud, [next, one.disk]);
+    await attachDisk(cloud, { vmCid: next, diskCid: one.disk });
     assert.equal(await world.inVm(next, `cat ${one.hint}/canary`), 'kept\n');
-    await deleteVm(cloud, [next]);
-    await Promise.all([deleteDisk(cloud, [one.disk]), deleteDisk(cloud, [two.disk])]);
+    await deleteVm(cloud, { vmCid: next });
+    await Promise.all([deleteDisk(cloud, { diskCid: one.disk }), deleteDisk(cloud, { diskCid: two.disk })]);
   });
 
   test('in use is told from not in use: a mount, a directory, an open file', async () => {
@@ -111,7 +111,10 @@ describeInNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     const { metadata } = await cloud.api.get({ resource: pods, namespace, name: vm });
     await mount(vm, disk, hint);
-    await assert.rejects(detachDisk(cloud, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
+    await assert.rejects(
+      detachDisk(cloud, { vmCid: vm, diskCid: disk }),
+      busy(/mounted at \/var\/vcap\/store/u),
+    );
     await world.inVm(vm, 'umount /var/vcap/store; rm /var/vcap/bosh/managed_disk_settings.json');
     for (const use of [
       `(cd ${hint} && exec sleep 1000)`,
@@ -123,17 +126,20 @@ describeInNamespace(import.meta.filename, () => {
     ]) {
       await world.inVm(vm, `: > ${hint}/file; chmod 666 ${hint}/file`);
       const pid = await world.inVm(vm, `${use} > /dev/null 2>&1 & sleep 0.2; echo $!`);
-      await assert.rejects(detachDisk(cloud, [vm, disk]), busy(/process \d+ \(sleep\) uses it/u));
+      await assert.rejects(
+        detachDisk(cloud, { vmCid: vm, diskCid: disk }),
+        busy(/process \d+ \(sleep\) uses it/u),
+      );
       await world.inVm(vm, `kill ${pid}`);
     }
-    assert.deepEqual(await getDisks(cloud, [vm]), [disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid: vm }), [disk]);
     const now = await cloud.api.get({ resource: pods, namespace, name: vm });
     assert.equal(now.metadata.uid, metadata.uid);
 
-    await detachDisk(cloud, [vm, disk]);
-    assert.equal(await attachDisk(cloud, [vm, disk]), hint);
-    await deleteVm(cloud, [vm]);
-    await deleteDisk(cloud, [disk]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: disk });
+    assert.equal(await attachDisk(cloud, { vmCid: vm, diskCid: disk }), hint);
+    await deleteVm(cloud, { vmCid: vm });
+    await deleteDisk(cloud, { diskCid: disk });
   });
 });
 

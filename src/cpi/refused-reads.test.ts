@@ -16,7 +16,7 @@ import { diskInZone, otherClass, whereIs } from './testing/disk-in-zone.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { type StorageCloud, storageCloud } from './testing/storage-cloud.ts';
-import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVmRequest, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { rejection } from './testing/rejection.ts';
@@ -72,7 +72,10 @@ async function boundDisk(
   cloud: CallContext,
   properties: object = {},
 ): Promise<string> {
-  const name = await createDisk(cloud, [64, { storage_class: 'now', ...properties }, null]);
+  const name = await createDisk(cloud, {
+    sizeMiB: 64,
+    cloudProperties: { storage_class: 'now', ...properties },
+  });
   const reference = { resource: persistentVolumeClaims, namespace, name };
   while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound')
     await cloud.clock.sleep(5);
@@ -83,17 +86,17 @@ test('storageclasses: a class that is not there makes a claim; a disk grows, and
   const world = await storageCloud(t);
   const cloud = poorer(world);
   await assert.rejects(
-    createDisk(world.cloud, [64, { storage_class: 'none' }, null]),
+    createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'none' } }),
     rejection('INVALID_ARGUMENT', /"none"/u),
   );
-  await createDisk(cloud, [64, { storage_class: 'none' }, null]);
+  await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'none' } });
   const disk = await boundDisk(world, cloud);
-  await resizeDisk(cloud, [disk, 128]);
+  await resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 });
   await assert.rejects(
-    updateDisk(cloud, [disk, 128, { storage_class: 'other' }]),
+    updateDisk(cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: { storage_class: 'other' } }),
     rejection('NOT_SUPPORTED', /storage classes cannot be listed/u),
   );
-  await deleteDisk(cloud, [disk]);
+  await deleteDisk(cloud, { diskCid: disk });
 });
 
 test('volumeattributesclasses: one that is not there is noticed when the change does not end', async (t) => {
@@ -102,11 +105,11 @@ test('volumeattributesclasses: one that is not there is noticed when the change 
   const disk = await boundDisk(world, cloud);
   const type = { storage_class: 'now', volume_attributes_class: 'none' };
   await assert.rejects(
-    updateDisk(world.cloud, [disk, 64, type]),
+    updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: type }),
     rejection('NOT_SUPPORTED', /no VolumeAttributesClass "none"/u),
   );
   await assert.rejects(
-    updateDisk(cloud, [disk, 64, type]),
+    updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: type }),
     rejection('DEADLINE', /to have the VolumeAttributesClass none/u),
   );
 });
@@ -115,13 +118,13 @@ test('volumesnapshotclasses: the cluster chooses, a wrong one shows at the first
   const world = await storageCloud(t, { deadlines: { snapshot_disk: 1 } });
   const cloud = poorer(world, ['volumesnapshotclasses']);
   const disk = await boundDisk(world, cloud);
-  const name = await snapshotDisk(cloud, [disk, {}]);
+  const name = await snapshotDisk(cloud, { diskCid: disk, metadata: {} });
   const reference = { resource: volumeSnapshots, namespace, name };
   assert.equal((await world.api.get<VolumeSnapshot>(reference)).spec.volumeSnapshotClassName, 'local');
 
   const wrong = await boundDisk(world, cloud, { snapshot_class: 'none' });
   await assert.rejects(
-    snapshotDisk(cloud, [wrong, {}]),
+    snapshotDisk(cloud, { diskCid: wrong, metadata: {} }),
     rejection('DEADLINE', /snapshot .* to be ready.*none/su),
   );
 
@@ -134,7 +137,11 @@ test('volumesnapshotclasses: the cluster chooses, a wrong one shows at the first
       })
     ).spec.volumeName ?? '';
   const former = await claim(disk);
-  const copy = await updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
+  const copy = await updateDisk(cloud, {
+    diskCid: disk,
+    sizeMiB: 64,
+    cloudProperties: { storage_class: 'other' },
+  });
   assert.equal(world.provisioner.sources.get(await claim(copy ?? '')), former);
 });
 
@@ -143,27 +150,32 @@ test('persistentvolumes and storageclasses: a VM far from its disk is made, and 
   const cloud = { ...world.cloud, api: refusing(world.cloud.api) };
   const networks = { default: { type: 'dynamic' } };
   const newVm = async (agentId: string, zone: string, disks: readonly string[]): Promise<string> =>
-    (await createVm(cloud, createVmArguments({ agentId, networks, properties: { zone } }).with(4, disks)))[0];
+    (
+      await createVm(cloud, {
+        ...createVmRequest({ agentId, networks, properties: { zone } }),
+        diskCids: disks,
+      })
+    )[0];
   await world.addVolume('z2');
-  const disk = await createDisk(cloud, [16, { storage_class: '' }, null]);
+  const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: { storage_class: '' } });
   const near = await newVm('near', 'z2', []);
-  await attachDisk(cloud, [near, disk]);
-  await deleteVm(cloud, [near]);
+  await attachDisk(cloud, { vmCid: near, diskCid: disk });
+  await deleteVm(cloud, { vmCid: near });
   const far = await newVm('far', 'z1', [disk]);
   await assert.rejects(
-    attachDisk(cloud, [far, disk]),
+    attachDisk(cloud, { vmCid: far, diskCid: disk }),
     (error) => isProductError(error) && /didn't match PersistentVolume's node affinity/u.test(error.message),
   );
-  const unbound = await createDisk(cloud, [16, { storage_class: '' }, null]);
+  const unbound = await createDisk(cloud, { sizeMiB: 16, cloudProperties: { storage_class: '' } });
   await assert.rejects(
-    attachDisk(cloud, [far, unbound]),
+    attachDisk(cloud, { vmCid: far, diskCid: unbound }),
     (error) =>
       isProductError(error) &&
       /no storage class is set, so make a static volume for it.*is-default-class/u.test(error.message),
   );
-  const nothing = await createDisk(cloud, [16, { storage_class: 'none' }, null]);
+  const nothing = await createDisk(cloud, { sizeMiB: 16, cloudProperties: { storage_class: 'none' } });
   await assert.rejects(
-    attachDisk(cloud, [far, nothing]),
+    attachDisk(cloud, { vmCid: far, diskCid: nothing }),
     (error) =>
       isProductError(error) &&
       /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found.*, so make that class/u.test(
@@ -177,7 +189,11 @@ test('persistentvolumes: update_disk copies a disk wherever the scheduler likes,
   const disk = await diskInZone(world, 'z2');
   assert.deepEqual(await whereIs(world, disk), { scheduled: 'sim-2', reachedFrom: ['sim-2'] });
   const cloud = { ...world.cloud, api: refusing(world.cloud.api, ['persistentvolumes']) };
-  const copy = await updateDisk(cloud, [disk, 16, { storage_class: otherClass }]);
+  const copy = await updateDisk(cloud, {
+    diskCid: disk,
+    sizeMiB: 16,
+    cloudProperties: { storage_class: otherClass },
+  });
   assert.ok(copy !== null && copy !== disk);
   assert.deepEqual(await whereIs(world, copy), { scheduled: 'sim-1', reachedFrom: ['sim-1'] });
 });

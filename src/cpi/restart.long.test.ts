@@ -48,7 +48,7 @@ describeInNamespace(import.meta.filename, () => {
     const { metadata, status } = await podOf(vm.cid);
     await world.inVm(vm.cid, `mkdir -p /var/vcap/instance/dns && echo '{"version":7}' > ${dnsRecords}`);
 
-    await rebootVm(world.cloud, [vm.cid]);
+    await rebootVm(world.cloud, { vmCid: vm.cid });
     const rebooted = await podOf(vm.cid);
     assert.equal(rebooted.status?.containerStatuses?.[0]?.restartCount, 1);
     await untilAnswers(vm);
@@ -77,9 +77,9 @@ describeInNamespace(import.meta.filename, () => {
     const last = await podOf(vm.cid);
     assert.equal(last.metadata.uid, metadata.uid);
     assert.equal(last.status?.podIP, status?.podIP);
-    assert.deepEqual(await getDisks(world.cloud, [vm.cid]), [disk]);
+    assert.deepEqual(await getDisks(world.cloud, { vmCid: vm.cid }), [disk]);
     assert.deepEqual(await vm.client.value('list_disk'), [disk]);
-    await deleteVm(world.cloud, [vm.cid]);
+    await deleteVm(world.cloud, { vmCid: vm.cid });
   });
 
   test('baseline: without mount(2) the store is the disk all the same, through restart, detach and attach', async () => {
@@ -91,14 +91,14 @@ describeInNamespace(import.meta.filename, () => {
       `/warden-cpi-dev/disks/${disk}/store`,
     );
     const busy = (error: unknown): boolean => isProductError(error, 'DISK_BUSY');
-    await assert.rejects(detachDisk(world.cloud, [vm.cid, disk]), busy);
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm.cid, diskCid: disk }), busy);
 
-    await rebootVm(world.cloud, [vm.cid]);
+    await rebootVm(world.cloud, { vmCid: vm.cid });
     await untilAnswers(vm);
     await reaches(vm.client, 'running');
     assert.equal(await lives(vm.cid), 'life\nlife\n');
     assert.deepEqual(await vm.client.value('list_disk'), [disk]);
-    await assert.rejects(detachDisk(world.cloud, [vm.cid, disk]), busy);
+    await assert.rejects(detachDisk(world.cloud, { vmCid: vm.cid, diskCid: disk }), busy);
 
     await vm.client.task('stop');
     await world.inVm(
@@ -111,10 +111,10 @@ describeInNamespace(import.meta.filename, () => {
       message: `Unmounted partition of disk ${disk}`,
     });
     await vm.client.task('remove_persistent_disk', disk);
-    await detachDisk(world.cloud, [vm.cid, disk]);
+    await detachDisk(world.cloud, { vmCid: vm.cid, diskCid: disk });
     assert.deepEqual(await vm.client.value('list_disk'), []);
 
-    const hint = await attachDisk(world.cloud, [vm.cid, disk]);
+    const hint = await attachDisk(world.cloud, { vmCid: vm.cid, diskCid: disk });
     await vm.client.task('add_persistent_disk', disk, { path: hint });
     await vm.client.task('mount_disk', disk);
     await vm.client.value('start');
@@ -127,9 +127,9 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
     assert.deepEqual(await vm.client.value('list_disk'), [larger]);
     await vm.client.task('remove_persistent_disk', disk);
-    await detachDisk(world.cloud, [vm.cid, disk]);
-    await deleteVm(world.cloud, [vm.cid]);
-    for (const cid of [disk, larger]) await deleteDisk(world.cloud, [cid]);
+    await detachDisk(world.cloud, { vmCid: vm.cid, diskCid: disk });
+    await deleteVm(world.cloud, { vmCid: vm.cid });
+    for (const cid of [disk, larger]) await deleteDisk(world.cloud, { diskCid: cid });
   });
 
   test("job_dir.tmpfs: rendered jobs are in memory, root's, and there after a restart of the container", async () => {
@@ -146,16 +146,18 @@ describeInNamespace(import.meta.filename, () => {
     const first = await found();
     assert.match(first, /^tmpfs\n75[05] 0\nhello\n1\n$/u);
 
-    await rebootVm(world.cloud, [vm.cid]);
+    await rebootVm(world.cloud, { vmCid: vm.cid });
     await untilAnswers(vm);
     await reaches(vm.client, 'running');
     assert.equal(await found(), first);
     assert.equal(await lives(vm.cid), 'life\nlife\n');
-    await deleteVm(world.cloud, [vm.cid]);
+    await deleteVm(world.cloud, { vmCid: vm.cid });
   });
 
   test('reboot_vm of what is no VM is VM_NOT_FOUND', async () => {
     for (const cid of ['vm-none', 'garbage', '../x'])
-      await assert.rejects(rebootVm(world.cloud, [cid]), (error) => isProductError(error, 'VM_NOT_FOUND'));
+      await assert.rejects(rebootVm(world.cloud, { vmCid: cid }), (error) =>
+        isProductError(error, 'VM_NOT_FOUND'),
+      );
   });
 });

@@ -24,9 +24,9 @@ describeInOneNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     await world.inVm(vm, `mkdir ${hint}/$(printf '\\376'); : >${hint}/$(printf '\\376/\\377')`);
     await world.inVm(vm, `: >/var/vcap/data/$(printf '\\377')`);
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteDisk(world.cloud, [disk]);
-    await deleteVm(world.cloud, [vm]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    await deleteDisk(world.cloud, { diskCid: disk });
+    await deleteVm(world.cloud, { vmCid: vm });
     assert.deepEqual(await readdir(join(world.directory, 'volumes', '.trash')), []);
     await world.restart();
     assert.deepEqual(world.errors, []);

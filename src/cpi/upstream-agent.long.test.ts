@@ -9,7 +9,7 @@ import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { upstreamAgent } from './testing/agents.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { createVmArguments } from './testing/test-cloud.ts';
+import { createVmRequest } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { profiles, type SecurityProfile } from './config/profile.ts';
@@ -40,7 +40,7 @@ describeInNamespace(import.meta.filename, () => {
     const networks = { default: { type: 'manual', ip: `127.64.41.${profiles.indexOf(profile) + 1}` } };
     const [cid] = await createVm(
       cloud,
-      createVmArguments({ agentId: `agent-${profile}`, networks, properties: { profile } }),
+      createVmRequest({ agentId: `agent-${profile}`, networks, properties: { profile } }),
     );
     await boots(cid, 1);
     return cid;
@@ -61,8 +61,8 @@ describeInNamespace(import.meta.filename, () => {
     );
 
   async function newDisk(vm: string, cloud = world.cloud): Promise<string> {
-    const disk = await createDisk(cloud, [16, {}, vm]);
-    const hint = await attachDisk(cloud, [vm, disk]);
+    const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+    const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
     await agentRuns(vm);
     await agent(vm, 'add_persistent_disk', disk, hint);
     await agent(vm, 'mount_disk', disk);
@@ -79,7 +79,7 @@ describeInNamespace(import.meta.filename, () => {
         vm,
         'grep CapEff /proc/self/status | cut -f 2; mkdir /mnt/a; mount --bind /mnt/a /mnt/a 2>&1 && echo mounted; true',
       );
-      await deleteVm(world.cloud, [vm]);
+      await deleteVm(world.cloud, { vmCid: vm });
       return said;
     };
     assert.match(await rights('baseline'), /^00000000a80425fb\n.*(?:denied|superuser|permitted)/iu);
@@ -109,7 +109,7 @@ describeInNamespace(import.meta.filename, () => {
       return (await world.inVm(vm, left)) === '' ? true : undefined;
     });
     await assert.rejects(service('systemctl restart systemd-resolved'), /no service manager/u);
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
   });
 
   test('baseline with the strategy recreate: the disk that is mounted is kept by a restart and not detached', async () => {
@@ -117,16 +117,16 @@ describeInNamespace(import.meta.filename, () => {
     const vm = await newVm('baseline', cloud);
     const disk = await newDisk(vm, cloud);
     await world.inVm(vm, 'echo kept > /var/vcap/store/canary');
-    await refusedAsBusy(detachDisk(cloud, [vm, disk]));
-    await rebootVm(cloud, [vm]);
+    await refusedAsBusy(detachDisk(cloud, { vmCid: vm, diskCid: disk }));
+    await rebootVm(cloud, { vmCid: vm });
     await agentRuns(vm);
     assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
     assert.equal(await agent(vm, 'list_disk'), `${disk}\n`);
     assert.equal(await agent(vm, 'unmount_disk', disk), `Unmounted partition of ${disk}\n`);
     await agent(vm, 'remove_persistent_disk', disk);
-    await detachDisk(cloud, [vm, disk]);
-    await deleteVm(cloud, [vm]);
-    await deleteDisk(cloud, [disk]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: disk });
+    await deleteVm(cloud, { vmCid: vm });
+    await deleteDisk(cloud, { diskCid: disk });
   });
 
   for (const profile of ['privileged', 'baseline'] as const) {
@@ -148,17 +148,17 @@ describeInNamespace(import.meta.filename, () => {
 
       // a director and the bosh CLI call the agent before they call detach_disk
       await agent(vm, 'remove_persistent_disk', first);
-      await detachDisk(cloud, [vm, first]);
+      await detachDisk(cloud, { vmCid: vm, diskCid: first });
       await boots(vm, 4);
       assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
       assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
 
       await agent(vm, 'unmount_disk', second);
       await agent(vm, 'remove_persistent_disk', second);
-      await detachDisk(cloud, [vm, second]);
+      await detachDisk(cloud, { vmCid: vm, diskCid: second });
       await boots(vm, 5);
-      await deleteVm(cloud, [vm]);
-      for (const disk of [first, second]) await deleteDisk(cloud, [disk]);
+      await deleteVm(cloud, { vmCid: vm });
+      for (const disk of [first, second]) await deleteDisk(cloud, { diskCid: disk });
     });
   }
 
@@ -168,13 +168,13 @@ describeInNamespace(import.meta.filename, () => {
       const first = await newDisk(vm);
       assert.equal(await agent(vm, 'list_disk'), `${first}\n`);
       await world.inVm(vm, 'echo kept > /var/vcap/store/canary; mkdir /var/vcap/store/d');
-      await refusedAsBusy(detachDisk(world.cloud, [vm, first]));
+      await refusedAsBusy(detachDisk(world.cloud, { vmCid: vm, diskCid: first }));
 
       await world.inVm(
         vm,
         "printf '#!/bin/sh\\ncat /var/vcap/store/canary >> /var/vcap/store/lives\\n' > /var/vcap/bosh/job; chmod 755 /var/vcap/bosh/job",
       );
-      await rebootVm(world.cloud, [vm]);
+      await rebootVm(world.cloud, { vmCid: vm });
       await boots(vm, 2);
       assert.equal(await world.inVm(vm, 'cat /var/vcap/store/lives'), 'kept\n');
       assert.equal(await agent(vm, 'list_disk'), `${first}\n`);
@@ -188,7 +188,7 @@ describeInNamespace(import.meta.filename, () => {
       assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
       assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
       await agent(vm, 'remove_persistent_disk', first);
-      await detachDisk(world.cloud, [vm, first]);
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: first });
 
       // the user namespace of an unprivileged user has one user only
       const as = namespaceMode === 'root' ? 'setpriv --reuid 1000 --regid 1000 --clear-groups' : 'exec';
@@ -204,19 +204,19 @@ describeInNamespace(import.meta.filename, () => {
       assert.equal(await agent(vm, 'list_disk'), '');
       await world.inVm(vm, 'test -z "$(ls -A /var/vcap/store)"');
       await agent(vm, 'remove_persistent_disk', second);
-      await detachDisk(world.cloud, [vm, second]);
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: second });
 
       // the agent's record of a detached disk would end its next start; tried once, because of the kubelet's
       // pause before it
       if (profile === 'baseline') {
         const other = await newDisk(vm);
         await world.inVm(vm, `printf ${second} > /var/vcap/bosh/managed_disk_settings.json`);
-        await rebootVm(world.cloud, [vm]);
+        await rebootVm(world.cloud, { vmCid: vm });
         await boots(vm, 3);
-        await detachDisk(world.cloud, [vm, other]);
+        await detachDisk(world.cloud, { vmCid: vm, diskCid: other });
       }
-      await deleteVm(world.cloud, [vm]);
-      for (const disk of [first, second]) await deleteDisk(world.cloud, [disk]);
+      await deleteVm(world.cloud, { vmCid: vm });
+      for (const disk of [first, second]) await deleteDisk(world.cloud, { diskCid: disk });
     });
   }
 });

@@ -24,12 +24,12 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
           const now = await world().pod(agentVm.cid);
           assert.equal(now.metadata.uid, former?.metadata.uid);
           assert.equal(now.status?.podIP, agentVm.address);
-          assert.deepEqual(await getDisks(world().cloud, [agentVm.cid]), [disk]);
+          assert.deepEqual(await getDisks(world().cloud, { vmCid: agentVm.cid }), [disk]);
           assert.deepEqual(await agentVm.client.value('list_disk'), [disk]);
         },
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(world().cloud, [vm.cid]);
+      await deleteVm(world().cloud, { vmCid: vm.cid });
     },
   );
 
@@ -39,7 +39,7 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
     async () => {
       const { vm, isRefused } = await survivesAgentDetach(world());
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(world().cloud, [vm.cid]);
+      await deleteVm(world().cloud, { vmCid: vm.cid });
     },
   );
 });

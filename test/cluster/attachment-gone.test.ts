@@ -29,7 +29,7 @@ describeCluster('an attachment that somebody else ends', (world) => {
         },
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     },
   );
 
@@ -44,7 +44,7 @@ describeCluster('an attachment that somebody else ends', (world) => {
     withoutNodes,
     async () => {
       const detach = (subject: WritingVm): Promise<null> =>
-        detachDisk(world().cloud, [subject.vm, subject.disks[0]]);
+        detachDisk(world().cloud, { vmCid: subject.vm, diskCid: subject.disks[0] ?? '' });
       const { vm } = await survivesAttachmentEnd(world(), {
         end: (pod) => deleteAttachmentByForce(world(), pod),
         meanwhile: (subject) => assertWritesOn(world(), subject.vm, storeOf(0)),
@@ -55,7 +55,7 @@ describeCluster('an attachment that somebody else ends', (world) => {
           await detach(subject);
         },
       });
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     },
   );
 });
@@ -69,12 +69,12 @@ async function staysForTheJob(world: ClusterWorld, end: (pod: string) => Promise
       await stopWriting(world, cid, storeOf(0));
     },
     after: async ({ vm: cid, disks: [disk = ''] }) => {
-      const hint = await attachDisk(world.cloud, [cid, disk]);
+      const hint = await attachDisk(world.cloud, { vmCid: cid, diskCid: disk });
       await world.inVm(cid, `mkdir -p ${storeOf(0)} && mount --bind ${hint} ${storeOf(0)}`);
       await startWriting(world, cid, storeOf(0));
       await stopWriting(world, cid, storeOf(0));
-      await detachDisk(world.cloud, [cid, disk]);
+      await detachDisk(world.cloud, { vmCid: cid, diskCid: disk });
     },
   });
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
 }

@@ -52,17 +52,24 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
       const { vm, disk } = await filledDisk(world(), 'loop-plain');
       const cloud = world().cloud;
       await assert.rejects(
-        snapshotDisk(cloud, [disk, {}]),
+        snapshotDisk(cloud, { diskCid: disk, metadata: {} }),
         refused('NOT_IMPLEMENTED', /no default VolumeSnapshotClass/u),
       );
-      await detachDisk(cloud, [vm, disk]);
-      await assert.rejects(resizeDisk(cloud, [disk, 64]), refused('NOT_SUPPORTED', /allowVolumeExpansion/u));
+      await detachDisk(cloud, { vmCid: vm, diskCid: disk });
       await assert.rejects(
-        updateDisk(cloud, [disk, 32, { storage_class: 'loop' }]),
+        resizeDisk(cloud, { diskCid: disk, sizeMiB: 64 }),
+        refused('NOT_SUPPORTED', /allowVolumeExpansion/u),
+      );
+      await assert.rejects(
+        updateDisk(cloud, { diskCid: disk, sizeMiB: 32, cloudProperties: { storage_class: 'loop' } }),
         refused('NOT_SUPPORTED', /no driver copies that/u),
       );
       await assert.rejects(
-        updateDisk(cloud, [disk, 32, { storage_class: 'loop-plain', volume_attributes_class: 'loop-fast' }]),
+        updateDisk(cloud, {
+          diskCid: disk,
+          sizeMiB: 32,
+          cloudProperties: { storage_class: 'loop-plain', volume_attributes_class: 'loop-fast' },
+        }),
         refused('NOT_SUPPORTED', /"loop-fast" is of driver/u),
       );
       await assertUntouched(world(), vm, disk, 'loop-plain');
@@ -75,10 +82,14 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     withoutNodes,
     async () => {
       const { vm, disk } = await filledDisk(world(), 'loop-plain');
-      await detachDisk(world().cloud, [vm, disk]);
+      await detachDisk(world().cloud, { vmCid: vm, diskCid: disk });
       const withShortDeadlines = world().cloudWith({}, { deadlines: { update_disk: 10, release: 2 } });
       await assert.rejects(
-        updateDisk(withShortDeadlines, [disk, 64, { storage_class: 'loop-plain' }]),
+        updateDisk(withShortDeadlines, {
+          diskCid: disk,
+          sizeMiB: 64,
+          cloudProperties: { storage_class: 'loop-plain' },
+        }),
         refused('NOT_SUPPORTED', /the copy was taken back/u),
       );
       await assertUntouched(world(), vm, disk, 'loop-plain');
@@ -92,17 +103,25 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     async () => {
       const { vm, disk } = await filledDisk(world(), 'loop');
       const cloud = world().cloud;
-      await detachDisk(cloud, [vm, disk]);
+      await detachDisk(cloud, { vmCid: vm, diskCid: disk });
       await assert.rejects(
-        updateDisk(cloud, [disk, 32, { storage_class: 'none-such' }]),
+        updateDisk(cloud, { diskCid: disk, sizeMiB: 32, cloudProperties: { storage_class: 'none-such' } }),
         refused('NOT_SUPPORTED', /no storage class "none-such"/u),
       );
       await assert.rejects(
-        updateDisk(cloud, [disk, 32, { storage_class: 'loop', volume_attributes_class: 'none-such' }]),
+        updateDisk(cloud, {
+          diskCid: disk,
+          sizeMiB: 32,
+          cloudProperties: { storage_class: 'loop', volume_attributes_class: 'none-such' },
+        }),
         refused('NOT_SUPPORTED', /no VolumeAttributesClass "none-such"/u),
       );
       await assert.rejects(
-        updateDisk(cloud, [disk, 32, { storage_class: 'loop', volume_attributes_class: 'loop-impossible' }]),
+        updateDisk(cloud, {
+          diskCid: disk,
+          sizeMiB: 32,
+          cloudProperties: { storage_class: 'loop', volume_attributes_class: 'loop-impossible' },
+        }),
         refused('NOT_SUPPORTED', /cannot do VolumeAttributesClass "loop-impossible".*iops cannot be/su),
       );
       await assertUntouched(world(), vm, disk, 'loop');
@@ -137,5 +156,5 @@ async function assertUntouched(
     [{ name: disk, storageClass, attributes: undefined, asked: '32Mi', has: '32Mi' }],
   );
   await assertCanary(world, { vm, disk });
-  await detachDisk(world.cloud, [vm, disk]);
+  await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
 }

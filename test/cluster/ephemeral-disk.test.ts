@@ -18,7 +18,7 @@ describeCluster('/var/vcap/data on a class of its own', (world) => {
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ['Running', 0]);
     const claim = { resource: persistentVolumeClaims, namespace: world().namespace, name: `${vm}-data` };
     assert.equal(await world().isThere(claim), true);
-    await deleteVm(world().cloud, [vm]);
+    await deleteVm(world().cloud, { vmCid: vm });
     await until('the claim to go with the VM', async () => !(await world().isThere(claim)));
   });
 });

@@ -51,7 +51,11 @@ describeCluster('a heavy stemcell', (world) => {
         { registry: sectionOf(registry) },
       );
       const [image, properties] = await unpacked(t, await cluster.heavyStockStemcell('systemd'));
-      const stemcell = await createStemcell(cloud, [image, properties]);
+      const stemcell = await createStemcell(cloud, {
+        imagePath: image,
+        cloudProperties: properties,
+        env: {},
+      });
       const { image: pulled } = parseStemcellCid(stemcell, { code: 'INVALID_ARGUMENT', path: 'the cid' });
       assert.ok(pulled.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);
       assert.deepEqual(await Promise.all(cluster.nodes.map((node) => pulledFrom(node, pullHost))), [[], []]);
@@ -77,8 +81,8 @@ describeCluster('a heavy stemcell', (world) => {
       for (const node of cluster.nodes) assert.ok((await pulledFrom(node, pullHost)).includes(pulled));
       await world().kubectl('delete', '--filename', manifest, '--wait');
 
-      await deleteVm(cloud, [vm]);
-      await deleteStemcell(cloud, [stemcell]);
+      await deleteVm(cloud, { vmCid: vm });
+      await deleteStemcell(cloud, { stemcellCid: stemcell });
       assert.equal(await deleteManifest(clientOf(t, registry), pulled.split('@')[1] ?? ''), 'absent');
     },
   );
@@ -113,7 +117,10 @@ const basic = ({ username, password }: DockerRegistry['credentials']): string =>
   Buffer.from(`${username}:${password}`).toString('base64');
 
 /** Unpacks the archive like the bosh CLI and a director: image and stemcell.MF in one directory. */
-async function unpacked(t: TestContext, archive: string): Promise<readonly [string, object]> {
+async function unpacked(
+  t: TestContext,
+  archive: string,
+): Promise<readonly [string, Record<string, unknown>]> {
   const directory = await scratch(t);
   await runWell(['tar', '--extract', '--file', archive, '--directory', directory]);
   return [join(directory, 'image'), { name: 'look-alike', version: '1', infrastructure: 'warden' }];

@@ -33,29 +33,29 @@ describeCluster('a hostile VM', (world) => {
         const { image } = profile === 'baseline' ? await cluster.stemcellFor('baseline') : cluster.stemcell;
         const vm = await world().newVm({ image, properties: { profile } });
         const disk = await world().newDisk();
-        const hint = await attachDisk(cloud, [vm, disk]);
+        const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
         await run(vm, hostile.fillWithPrograms, hint);
-        await detachDisk(cloud, [vm, disk]);
+        await detachDisk(cloud, { vmCid: vm, diskCid: disk });
         for (const link of [hostile.linkEntry, hostile.linkDisks]) {
           await run(vm, link, disk, '/usr/bin');
-          await assert.rejects(attachDisk(cloud, [vm, disk]), refused);
+          await assert.rejects(attachDisk(cloud, { vmCid: vm, diskCid: disk }), refused);
           await run(vm, hostile.assertNotOwned);
           await run(vm, hostile.removeLinks);
         }
         await run(vm, hostile.race, disk, '/usr/bin');
         for (let left = 3; left > 0; left -= 1) {
-          await attachDisk(cloud, [vm, disk]).catch((error: unknown) => {
+          await attachDisk(cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => {
             if (!isProductError(error)) throw error;
           });
           await run(vm, hostile.assertNotOwned);
-          await detachDisk(cloud, [vm, disk]).catch((error: unknown) => {
+          await detachDisk(cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => {
             if (!isProductError(error)) throw error;
           });
         }
         await run(vm, hostile.stopRace);
         await run(vm, hostile.assertNotOwned);
-        await deleteVm(cloud, [vm]);
-        await deleteDisk(cloud, [disk]);
+        await deleteVm(cloud, { vmCid: vm });
+        await deleteDisk(cloud, { diskCid: disk });
       },
     );
   }
@@ -64,12 +64,12 @@ describeCluster('a hostile VM', (world) => {
     const { cloud } = world();
     const vm = await world().newVm();
     const disk = await world().newDisk();
-    await attachDisk(cloud, [vm, disk]);
+    await attachDisk(cloud, { vmCid: vm, diskCid: disk });
     for (const attempt of hostile.attemptsOfJobUser) {
       const asUser = `setpriv --reuid 1000 --regid 1000 --clear-groups sh -c '${attempt}' 2> /dev/null`;
       assert.notEqual((await world().exec(vm, asUser)).exitCode, 0, attempt);
     }
-    await deleteVm(cloud, [vm]);
-    await deleteDisk(cloud, [disk]);
+    await deleteVm(cloud, { vmCid: vm });
+    await deleteDisk(cloud, { diskCid: disk });
   });
 });

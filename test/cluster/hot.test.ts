@@ -29,13 +29,13 @@ describeCluster('hot attach and detach', (world) => {
       },
     });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
-    await deleteVm(world().cloud, [vm]);
+    await deleteVm(world().cloud, { vmCid: vm });
   });
 
   test('a claim that only one pod may use (ReadWriteOncePod) is attached and detached', async () => {
     const { vm, isRefused } = await survivesDetach(world(), { create: (cid) => diskForOnePod(world(), cid) });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
-    await deleteVm(world().cloud, [vm]);
+    await deleteVm(world().cloud, { vmCid: vm });
   });
 
   test('refused while a process writes through /var/vcap/store, beside an unrelated pod that mounts the kubelet directory', async () => {
@@ -43,14 +43,14 @@ describeCluster('hot attach and detach', (world) => {
     const { vm, isRefused } = await survivesDetach(world(), {
       before: (subject) => startUnrelatedPod(world(), subject),
       refused: async ({ vm: cid, disks }) => {
-        assert.deepEqual(await getDisks(cloud, [cid]), disks);
+        assert.deepEqual(await getDisks(cloud, { vmCid: cid }), disks);
         assert.equal(await world().inVm(cid, 'cat /var/vcap/store/canary'), `${disks[0]}\n`);
         await assertWritesOn(world(), cid, storeOf(0));
       },
     });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
     await api.delete(world().podReference(unrelatedPod));
-    await deleteVm(cloud, [vm]);
+    await deleteVm(cloud, { vmCid: vm });
   });
 
   test(
@@ -65,7 +65,7 @@ describeCluster('hot attach and detach', (world) => {
         },
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     },
   );
 
@@ -82,7 +82,7 @@ describeCluster('hot attach and detach', (world) => {
         refused: (subject) => assertMountedOnce(world(), subject),
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     },
   );
 });

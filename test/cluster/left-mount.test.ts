@@ -27,7 +27,7 @@ describeCluster('an attachment deleted while its holder waits for its restart', 
         },
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     },
   );
 });
@@ -37,10 +37,10 @@ async function isKept(world: ClusterWorld, { vm, disks: [disk = ''] }: WritingVm
   const node = await world.nodeNameOf(vm);
   const neighbour = await world.newVm({ node });
   const isLeft = /may still be mounted in VM/u;
-  await assert.rejects(attachDisk(world.cloud, [neighbour, disk]), {
+  await assert.rejects(attachDisk(world.cloud, { vmCid: neighbour, diskCid: disk }), {
     code: 'DISK_ATTACHED_ELSEWHERE',
     message: isLeft,
   });
-  await deleteVm(world.cloud, [neighbour]);
-  await assert.rejects(deleteDisk(world.cloud, [disk]), { code: 'DISK_BUSY', message: isLeft });
+  await deleteVm(world.cloud, { vmCid: neighbour });
+  await assert.rejects(deleteDisk(world.cloud, { diskCid: disk }), { code: 'DISK_BUSY', message: isLeft });
 }

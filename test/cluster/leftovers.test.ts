@@ -26,10 +26,10 @@ describeCluster(
     const ends: Readonly<Record<string, (vm: string, disk: string) => Promise<unknown>>> = {
       'the disk detached before': async (vm, disk) => {
         await stopWriting(world(), vm, storeOf(0));
-        await detachDisk(world().cloud, [vm, disk]);
-        await deleteVm(world().cloud, [vm]);
+        await detachDisk(world().cloud, { vmCid: vm, diskCid: disk });
+        await deleteVm(world().cloud, { vmCid: vm });
       },
-      'the disk attached and written to': (vm) => deleteVm(world().cloud, [vm]),
+      'the disk attached and written to': (vm) => deleteVm(world().cloud, { vmCid: vm }),
     };
     for (const [number, [what, end]] of Object.entries(ends).entries()) {
       test(
@@ -46,7 +46,7 @@ describeCluster(
             assert.notDeepEqual(seen, [], `a VM that runs shows nothing under ${kind}`);
           }
           await end(vm, disk);
-          await deleteDisk(world().cloud, [disk]);
+          await deleteDisk(world().cloud, { diskCid: disk });
           await untilNoObjects(world());
           await untilNothingAdded(before, traces);
         },

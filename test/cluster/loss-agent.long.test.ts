@@ -39,7 +39,7 @@ describeCluster('what the data-survival tests of agents and lost nodes would fin
       const weak = cpiWithoutGuards(world().cloud, [forgetfulVm]);
       const cut: AgentPowerCut = {
         off: (_, disk) => world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0'),
-        back: ({ cid }, disk) => attachDisk(world().cloud, [cid, disk]),
+        back: ({ cid }, disk) => attachDisk(world().cloud, { vmCid: cid, diskCid: disk }),
       };
       await assert.rejects(survivesAgentPowerCut(world(), cut, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();

@@ -88,7 +88,8 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
       const weak = cpiWithoutGuards(world().cloud, [noBusyCheck]);
       const ends: AttachmentEnd = {
         end: (pod) => deleteAttachmentByForce(world(), pod),
-        after: async ({ vm, disks: [disk] }) => void (await detachDisk(weak.cloud, [vm, disk])),
+        after: async ({ vm, disks: [disk = ''] }) =>
+          void (await detachDisk(weak.cloud, { vmCid: vm, diskCid: disk })),
       };
       // The pod's own mount container has the busy check. Without it, it would unmount as it ends.
       await assert.rejects(survivesAttachmentEnd(world(), ends), isDataLoss);
@@ -128,7 +129,7 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
       const weak = cpiWithoutGuards(world().cloud, [noBusyCheck]);
       const inUse: DetachInUse = {
         // A mount container without the busy check would unmount as it ends and leave no mount.
-        attach: (_, vm, disk) => attachDisk(world().cloud, [vm, disk]),
+        attach: (_, vm, disk) => attachDisk(world().cloud, { vmCid: vm, diskCid: disk }),
         before: (subject) => leakMount(world(), subject),
       };
       await assert.rejects(survivesDetach(world(), inUse, { cloud: weak.cloud }), isDataLoss);
@@ -173,7 +174,7 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
           // This must come before delete_vm, which lets the attachment pod unmount.
           await deletesHubContent(world(), vm, remove);
           // A pod that was not force-deleted stays until then.
-          await deleteVm(world().cloud, [vm]);
+          await deleteVm(world().cloud, { vmCid: vm });
         };
         const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
         await assert.rejects(survivesVmDeletion(world(), ends, { cloud: weak.cloud }), isDataLoss);

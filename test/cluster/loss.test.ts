@@ -51,7 +51,7 @@ describeCluster('what the data-survival tests would find', (world) => {
       const end = async (vm: string): Promise<void> => {
         // This must come before delete_vm, which lets the attachment pod unmount.
         await deletesHubContent(world(), vm, (pod) => world().kubectl('delete', 'pod', pod, '--wait=false'));
-        await deleteVm(world().cloud, [vm]);
+        await deleteVm(world().cloud, { vmCid: vm });
       };
       const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
       await assert.rejects(survivesVmDeletion(world(), ends, { cloud: weak.cloud }), isDataLoss);

@@ -40,15 +40,15 @@ describeCluster('a node whose processes are frozen', (world) => {
       await survivesLostNode(world(), {
         node,
         lost: async () => {
-          await deleteVm(withShortDeadlines(world()), [light]);
-          assert.equal(await hasVm(withShortDeadlines(world()), [light]), false);
+          await deleteVm(withShortDeadlines(world()), { vmCid: light });
+          assert.equal(await hasVm(withShortDeadlines(world()), { vmCid: light }), false);
           await readRemedy(world(), { vm: pinned, stake: ip, node: node.name });
         },
         // The power is cut for good before an operator follows the advice.
         beforeRemedy: () => node.stop(),
         deleted: async () => {
-          await deleteVm(withShortDeadlines(world()), [pinned]);
-          assert.equal(await hasVm(withShortDeadlines(world()), [pinned]), false);
+          await deleteVm(withShortDeadlines(world()), { vmCid: pinned });
+          assert.equal(await hasVm(withShortDeadlines(world()), { vmCid: pinned }), false);
         },
       });
     },
@@ -72,7 +72,7 @@ describeCluster('a node whose processes are frozen', (world) => {
       await node.freeze();
       try {
         await untilLost(world(), node.name);
-        await deleteVm(withShortDeadlines(world()), [forced]);
+        await deleteVm(withShortDeadlines(world()), { vmCid: forced });
       } finally {
         await node.thaw();
       }
@@ -80,7 +80,7 @@ describeCluster('a node whose processes are frozen', (world) => {
       await untilReady(world(), node.name);
       assert.ok((await running()).includes(neighbourId), 'the neighbour was ended too');
       assert.equal(await containerOf(neighbour), neighbourId);
-      await deleteVm(world().cloud, [neighbour]);
+      await deleteVm(world().cloud, { vmCid: neighbour });
     },
   );
 
@@ -90,8 +90,8 @@ describeCluster('a node whose processes are frozen', (world) => {
     await node.stop();
     try {
       await world().api.delete(nodeReference(node.name));
-      await deleteVm(withShortDeadlines(world()), [pinned]);
-      assert.equal(await hasVm(withShortDeadlines(world()), [pinned]), false);
+      await deleteVm(withShortDeadlines(world()), { vmCid: pinned });
+      assert.equal(await hasVm(withShortDeadlines(world()), { vmCid: pinned }), false);
     } finally {
       await startAgain(world(), node);
     }

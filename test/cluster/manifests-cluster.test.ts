@@ -38,10 +38,15 @@ describeCluster('manifests/cluster', (world) => {
         created.map((line) => line.replace(/created$/u, 'unchanged')),
       );
       const { vm, isRefused } = await survivesDetach(world(), {
-        create: (cid) => createDisk(cloud, [5120, { storage_class: `${own}-static` }, cid]),
+        create: (cid) =>
+          createDisk(cloud, {
+            sizeMiB: 5120,
+            cloudProperties: { storage_class: `${own}-static` },
+            vmCid: cid,
+          }),
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(cloud, [vm]);
+      await deleteVm(cloud, { vmCid: vm });
     },
   );
 });

@@ -13,7 +13,7 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress, withoutAddresses } from './support/fixed-address.ts';
 
-const manual = (ip: string): unknown => ({
+const manual = (ip: string): Record<string, unknown> => ({
   default: { type: 'manual', ip, netmask: '255.255.255.0', cloud_properties: {} },
 });
 
@@ -29,14 +29,14 @@ describeCluster('manual networks by static-ip', (world) => {
       const first = await newAgentVm(world(), address);
       const node = await world().otherNode(first.cid);
       assert.equal((await world().pod(first.cid)).status?.podIP, address);
-      await deleteVm(world().cloud, [first.cid]);
+      await deleteVm(world().cloud, { vmCid: first.cid });
       // The VM's agent responds before this resolves.
       const second = await newAgentVm(world(), address, { node });
       assert.equal((await world().pod(second.cid)).status?.podIP, address);
       const stranger = await world().newVm();
       await world().untilInVm(stranger, `bash -c 'exec 3<> /dev/tcp/${address}/6868'`);
-      await deleteVm(world().cloud, [stranger]);
-      await deleteVm(world().cloud, [second.cid]);
+      await deleteVm(world().cloud, { vmCid: stranger });
+      await deleteVm(world().cloud, { vmCid: second.cid });
     },
   );
 
@@ -57,11 +57,11 @@ describeCluster('manual networks by static-ip', (world) => {
       );
       assert.match(renamed, file === '/etc/hosts' ? /\tlocalhost/u : /192\.0\.2\.53/u);
     }
-    await deleteVm(world().cloud, [vm]);
+    await deleteVm(world().cloud, { vmCid: vm });
     const baseline = await world().newVm({ properties: { profile: 'baseline' } });
     const { stderr } = await world().exec(baseline, 'cp /etc/hosts /etc/new && mv /etc/new /etc/hosts');
     assert.match(stderr, /busy/iu);
-    await deleteVm(world().cloud, [baseline]);
+    await deleteVm(world().cloud, { vmCid: baseline });
   });
 
   test(
@@ -77,7 +77,7 @@ describeCluster('manual networks by static-ip', (world) => {
       const asking = Object.fromEntries(
         Object.entries(annotations).filter(([, value]) => value.includes(ip)),
       );
-      await deleteVm(world().cloud, [holder]);
+      await deleteVm(world().cloud, { vmCid: holder });
       await world().api.create(pods, stranger(world(), asking, node));
       await until(
         'the stranger to have it',
@@ -105,7 +105,7 @@ async function isRefused(world: ClusterWorld, { ip, node, code }: Refusal): Prom
     return true;
   });
   const name = `vm-${agentId}`;
-  assert.equal(await hasVm(world.cloud, [name]), false);
+  assert.equal(await hasVm(world.cloud, { vmCid: name }), false);
   for (const resource of [pods, secrets])
     assert.equal(await world.isThere({ resource, namespace: world.namespace, name }), false);
 }

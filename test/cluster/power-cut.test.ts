@@ -32,7 +32,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
         off: (_, disk) => world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0'),
         back: async ({ cid }, disk) => {
           await givesUpWaiting(cid, disk);
-          await attachDisk(world().cloud, [cid, disk]);
+          await attachDisk(world().cloud, { vmCid: cid, diskCid: disk });
         },
         writes: asBefore,
       });

@@ -23,7 +23,7 @@ describeCluster('profiles', (world) => {
         const vm = await world().newVm({ image, properties });
         await world().untilInVm(vm, 'pidof bosh-agent');
         assert.equal(await world().inVm(vm, whoReadsToken), readByVcap);
-        await deleteVm(world().cloud, [vm]);
+        await deleteVm(world().cloud, { vmCid: vm });
       },
     );
   }
@@ -34,7 +34,7 @@ describeCluster('profiles', (world) => {
       const [{ securityContext } = assert.fail()] = (await world().pod(vm)).spec.containers;
       assert.equal(securityContext?.privileged ?? false, profile === 'privileged');
       assert.equal(await world().inVm(vm, bpmContainer), 'inside\n');
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     });
   }
 
@@ -48,11 +48,11 @@ describeCluster('profiles', (world) => {
       const before = await world().inVm(vm, network);
       await world().inVm(vm, ofJobs);
       assert.notEqual(await world().inVm(vm, network), before);
-      await rebootVm(world().cloud, [vm]);
+      await rebootVm(world().cloud, { vmCid: vm });
       await world().untilInVm(vm, 'pidof bosh-agent');
       assert.equal(await world().inVm(vm, network), before);
       assert.equal(await world().inVm(vm, 'test -w /sys && echo writable'), 'writable\n');
-      await deleteVm(world().cloud, [vm]);
+      await deleteVm(world().cloud, { vmCid: vm });
     },
   );
 
@@ -74,16 +74,20 @@ describeCluster('profiles', (world) => {
           const mounting = await world().exec(vm, 'mkdir -p /tmp/m && mount -t tmpfs none /tmp/m');
           assert.notEqual(mounting.exitCode, 0, 'mount(2) works under baseline');
           const disk = await world().newDisk('loop', 32, cloud);
-          const hint = await attachDisk(cloud, [vm, disk]);
+          const hint = await attachDisk(cloud, { vmCid: vm, diskCid: disk });
           await world().inVm(vm, `echo ${disk} > ${hint}/canary`);
-          await detachDisk(cloud, [vm, disk]);
+          await detachDisk(cloud, { vmCid: vm, diskCid: disk });
           // Its class waits for a consumer, which the policy must admit.
-          const copy = await updateDisk(cloud, [disk, 32, world().diskProperties('loop-wait')]);
+          const copy = await updateDisk(cloud, {
+            diskCid: disk,
+            sizeMiB: 32,
+            cloudProperties: world().diskProperties('loop-wait'),
+          });
           assert.ok(copy !== null && copy !== disk, `update_disk made no copy: ${copy}`);
-          const copied = await attachDisk(cloud, [vm, copy]);
+          const copied = await attachDisk(cloud, { vmCid: vm, diskCid: copy });
           assert.equal(await world().inVm(vm, `cat ${copied}/canary`), `${disk}\n`);
-          await deleteVm(cloud, [vm]);
-          await deleteDisk(cloud, [copy]);
+          await deleteVm(cloud, { vmCid: vm });
+          await deleteDisk(cloud, { diskCid: copy });
         });
       } finally {
         await enforce(null);

@@ -14,7 +14,7 @@ describeCluster('a node whose programs restart', (world) => {
       async () => {
         const { vm, isRefused } = await survivesRestart(world(), program);
         assert.ok(isRefused, 'detach_disk took a disk that was written to');
-        await deleteVm(world().cloud, [vm]);
+        await deleteVm(world().cloud, { vmCid: vm });
       },
     );
   }
@@ -30,7 +30,7 @@ describeCluster('a node whose programs restart', (world) => {
           await world().inVm(vm, 'mountpoint -q /var/vcap/store && cat /var/vcap/store/canary || echo none'),
           'none\n',
         );
-        await detachDisk(world().cloud, [vm, disk]);
+        await detachDisk(world().cloud, { vmCid: vm, diskCid: disk });
       }),
   );
 });

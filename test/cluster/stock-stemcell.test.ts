@@ -43,7 +43,7 @@ describeCluster('stemcells that look like stock ones, privileged', (world) => {
         await isStock(world(), vm, init);
         await world().inVm(vm, leaveJob);
 
-        await rebootVm(world().cloud, [vm]);
+        await rebootVm(world().cloud, { vmCid: vm });
         await until('the job to answer', () => deployment.greeting().catch(isNotUpYet));
         assert.equal(await deployment.greeting(), greeting, 'the job began on an empty store');
         await isStock(world(), vm, init);

@@ -41,8 +41,8 @@ describeCluster(
           await stopRelease(cpi, { vm, disk }, (attachment) => deleteAttachmentByForce(world(), attachment));
           await survivesVmDeletion(world(), vm, disk);
           await cpi.call('detach_disk', vm, disk);
-          await deleteVm(world().cloud, [vm]);
-          await deleteDisk(world().cloud, [disk]);
+          await deleteVm(world().cloud, { vmCid: vm });
+          await deleteDisk(world().cloud, { diskCid: disk });
         }),
     );
   },
@@ -65,8 +65,8 @@ function withTwoVms(world: ClusterWorld, stop: (vms: TwoVms) => Promise<void>): 
     };
     await stop({ api, namespace, cpi, one, other, disk, use });
     await survivesVmDeletion(world, user, disk);
-    await Promise.all([one, other].map((vm) => deleteVm(cloud, [vm])));
-    await deleteDisk(cloud, [disk]);
+    await Promise.all([one, other].map((vm) => deleteVm(cloud, { vmCid: vm })));
+    await deleteDisk(cloud, { diskCid: disk });
   });
 }
 

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import type { CallContext } from '../../src/cpi/call.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { explainApiError } from '../../src/cpi/errors/explain-api-error.ts';
-import { createVmArguments } from '../../src/cpi/testing/test-cloud.ts';
+import { createVmRequest } from '../../src/cpi/testing/test-cloud.ts';
 import { checkVm } from '../../src/cpi/vm/check-vm.ts';
 import { planVm, vmSecret } from '../../src/cpi/vm/create-vm.ts';
 import { vmClaims } from '../../src/cpi/vm/claims.ts';
@@ -23,6 +23,7 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
+import type { CreateVmRequest } from '../../src/cpi/protocol/methods.ts';
 
 /**
  * The API behaviour that check_vm depends on (kubernetes.io: Kubernetes API Concepts, dry-run): a dry-run
@@ -41,6 +42,7 @@ const cloudWith = (kubernetes: object): CallContext => ({
   exec: () => Promise.reject(new Error('nothing runs here')),
   config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' } }, {}),
   namespace: subject.namespace,
+  diskNamespace: subject.namespace,
   clock: systemClock,
   newUuid: randomUUID,
   directorUuid: undefined,
@@ -48,14 +50,14 @@ const cloudWith = (kubernetes: object): CallContext => ({
   reportProgress: () => undefined,
 });
 
-const argumentsOf = (agentId: string, properties: object): unknown[] =>
-  createVmArguments({ agentId, properties, networks: { default: { type: 'dynamic' } } });
+const argumentsOf = (agentId: string, properties: object): CreateVmRequest =>
+  createVmRequest({ agentId, properties, networks: { default: { type: 'dynamic' } } });
 
 const small = { cpu: '1m' };
-const check = async (cloud: CallContext, properties: object, former: string | null): Promise<string[]> => {
+const check = async (cloud: CallContext, properties: object, former?: string): Promise<string[]> => {
   const present = await names();
   try {
-    return await checkVm(cloud, [...argumentsOf('next', properties), former]);
+    return await checkVm(cloud, { ...argumentsOf('next', properties), formerVmCid: former });
   } catch (error) {
     throw isApiError(error) ? explainApiError(error) : error;
   } finally {
@@ -87,7 +89,7 @@ for (const attach of ['hot', 'recreate']) {
   test(`a quota that one VM fills (${attach}) has room only for the VM that replaces it`, async () => {
     const { admin, namespace } = subject;
     const cloud = cloudWith({ attach });
-    assert.deepEqual(await check(cloud, small, null), []);
+    assert.deepEqual(await check(cloud, small), []);
     const former = await standIn(cloud, attach);
     const present = await names();
     const claims = present.filter((name) => name.startsWith(`${former}-`)).length;
@@ -109,7 +111,7 @@ for (const attach of ['hot', 'recreate']) {
     });
 
     assert.deepEqual(await check(cloud, small, former), []);
-    await assert.rejects(check(cloud, small, null), /ResourceQuota full-\w+ leaves no room: /u);
+    await assert.rejects(check(cloud, small), /ResourceQuota full-\w+ leaves no room: /u);
     await assert.rejects(
       check(cloud, { cpu: '50m' }, former),
       /ResourceQuota full-\w+ leaves no room: requests\.cpu 50m requested, \d+m used \(\d+m of it by the VM/u,
@@ -136,13 +138,13 @@ test('missing classes and accounts are reported, and VMs that Pod Security or a 
     [{ runtime_class: 'none' }, /correct runtime_class/u],
     [{ service_account: 'none' }, /correct service_account/u],
   ] as const)
-    await assert.rejects(check(cloud, properties, null), words);
+    await assert.rejects(check(cloud, properties), words);
   if (isReal) {
     const spec = { limits: [{ type: 'Container', max: { cpu: '1' } }] };
     const path = `/api/v1/namespaces/${namespace}/limitranges`;
     assert.equal((await admin.call('POST', path, made(namespace, 'small', { spec }))).status, 201);
     await until('the LimitRange to refuse', () =>
-      check(cloud, { resources: { requests: { cpu: 2 }, limits: { cpu: 2 } } }, null).then(
+      check(cloud, { resources: { requests: { cpu: 2 }, limits: { cpu: 2 } } }).then(
         () => undefined,
         (error: unknown) => {
           assert.match(String(error), /maximum cpu usage per Container is 1.*or the LimitRange/u);
@@ -154,5 +156,5 @@ test('missing classes and accounts are reported, and VMs that Pod Security or a 
   } else t.diagnostic('the embedded cluster has no LimitRanges');
   const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
   await admin.api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
-  await assert.rejects(check(cloud, small, null), /violates PodSecurity "baseline:latest"/u);
+  await assert.rejects(check(cloud, small), /violates PodSecurity "baseline:latest"/u);
 });

@@ -6,7 +6,13 @@ import { after, before, describe, test } from 'node:test';
 import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import type { CpiError } from '../../src/cpi/protocol/protocol.ts';
 import { startStorage } from '../../src/cpi/testing/storage-cloud.ts';
-import { createVmArguments, namesLeft, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';
+import {
+  createVmArguments,
+  createVmRequest,
+  namesLeft,
+  namespace,
+  vmCidOfTest,
+} from '../../src/cpi/testing/test-cloud.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { namespaces, persistentVolumeClaims, volumeSnapshots } from '../../src/kubernetes/resources.ts';
@@ -243,8 +249,8 @@ for (const name of ['executable', 'bundle'] as const) {
         return result;
       };
       const vm = `a:east:${vmCidOfTest}`;
-      const wanted = createVmArguments({ properties: { context: 'a:east' } });
-      assert.deepEqual(await done('create_vm', ...wanted), [vm, wanted[3]]);
+      const wanted = createVmRequest({ properties: { context: 'a:east' } });
+      assert.deepEqual(await done('create_vm', ...createVmArguments(wanted)), [vm, wanted.networks]);
       const disk = String(await done('create_disk', 64, { storage_class: 'now' }, vm));
       const claim = disk.replace('a:east:', '');
       assert.match(claim, /^disk-/u);

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { brokenImage } from '../../src/cpi/testing/fake-node.ts';
 import {
   createVmArguments,
+  createVmRequest,
   mbusPassword,
   namesLeft,
   namespace,
@@ -105,8 +106,8 @@ for (const name of ['executable', 'bundle'] as const) {
     });
 
     test("create-env's line of calls, and back", async () => {
-      const args = createVmArguments({ env: { bosh: { group: 'g' } } });
-      assert.deepEqual(await verb('create_vm', args), [vmCid, args[3]]);
+      const request = createVmRequest({ env: { bosh: { group: 'g' } } });
+      assert.deepEqual(await verb('create_vm', createVmArguments(request)), [vmCid, request.networks]);
       assert.equal(await verb('has_vm', [vmCid]), true);
       assert.equal(await verb('set_vm_metadata', [vmCid, { name: 'hello/0', director: 'bosh-init' }]), null);
       const disk = await verb('create_disk', [64, { storage_class: 'local' }, vmCid]);
@@ -158,7 +159,11 @@ for (const name of ['executable', 'bundle'] as const) {
         { agent: { mbus: 'wrong-token-value', surprise: 'wrong-token-value' } },
       ];
       for (const context of contexts) {
-        const request = requestOf('create_vm', createVmArguments({ image: brokenImage, env }), context);
+        const request = requestOf(
+          'create_vm',
+          createVmArguments(createVmRequest({ image: brokenImage, env })),
+          context,
+        );
         const { stdout, stderr } = await runCpi(artefact(), JSON.stringify(request), {
           config: world.config,
         });
@@ -219,7 +224,7 @@ for (const name of ['executable', 'bundle'] as const) {
     test('a response larger than a pipe is complete', async () => {
       const dns = Array.from({ length: 20_000 }, (_, index) => `10.0.${index % 256}.1`);
       const networks = { default: { type: 'manual', ip: '127.64.0.99', dns } };
-      const result = await verb('create_vm', createVmArguments({ networks }));
+      const result = await verb('create_vm', createVmArguments(createVmRequest({ networks })));
       assert.deepEqual(result, [vmCid, networks]);
       await verb('delete_vm', [vmCid]);
     });

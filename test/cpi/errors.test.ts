@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { CpiError } from '../../src/cpi/protocol/protocol.ts';
-import { createVmArguments } from '../../src/cpi/testing/test-cloud.ts';
+import { createVmArguments, createVmRequest } from '../../src/cpi/testing/test-cloud.ts';
 import { type TestServer, startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
@@ -76,7 +76,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.deepEqual([disk.type, disk.ok_to_retry], ['Bosh::Clouds::NoDiskSpace', true]);
       answer = { code: 403, message, details: { kind: 'secrets', name: 'y' } };
       const properties = { networks: { default: { type: 'dynamic' } } };
-      const vm = await failing('create_vm', createVmArguments(properties));
+      const vm = await failing('create_vm', createVmArguments(createVmRequest(properties)));
       assert.deepEqual([vm.type, vm.ok_to_retry], ['Bosh::Clouds::VMCreationFailed', true]);
       assert.match(vm.message, /raise ResourceQuota q/u);
     });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { offlineMethods, methods } from '../../src/cpi/protocol/methods.ts';
+import { offlineMethods } from '../../src/cpi/protocol/methods.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { interceptingApi } from '../../src/cpi/testing/intercepting-api.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
+import { verbOf } from '../../src/cpi/testing/verb-of.ts';
 import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
 import {
@@ -83,9 +84,7 @@ for (const scenario of verbScenarios.filter(({ method }) => !offlineMethods.incl
     const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config }, [networkPolicyKind]);
     const args = await scenario.prepare(cloud);
     const { api, wide } = watchedApi(cloud.api);
-    const verb = await methods.get(scenario.method)?.();
-    assert.ok(verb !== undefined);
-    await verb({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
+    await verbOf(scenario.method)({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
     assert.deepEqual([...wide], anyNode.includes(scenario.method) ? [volumeAttachments.plural] : []);
   });
 }

@@ -9,7 +9,7 @@ import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { snapshotDisk } from '../../src/cpi/snapshot/snapshot-disk.ts';
 import { Crash, crashingApi } from '../../src/cpi/testing/crashing-api.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
-import { createVmArguments, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';
+import { createVmRequest, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';
 import { createVm } from '../../src/cpi/vm/create-vm.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
@@ -37,15 +37,15 @@ test('orphans lists leftovers of killed calls and omits objects in use', async (
     );
   assert.deepEqual(await list(), []);
 
-  const disk = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now' } });
   assert.deepEqual(await list(), [`disk ${disk} -`]);
   const reference = { resource: persistentVolumeClaims, namespace, name: disk };
   while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound') {
     await cloud.clock.sleep(5);
   }
-  const args = [disk, 64, { storage_class: 'later' }];
+  const request = { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'later' } };
   const dying = { ...cloud, api: crashingApi(api, 4, 'after') };
-  await assert.rejects(updateDisk(dying, args), (error) => error instanceof Crash);
+  await assert.rejects(updateDisk(dying, request), (error) => error instanceof Crash);
   const copyName = (await api.get(reference)).metadata.annotations?.['bosh.cloudfoundry.org/copy'] ?? '';
   assert.deepEqual(
     (await list()).toSorted(),
@@ -57,11 +57,11 @@ test('orphans lists leftovers of killed calls and omits objects in use', async (
     ].toSorted(),
   );
 
-  const moved = (await updateDisk(cloud, args)) ?? '';
-  await createVm(cloud, createVmArguments());
-  await attachDisk(cloud, [vmCidOfTest, moved]);
+  const moved = (await updateDisk(cloud, request)) ?? '';
+  await createVm(cloud, createVmRequest());
+  await attachDisk(cloud, { vmCid: vmCidOfTest, diskCid: moved });
   assert.deepEqual(await list(), []);
-  const snapshot = await snapshotDisk(cloud, [moved, {}]);
+  const snapshot = await snapshotDisk(cloud, { diskCid: moved, metadata: {} });
   assert.deepEqual(await list(), [`snapshot ${snapshot} ${moved}`]);
 
   await api.delete({ resource: pods, namespace, name: vmCidOfTest }, { gracePeriodSeconds: 0 });
@@ -86,17 +86,21 @@ test('a copy that no disk names is listed as left; one that has taken the place 
       .map(({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`)
       .toSorted();
   const boundDisk = async (): Promise<string> => {
-    const disk = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
+    const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now' } });
     const reference = { resource: persistentVolumeClaims, namespace, name: disk };
     while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound') {
       await cloud.clock.sleep(5);
     }
-    await setDiskMetadata(cloud, [disk, { deployment: 'd' }]);
+    await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'd' } });
     return disk;
   };
   const killUpdate = async (disk: string, write: number): Promise<string> => {
     const dying = { ...cloud, api: crashingApi(api, write, 'after') };
-    const update = updateDisk(dying, [disk, 64, { storage_class: 'other' }]);
+    const update = updateDisk(dying, {
+      diskCid: disk,
+      sizeMiB: 64,
+      cloudProperties: { storage_class: 'other' },
+    });
     await assert.rejects(update, (error) => error instanceof Crash);
     const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: disk });
     return claim.metadata.annotations?.['bosh.cloudfoundry.org/copy'] ?? '';
@@ -115,7 +119,7 @@ test('a copy that no disk names is listed as left; one that has taken the place 
   const next = await boundDisk();
   const successor = await killUpdate(next, 5);
   assert.deepEqual(await list(), [`replaced disk ${next} ${successor}`]);
-  assert.equal(await hasDisk(cloud, [next]), true);
+  assert.equal(await hasDisk(cloud, { diskCid: next }), true);
   assert.deepEqual(await list(), []);
 });
 
@@ -128,20 +132,23 @@ test('a VM is listed until its create_vm has finished it or something has descri
       );
     for (const write of 'kubernetes' in config ? [1, 4] : [1, 2]) {
       const dying = { ...cloud, api: crashingApi(api, write, 'after') };
-      await assert.rejects(createVm(dying, createVmArguments()), (error) => error instanceof Crash);
+      await assert.rejects(createVm(dying, createVmRequest()), (error) => error instanceof Crash);
       assert.deepEqual(await list(), [`VM ${vmCidOfTest}`]);
-      if (write === 1) await deleteVm(cloud, [vmCidOfTest]);
+      if (write === 1) await deleteVm(cloud, { vmCid: vmCidOfTest });
     }
     // like a VM that an earlier CPI made, which did not write this label
-    await setVmMetadata(cloud, [vmCidOfTest, { deployment: 'dep' }]);
+    await setVmMetadata(cloud, { vmCid: vmCidOfTest, metadata: { deployment: 'dep' } });
     assert.deepEqual(await list(), []);
     if ('kubernetes' in config) {
-      await attachDisk(cloud, [vmCidOfTest, await createDisk(cloud, [64, {}, vmCidOfTest])]);
+      await attachDisk(cloud, {
+        vmCid: vmCidOfTest,
+        diskCid: await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid: vmCidOfTest }),
+      });
       await api.delete({ resource: pods, namespace, name: vmCidOfTest }, { gracePeriodSeconds: 0 });
       assert.deepEqual(await list(), []);
     }
-    await deleteVm(cloud, [vmCidOfTest]);
-    await createVm(cloud, createVmArguments());
+    await deleteVm(cloud, { vmCid: vmCidOfTest });
+    await createVm(cloud, createVmRequest());
     assert.ok((await list()).every((line) => line.startsWith('disk ')));
   }
 });
@@ -161,7 +168,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
     await until('the volume', async () => (await read()).status?.phase === 'Bound');
     return (await read()).spec.volumeName ?? '';
   };
-  const disk = await createDisk(cloud, [64, { storage_class: 'kept' }, null]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'kept' } });
   const volume = await volumeOf(disk);
   // a volume of another user of that class, and one of a class that deletes its volumes
   await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
@@ -173,7 +180,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   });
   const foreign = await volumeOf('disk-of-others');
   await api.delete({ resource: persistentVolumeClaims, namespace, name: 'disk-of-others' });
-  await deleteDisk(cloud, [disk]);
+  await deleteDisk(cloud, { diskCid: disk });
   const phase = async (name: string): Promise<string | undefined> =>
     (await api.get<PersistentVolume>({ resource: persistentVolumes, name })).status?.phase;
   await until(
@@ -201,10 +208,10 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
     },
   });
   assert.equal(await volumeOf(disk), volume);
-  assert.equal(await hasDisk(cloud, [disk]), true);
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), true);
   assert.deepEqual(await list(), []);
 
-  await deleteDisk(cloud, [disk]);
+  await deleteDisk(cloud, { diskCid: disk });
   await until('the release of the volume', async () => (await phase(volume)) === 'Released');
   await api.patch(reference, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
   await until(
@@ -216,7 +223,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
 
 test('without the right to list Secrets and volumes the others are listed, and what was not looked for is known', async (t) => {
   const { api, cloud } = await storageCloud(t);
-  const disk = await createDisk(cloud, [64, {}, null]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   const viewer: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
     list: (resource: Resource, query?: ListQuery) =>
       ['secrets', 'persistentvolumes'].includes(resource.plural)

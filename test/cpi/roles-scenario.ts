@@ -8,7 +8,13 @@ import {
   networkAttachmentDefinitions,
   networkPolicies,
 } from '../../src/kubernetes/resources.ts';
-import { createVmArguments, groupEnv, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
+import {
+  createVmArguments,
+  createVmRequest,
+  groupEnv,
+  image,
+  namespace,
+} from '../../src/cpi/testing/test-cloud.ts';
 import { attributesClass, diskNamespace, otherClass } from './roles-world.ts';
 import type { RolesWorld } from './roles-world.ts';
 
@@ -40,8 +46,8 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   await servicesOfSuccessors(caller);
   await bothNetworkKinds(caller);
   // no node matches: the error describes the pod's events
-  const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
-  await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
+  const nowhere = createVmRequest({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
+  await assert.rejects(call('create_vm', createVmArguments(nowhere)), (error) => isProductError(error));
   await call('delete_stemcell', [stemcell]);
 }
 
@@ -55,7 +61,7 @@ async function groupWithBudget({ call }: Caller): Promise<void> {
   const properties = { disruption_budget: true };
   const agents = ['member-1', 'member-2', 'member-3'];
   for (const agentId of agents)
-    await call('create_vm', createVmArguments({ agentId, networks, env, properties }));
+    await call('create_vm', createVmArguments(createVmRequest({ agentId, networks, env, properties })));
   for (const agentId of agents) await call('delete_vm', [`vm-${agentId}`]);
 }
 
@@ -63,8 +69,8 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   const { call, deleteSlowly } = caller;
   const vm = await newVm(caller, stemcell);
   assert.equal(await call('has_vm', [vm]), true);
-  const successor = createVmArguments({ agentId: 'successor', networks: { default: { type: 'dynamic' } } });
-  assert.deepEqual(await call('check_vm', [...successor, vm]), []);
+  const successor = createVmRequest({ agentId: 'successor', networks: { default: { type: 'dynamic' } } });
+  assert.deepEqual(await call('check_vm', [...createVmArguments(successor), vm]), []);
   assert.equal(await call('describe_vm', [vm]), null);
   await call('set_vm_metadata', [vm, { job: 'j' }]);
   const disk = String(
@@ -103,7 +109,9 @@ async function bothNetworkKinds({ call, deleteSlowly }: Caller): Promise<void> {
     assert.deepEqual(await call('create_network', [definition]), made);
     const [name, , properties] = made;
     const network = { type: 'dynamic', cloud_properties: properties };
-    const wanted = createVmArguments({ agentId: `in-${name}`.slice(0, 40), networks: { network } });
+    const wanted = createVmArguments(
+      createVmRequest({ agentId: `in-${name}`.slice(0, 40), networks: { network } }),
+    );
     if (key === 'network_policy') {
       const [cid] = (await call('create_vm', wanted)) as [string];
       await call('delete_vm', [cid]);
@@ -142,7 +150,9 @@ async function servicesOfSuccessors({ call, deleteSlowly }: Caller): Promise<voi
   const newOne = async (agentId: string): Promise<string> => {
     const wanted = { agentId, properties: { services: list }, networks: { default: { type: 'dynamic' } } };
     const env = { bosh: { group: 'd-group' } };
-    const [cid] = (await call('create_vm', createVmArguments({ ...wanted, env }))) as [string];
+    const [cid] = (await call('create_vm', createVmArguments(createVmRequest({ ...wanted, env })))) as [
+      string,
+    ];
     return cid;
   };
   const former = await newOne('former');
@@ -159,8 +169,8 @@ async function newVm(
   const ip = newAddress();
   const networks = { default: { type: 'manual', ip } };
   const agentId = `agent-${ip.replaceAll('.', '-')}`;
-  const args = createVmArguments({ agentId, image: stemcell, networks }).with(4, disks);
-  const [cid] = (await call('create_vm', args)) as [string];
+  const request = { ...createVmRequest({ agentId, image: stemcell, networks }), diskCids: disks };
+  const [cid] = (await call('create_vm', createVmArguments(request))) as [string];
   return cid;
 }
 

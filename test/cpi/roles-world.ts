@@ -14,12 +14,12 @@ import { localProvisioner } from '../../embedded-cluster/api-server/bootstrap.ts
 import { requestAttributes } from '../../embedded-cluster/api-server/http/request-attributes.ts';
 import { loadCredentials } from '../../embedded-cluster/api-server/pki/credentials.ts';
 import type { ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
-import { methods } from '../../src/cpi/protocol/methods.ts';
 import { openCall } from '../../src/cpi/open-call.ts';
 import { idleAgent } from '../../src/cpi/testing/agents.ts';
 import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { verbOf } from '../../src/cpi/testing/verb-of.ts';
 import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { StorageClass, VolumeAttributesClass } from '../../src/kubernetes/types/storage.ts';
@@ -109,9 +109,7 @@ export class RolesWorld {
       say: () => undefined,
     });
     try {
-      const verb = await methods.get(method)?.();
-      assert(verb !== undefined, `the CPI has no method ${method}`);
-      return await verb(session.call, args);
+      return await verbOf(method)(session.call, args);
     } finally {
       session.close();
     }

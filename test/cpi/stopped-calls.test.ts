@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { createVmArguments, namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { createVmArguments, createVmRequest, namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { applyRoles } from '../conformance/roles.ts';
@@ -36,8 +36,8 @@ for (const name of ['bundle', 'executable'] as const) {
     };
     const newVm = async (cpi: StoppedCpi): Promise<string> => {
       const networks = { default: { type: 'dynamic' } };
-      const vm = createVmArguments({ agentId: randomUUID(), networks });
-      const [cid] = (await cpi.call('create_vm', ...vm)) as [string];
+      const vm = createVmRequest({ agentId: randomUUID(), networks });
+      const [cid] = (await cpi.call('create_vm', ...createVmArguments(vm))) as [string];
       return cid;
     };
     const withTwoVms = (stop: (vms: TwoVms) => Promise<void>): Promise<void> =>

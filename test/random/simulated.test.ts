@@ -25,7 +25,7 @@ test('a detach_disk that does nothing is found', async () => {
 test('an update_disk that answers with an empty disk is found', async () => {
   const instead = {
     update_disk: (cloud: Parameters<typeof createDisk>[0]) =>
-      createDisk(cloud, [64, { storage_class: 'now' }, null]),
+      createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now' } }),
   };
   const { failure = '' } = await findFailure({ seed: '1', seconds: 60, shrinkSeconds: 0, instead });
   assert.match(failure, /VIOLATION: (disk \S+ in \S+ has write|left behind)/u);

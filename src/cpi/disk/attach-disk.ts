@@ -1,6 +1,6 @@
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { CallContext } from '../call.ts';
-import { type Location, child, stringAt } from '../input.ts';
+import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { label } from '../objects/labels.ts';
 import { findVm } from '../vm/vms.ts';
 import { requireActiveVm } from './attach/attachments.ts';
@@ -24,10 +24,7 @@ import { noFormerCids } from './former-cids.ts';
  * Idempotent for a pair. An error leaves nothing behind, or reports that the disk may be in the VM and stays
  * attached. Model: hot.pml
  */
-export async function attachDisk(call: CallContext, args: readonly unknown[]): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
-  const vmCid = stringAt(args[0], child(place, 'vm_cid'));
-  const diskCid = stringAt(args[1], child(place, 'disk_cid'));
+export async function attachDisk(call: CallContext, { vmCid, diskCid }: AttachDiskRequest): Promise<string> {
   const [pod, claim] = await Promise.all([findVm(call, vmCid), findDisk(call, diskCid)]);
   const recreated = await vmWithRecreateStrategy(call, vmCid, pod);
   if (recreated !== undefined) {

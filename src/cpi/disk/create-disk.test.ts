@@ -20,7 +20,8 @@ for (const [key, plural] of [
 ] as const) {
   test(`create_disk with a ${key} says whether the cluster lacks the class or the API, and makes nothing`, async (t) => {
     const world = await storageCloud(t);
-    const create = (cloud = world.cloud): Promise<string> => createDisk(cloud, [64, { [key]: 'gold' }, null]);
+    const create = (cloud = world.cloud): Promise<string> =>
+      createDisk(cloud, { sizeMiB: 64, cloudProperties: { [key]: 'gold' } });
     await assert.rejects(create(), rejection('INVALID_ARGUMENT', /does not have: "gold"/u));
     const api = interceptingApi(world.api, (request) =>
       request.startsWith('get volume') ? Promise.reject(notServed) : Promise.resolve(),
@@ -47,13 +48,13 @@ for (const [key, resource, driver] of [
       await world.api.create(resource, gold);
     }
     await assert.rejects(
-      createDisk(world.cloud, [64, { storage_class: 'now', [key]: 'theirs' }, null]),
+      createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now', [key]: 'theirs' } }),
       rejection(
         'INVALID_ARGUMENT',
         new RegExp(`${key} names a class of driver driver\\.example, .*"now" is of driver bosh-`, 'u'),
       ),
     );
     assert.deepEqual(await diskObjects(world), []);
-    await createDisk(world.cloud, [64, { storage_class: 'now', [key]: 'ours' }, null]);
+    await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now', [key]: 'ours' } });
   });
 }

@@ -1,6 +1,7 @@
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import { type CallContext, diskNamespaceOf } from '../call.ts';
-import { type Location, child, optionalStringAt, positiveIntegerAt, recordAt } from '../input.ts';
+import type { CallContext } from '../call.ts';
+import type { CreateDiskRequest } from '../protocol/methods.ts';
+import type { Location } from '../input.ts';
 import { checkClasses } from './classes.ts';
 import { buildClaim } from './disks.ts';
 import { parseDiskProperties } from './disk-properties.ts';
@@ -11,18 +12,16 @@ import { parseDiskProperties } from './disk-properties.ts';
  * attach. Rejects a class that the cluster does not have, because the claim would never be bound. The VM is a
  * hint for the location of the disk; a class that waits for its first consumer follows it without help.
  */
-export async function createDisk(call: CallContext, args: readonly unknown[]): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_disk' };
-  const sizeMiB = positiveIntegerAt(args[0], child(place, 'size'));
-  const properties = parseDiskProperties(
-    recordAt(args[1], child(place, 'cloud_properties')),
-    child(place, 'cloud_properties'),
-  );
-  optionalStringAt(args[2], child(place, 'vm_cid'));
-  await checkClasses(call, properties, child(place, 'cloud_properties'));
+export async function createDisk(
+  call: CallContext,
+  { sizeMiB, cloudProperties }: CreateDiskRequest,
+): Promise<string> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_disk.cloud_properties' };
+  const properties = parseDiskProperties(cloudProperties, place);
+  await checkClasses(call, properties, place);
   const cid = `disk-${call.newUuid()}`;
   const { directorUuid } = call;
-  const namespace = diskNamespaceOf(call);
+  const namespace = call.diskNamespace;
   await call.api.create(
     persistentVolumeClaims,
     buildClaim({ cid, namespace, sizeMiB, properties, directorUuid }),

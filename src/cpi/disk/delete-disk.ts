@@ -2,7 +2,7 @@ import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { conflictError, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
-import { stringAt } from '../input.ts';
+import type { DeleteDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
 import { replacementName, discardReplacement, removeHelpers } from './update/replacement.ts';
 import { removeLeftCopies } from './update/remove-left-copies.ts';
@@ -20,8 +20,7 @@ const tries = 10;
  * an attach_disk that was killed has left an attachment pod, the disk can still be detached
  * (attach/attachments.ts). Model: hot.pml
  */
-export async function deleteDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
+export async function deleteDisk(call: CallContext, { diskCid: cid }: DeleteDiskRequest): Promise<null> {
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     const claim = await findDisk(call, cid);
     if (claim === undefined) return finish(call, cid);

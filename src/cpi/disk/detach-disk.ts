@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { conflictError } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
-import { type Location, child, stringAt } from '../input.ts';
+import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
 import { findVm, vmNotFound } from '../vm/vms.ts';
 import {
@@ -37,10 +37,7 @@ const tries = 5;
  * call was running: the VM keeps the disk that it attached. DISK_WOULD_BE_LOST if another program deleted the
  * claim. Model: hot.pml
  */
-export async function detachDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
-  const vmCid = stringAt(args[0], child(place, 'vm_cid'));
-  const diskCid = stringAt(args[1], child(place, 'disk_cid'));
+export async function detachDisk(call: CallContext, { vmCid, diskCid }: AttachDiskRequest): Promise<null> {
   const { attachment, name } = await findAttachmentPod(call, diskCid);
   if (attachment !== undefined && vmCidOf(attachment) === vmCid) {
     const claim = await detach(call, attachment, name);

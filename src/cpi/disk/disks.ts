@@ -1,6 +1,6 @@
 import type { DiskProperties } from './disk-properties.ts';
 import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
-import { type CallContext, diskNamespaceOf } from '../call.ts';
+import type { CallContext } from '../call.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { annotation, baseLabels, isManaged, label } from '../objects/labels.ts';
@@ -59,7 +59,7 @@ export const diskTypeAnnotations = ({
 
 export const claimReference = (call: CallContext, cid: string): ObjectReference => ({
   resource: persistentVolumeClaims,
-  namespace: diskNamespaceOf(call),
+  namespace: call.diskNamespace,
   name: cid,
 });
 
@@ -131,7 +131,7 @@ const restoreHint =
 export function diskNotFoundError(call: CallContext, cid: string): ProductError {
   return new ProductError(
     'DISK_NOT_FOUND',
-    `there is no disk '${cid}' in namespace ${diskNamespaceOf(call)}; if it was made elsewhere, correct ` +
+    `there is no disk '${cid}' in namespace ${call.diskNamespace}; if it was made elsewhere, correct ` +
       `kubernetes.namespace or kubernetes.disk_namespace; ${restoreHint}`,
   );
 }

@@ -11,7 +11,7 @@ import { quickLooks } from '../testing/quick-looks.ts';
 import { rejection } from '../testing/rejection.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as vmCid,
@@ -55,9 +55,9 @@ interface Ended extends TestCloud {
 async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
   const made = await testCloud(t, { deadlines: { schedule: 2, release: 1, detach_disk: 2 } });
   const { cloud, api } = made;
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   const reference = { resource: pods, namespace, name: `attach-${disk}` };
   const { metadata, status } = await api.get<Pod>(reference);
   await api.patch(
@@ -82,33 +82,33 @@ for (const how of Object.keys(ends)) {
     node.busyDisks.add(disk);
 
     await assert.rejects(
-      detachDisk(cloud, [vmCid, disk]),
+      detachDisk(cloud, { vmCid, diskCid: disk }),
       rejection('DISK_BUSY', /process 7 has it mounted at/u),
     );
 
     const now = await attachmentOf(api, disk);
     assert.notEqual(now.metadata.uid, uid, 'nothing runs in the attachment');
     assert.equal(now.metadata.deletionTimestamp, undefined);
-    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
     await node.release(disk);
-    await detachDisk(cloud, [vmCid, disk]);
-    assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+    await detachDisk(cloud, { vmCid, diskCid: disk });
+    assert.deepEqual(await getDisks(cloud, { vmCid }), []);
   });
 
   test(`… ${how}: what the VM has not mounted any more is detached at once`, async (t) => {
     const { cloud, disk } = await endedAttachment(t, how);
 
-    await detachDisk(cloud, [vmCid, disk]);
+    await detachDisk(cloud, { vmCid, diskCid: disk });
 
-    assert.equal(await detachDisk(cloud, [vmCid, disk]), null);
-    await deleteDisk(cloud, [disk]);
+    assert.equal(await detachDisk(cloud, { vmCid, diskCid: disk }), null);
+    await deleteDisk(cloud, { diskCid: disk });
   });
 
   test(`… ${how}: attach_disk makes another, which takes the mount over`, async (t) => {
     const { cloud, api, node, disk, uid } = await endedAttachment(t, how);
     node.leftMounts.add(disk);
 
-    await attachDisk(cloud, [vmCid, disk]);
+    await attachDisk(cloud, { vmCid, diskCid: disk });
 
     const { metadata, status } = await attachmentOf(api, disk);
     assert.notEqual(metadata.uid, uid);
@@ -117,12 +117,12 @@ for (const how of Object.keys(ends)) {
 
   test(`… ${how}: it is still that VM's disk for all others, and its end is that of the VM`, async (t) => {
     const { cloud, api, disk } = await endedAttachment(t, how);
-    await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+    await assert.rejects(deleteDisk(cloud, { diskCid: disk }), rejection('DISK_BUSY'));
 
-    await deleteVm(cloud, [vmCid]);
+    await deleteVm(cloud, { vmCid });
 
     await assert.rejects(attachmentOf(api, disk));
-    await deleteDisk(cloud, [disk]);
+    await deleteDisk(cloud, { diskCid: disk });
   });
 }
 
@@ -131,7 +131,10 @@ test('an attachment that its kubelet has ended, its VM deleted by a human: the d
   node.leftMounts.add(disk);
   await api.delete({ resource: pods, namespace, name: vmCid });
 
-  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_BUSY', /; delete the VM, /u));
+  await assert.rejects(
+    detachDisk(cloud, { vmCid, diskCid: disk }),
+    rejection('DISK_BUSY', /; delete the VM, /u),
+  );
 
   assert.ok(await attachmentOf(api, disk));
 });
@@ -139,20 +142,23 @@ test('an attachment that its kubelet has ended, its VM deleted by a human: the d
 test("… and whoever meets that VM does not take its word away: the disk is nobody else's before delete_vm", async (t) => {
   const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
   const networks = { default: { type: 'dynamic' } };
-  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const [other] = await createVm(cloud, createVmRequest({ agentId: 'other', networks }));
   node.leftMounts.add(disk);
   node.stoppingVms.add(vmCid);
   await api.delete({ resource: pods, namespace, name: vmCid });
 
-  await getDisks(cloud, [vmCid]);
+  await getDisks(cloud, { vmCid });
 
-  await assert.rejects(attachDisk(cloud, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
-  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+  await assert.rejects(
+    attachDisk(cloud, { vmCid: other, diskCid: disk }),
+    rejection('DISK_ATTACHED_ELSEWHERE'),
+  );
+  await assert.rejects(deleteDisk(cloud, { diskCid: disk }), rejection('DISK_BUSY'));
 });
 
 test('an attachment that is ended while it is asked is no witness for a free disk', async (t) => {
   const { cloud, node, disk } = await endedAttachment(t, 'refused after its restart');
-  await attachDisk(cloud, [vmCid, disk]);
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   node.leftMounts.add(disk);
   node.busyDisks.add(disk);
   const ended = ends['refused after its restart']?.([]);
@@ -171,12 +177,12 @@ test('an attachment that is ended while it is asked is no witness for a free dis
   };
 
   await assert.rejects(
-    detachDisk(meanwhile, [vmCid, disk]),
+    detachDisk(meanwhile, { vmCid, diskCid: disk }),
     rejection('DISK_BUSY', /could not be asked .*detach it again/u),
   );
 
   assert.ok(isAsked);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
 });
 
 const failure = (message: string, code = 500): ApiError =>
@@ -195,7 +201,7 @@ test('an attachment that its kubelet has ended while the container of the VM wai
   const exec: typeof cloud.exec = (command) =>
     command.pod === vmCid ? Promise.reject(failure('container not found')) : cloud.exec(command);
 
-  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
+  await detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk });
 
   assert.ok(node.releasedDisks.has(disk), 'the mount is in the hub, and the container starts again with it');
 });
@@ -214,7 +220,7 @@ for (const [verb, change] of [
     );
 
     await assert.rejects(
-      change({ ...cloud, api: failing }, [vmCid, disk]),
+      change({ ...cloud, api: failing }, { vmCid, diskCid: disk }),
       rejection(
         'KUBERNETES_API',
         /etcdserver: no leader.*; disk '.*' may be in the VM, so its attachment stays/u,
@@ -222,7 +228,7 @@ for (const [verb, change] of [
     );
 
     assert.equal((await attachmentOf(api, disk)).metadata.deletionTimestamp, undefined);
-    await attachDisk(cloud, [vmCid, disk]);
+    await attachDisk(cloud, { vmCid, diskCid: disk });
   });
 }
 
@@ -233,7 +239,7 @@ test('a successor that never runs is no witness for a free disk: the VM is asked
   await nodeIsReady(cloud);
   const lines: string[] = [];
   const told = { ...cloud, reportProgress: (line: string) => void lines.push(line), clock: quickLooks };
-  await assert.rejects(attachDisk(told, [vmCid, disk]), /Insufficient cpu/u);
+  await assert.rejects(attachDisk(told, { vmCid, diskCid: disk }), /Insufficient cpu/u);
   assert.match(
     lines[0] ?? '',
     /^waiting for a node to take pod attach-disk-.*: .*Unschedulable: Insufficient cpu$/u,
@@ -243,12 +249,12 @@ test('a successor that never runs is no witness for a free disk: the VM is asked
       ? cloud.exec(command)
       : Promise.reject(failure('pod does not have a host assigned'));
 
-  await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), rejection('DISK_BUSY'));
+  await assert.rejects(detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk }), rejection('DISK_BUSY'));
 
   assert.equal((await attachmentOf(api, disk)).metadata.deletionTimestamp, undefined);
   node.leftMounts.delete(disk);
-  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+  await detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk });
+  assert.deepEqual(await getDisks(cloud, { vmCid }), []);
 });
 
 for (const [verb, change] of [
@@ -264,9 +270,9 @@ for (const [verb, change] of [
       request === `create pods attach-${disk}` ? Promise.reject(full) : Promise.resolve(),
     );
 
-    await assert.rejects(change({ ...cloud, api: refusing }, [vmCid, disk]), full);
+    await assert.rejects(change({ ...cloud, api: refusing }, { vmCid, diskCid: disk }), full);
 
     assert.equal((await attachmentOf(api, disk)).metadata.uid, uid);
-    await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+    await assert.rejects(deleteDisk(cloud, { diskCid: disk }), rejection('DISK_BUSY'));
   });
 }

@@ -1,12 +1,11 @@
 import type { CallContext } from '../call.ts';
-import { stringAt } from '../input.ts';
+import type { VmCidRequest } from '../protocol/methods.ts';
 import { findVm, vmNotFound } from '../vm/vms.ts';
 import { deleteAttachmentsOfTerminatingVm, diskCidOf, listAttachments } from './attach/attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
 
 /** get_disks(vm_cid): returns the cids of the attached disks. VM_NOT_FOUND without the VM. */
-export async function getDisks(call: CallContext, args: readonly unknown[]): Promise<string[]> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'get_disks.vm_cid' });
+export async function getDisks(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<string[]> {
   const vm = await findVm(call, cid);
   if (vm === undefined || strategyOf(vm) === 'recreate') {
     const { disksOfRecreatedVm, findRecreatedVm } = await import('./attach/recreate.ts');

@@ -12,7 +12,7 @@ import { volumeAttachmentKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as vmCid,
@@ -32,9 +32,9 @@ async function forsaken(t: TestContext): Promise<TestCloud & { disk: string }> {
   const deadlines = { release: 1, detach_disk: 1 };
   const made = await testCloud(t, { deadlines }, [volumeAttachmentKind]);
   const { cloud, api } = made;
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   await api.delete(attachmentReference(cloud, `attach-${disk}`), { gracePeriodSeconds: 0 });
   return { ...made, disk };
 }
@@ -66,28 +66,30 @@ async function nodeSays(api: KubernetesApi, condition: object): Promise<void> {
 test('detach_disk does not call a disk detached while the VM runs and cannot be asked', async (t) => {
   const { cloud, api, disk } = await forsaken(t);
   await nodeSays(api, ready);
-  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), {
+  await assert.rejects(detachDisk(unreachable(cloud), { vmCid, diskCid: disk }), {
     code: 'DISK_BUSY',
     message: /could not be asked for 1 s .*no shell/u,
   });
-  await assert.rejects(detachDisk(cloud, [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
+  await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), { code: 'DISK_NOT_ATTACHED' });
 });
 
 test('a role that may not look into the VM is told so, not that the disk is busy', async (t) => {
   const { cloud, disk } = await forsaken(t);
   const exec: CallContext['exec'] = () => Promise.reject(forbidden);
-  await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), forbidden);
+  await assert.rejects(detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk }), forbidden);
 });
 
 test('on a lost node that is NODE_LOST; on one that was given up nothing is mounted any more', async (t) => {
   const { cloud, api, disk } = await forsaken(t);
   await nodeSays(api, silent);
-  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), {
+  await assert.rejects(detachDisk(unreachable(cloud), { vmCid, diskCid: disk }), {
     code: 'NODE_LOST',
     message: /if it comes back, run the call again$/u,
   });
   await api.delete({ resource: nodes, name: nodeName });
-  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
+  await assert.rejects(detachDisk(unreachable(cloud), { vmCid, diskCid: disk }), {
+    code: 'DISK_NOT_ATTACHED',
+  });
 });
 
 /** Gives the disk a volume, as its provisioner would. */
@@ -126,21 +128,21 @@ for (const attach of ['hot', 'recreate']) {
   test(`${attach}: detach_disk is done when the driver has taken the disk from the node, where another node may have it`, async (t) => {
     const deadlines = { delete_vm: 10, detach_disk: 1 };
     const { cloud, api } = await testCloud(t, { kubernetes: { attach }, deadlines }, [volumeAttachmentKind]);
-    await createVm(cloud, createVmArguments());
+    await createVm(cloud, createVmRequest());
     const [disk, other] = [
-      await createDisk(cloud, [64, {}, vmCid]),
-      await createDisk(cloud, [64, {}, vmCid]),
+      await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid }),
+      await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid }),
     ];
     await bind(api, disk, 'pv-1');
     await bind(api, other, 'pv-2');
-    for (const each of [disk, other]) await attachDisk(cloud, [vmCid, each]);
+    for (const each of [disk, other]) await attachDisk(cloud, { vmCid, diskCid: each });
     await onNode(api, 'csi-1', 'pv-1');
-    assert.equal(await detachDisk(cloud, [vmCid, other]), null);
-    await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
+    assert.equal(await detachDisk(cloud, { vmCid, diskCid: other }), null);
+    await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), stillOnNode(disk));
     // a director that tries again does not know at which point the first call ended
-    await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
-    assert.equal(await detachDisk(takenWhileAwaited(cloud, api, 'csi-1'), [vmCid, disk]), null);
-    assert.equal(await detachDisk(cloud, [vmCid, disk]), null);
+    await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), stillOnNode(disk));
+    assert.equal(await detachDisk(takenWhileAwaited(cloud, api, 'csi-1'), { vmCid, diskCid: disk }), null);
+    assert.equal(await detachDisk(cloud, { vmCid, diskCid: disk }), null);
   });
 }
 
@@ -153,7 +155,7 @@ test('why its driver does not take a disk from a node stands in the error: no ev
   for (const key of ['attachError', 'detachError']) {
     const status = { [key]: { message: `rpc error: ${key} of volume 7` } };
     await api.patch(reference, { metadata: { finalizers }, status });
-    await assert.rejects(deleteDisk(cloud, [disk]), {
+    await assert.rejects(deleteDisk(cloud, { diskCid: disk }), {
       message: new RegExp(
         `its driver said: rpc error: ${key} of volume 7; see whether the attacher of its driver runs`,
         'u',
@@ -170,8 +172,8 @@ for (const [where, node, change, outcome] of [
 ] as const) {
   test(`detach_disk of a disk that was never on the VM, which a pod that is not ours has ${where}: ${outcome.code}`, async (t) => {
     const { cloud, api } = await testCloud(t, { deadlines: { detach_disk: 1 } }, [volumeAttachmentKind]);
-    await createVm(cloud, createVmArguments());
-    const disk = await createDisk(cloud, [64, {}, vmCid]);
+    await createVm(cloud, createVmRequest());
+    const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
     await bind(api, disk, 'pv-1');
     await onNode(api, 'csi-1', 'pv-1');
     await api.create<Pod>(pods, {
@@ -187,7 +189,10 @@ for (const [where, node, change, outcome] of [
       if (resource !== pods) return found;
       return { ...found, items: found.items.map((pod) => ({ ...pod, ...change })) };
     }) as KubernetesApi['list'];
-    await assert.rejects(detachDisk({ ...cloud, api: { ...sameApi(cloud), list } }, [vmCid, disk]), outcome);
+    await assert.rejects(
+      detachDisk({ ...cloud, api: { ...sameApi(cloud), list } }, { vmCid, diskCid: disk }),
+      outcome,
+    );
   });
 }
 
@@ -197,8 +202,8 @@ test('a disk that its driver still has on a node is neither deleted nor changed'
   await onNode(api, 'csi-1', 'pv-1');
   await onNode(api, 'csi-2', 'pv-2');
   const refused = stillOnNode(disk);
-  await assert.rejects(deleteDisk(cloud, [disk]), refused);
-  await assert.rejects(resizeDisk(cloud, [disk, 128]), refused);
+  await assert.rejects(deleteDisk(cloud, { diskCid: disk }), refused);
+  await assert.rejects(resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }), refused);
   const reference = { resource: persistentVolumeClaims, namespace, name: disk };
   const after = await api.get<PersistentVolumeClaim>(reference);
   assert.deepEqual([after.metadata.deletionTimestamp, after.spec.resources], [undefined, spec.resources]);
@@ -209,6 +214,6 @@ test('a disk that its driver still has on a node is neither deleted nor changed'
   await waitUntilOnNoNode({ ...cloud, api: { ...sameApi(cloud), list } }, after);
 
   await api.delete({ resource: volumeAttachments, name: 'csi-1' });
-  await deleteDisk(cloud, [disk]);
-  assert.equal(await hasDisk(cloud, [disk]), false);
+  await deleteDisk(cloud, { diskCid: disk });
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), false);
 });

@@ -6,7 +6,7 @@ import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
 import { annotation } from '../objects/labels.ts';
 import {
-  createVmArguments,
+  createVmRequest,
   namesLeft,
   namespace,
   testCloud,
@@ -29,9 +29,9 @@ const wouldBeLost = (error: unknown): boolean => {
 
 /** Makes a VM with a bound disk whose claim another program has deleted; its protection keeps it. */
 async function deletedClaim(cloud: CallContext): Promise<string> {
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   await cloud.api.patch(reference(disk), {
     metadata: { finalizers: ['kubernetes.io/pvc-protection'] },
     spec: { volumeName: 'pv-1' },
@@ -46,16 +46,16 @@ for (const attach of ['hot', 'recreate']) {
     node.keepsClaims = true;
     const disk = await deletedClaim(cloud);
     const before = await namesLeft(api);
-    await assert.rejects(detachDisk(cloud, [vmCid, disk]), wouldBeLost);
-    await assert.rejects(deleteVm(cloud, [vmCid]), wouldBeLost);
+    await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), wouldBeLost);
+    await assert.rejects(deleteVm(cloud, { vmCid }), wouldBeLost);
     assert.deepEqual(await namesLeft(api), before);
-    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
     assert.deepEqual([...node.releasedDisks], []);
 
     await api.patch(reference(disk), { metadata: { annotations: { [annotation.giveUp]: 'true' } } });
-    await detachDisk(cloud, [vmCid, disk]);
-    assert.deepEqual(await getDisks(cloud, [vmCid]), []);
-    await deleteVm(cloud, [vmCid]);
+    await detachDisk(cloud, { vmCid, diskCid: disk });
+    assert.deepEqual(await getDisks(cloud, { vmCid }), []);
+    await deleteVm(cloud, { vmCid });
   });
 }
 
@@ -63,9 +63,9 @@ test('recreate: no other disk is attached, which would make the pod anew without
   const { cloud, node } = await testCloud(t, { kubernetes: { attach: 'recreate' } });
   node.keepsClaims = true;
   const disk = await deletedClaim(cloud);
-  const other = await createDisk(cloud, [64, {}, vmCid]);
-  await assert.rejects(attachDisk(cloud, [vmCid, other]), wouldBeLost);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  const other = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await assert.rejects(attachDisk(cloud, { vmCid, diskCid: other }), wouldBeLost);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
 });
 
 test('hot: a verb that meets the VM on its way out keeps the attachment of such a disk', async (t) => {
@@ -73,13 +73,13 @@ test('hot: a verb that meets the VM on its way out keeps the attachment of such 
   node.keepsClaims = true;
   const disk = await deletedClaim(cloud);
   await api.delete({ resource: pods, namespace, name: vmCid });
-  assert.equal(await hasVm(cloud, [vmCid]), true);
+  assert.equal(await hasVm(cloud, { vmCid }), true);
   const attachment = await api.get({ resource: pods, namespace, name: `attach-${disk}` });
   assert.equal(attachment.metadata.deletionTimestamp, undefined);
-  await assert.rejects(deleteVm(cloud, [vmCid]), wouldBeLost);
+  await assert.rejects(deleteVm(cloud, { vmCid }), wouldBeLost);
 
   await api.patch(reference(disk), { metadata: { annotations: { [annotation.giveUp]: 'true' } } });
-  await deleteVm(cloud, [vmCid]);
+  await deleteVm(cloud, { vmCid });
   await assert.rejects(api.get({ resource: pods, namespace, name: `attach-${disk}` }), (error) =>
     isApiError(error, 404),
   );

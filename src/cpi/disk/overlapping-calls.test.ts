@@ -12,7 +12,7 @@ import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as hot,
@@ -36,12 +36,12 @@ async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
   const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 2, delete_disk: 5 } });
   const { cloud } = made;
   const { kubernetes } = cloud.config;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   await createVm(
     { ...cloud, config: { ...cloud.config, kubernetes: { ...kubernetes, attach: 'recreate' } } },
-    createVmArguments({ agentId: otherAgent, networks: dynamic }),
+    createVmRequest({ agentId: otherAgent, networks: dynamic }),
   );
-  return { ...made, disk: await createDisk(cloud, [64, {}, null]) };
+  return { ...made, disk: await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} }) };
 }
 
 /**
@@ -59,6 +59,7 @@ async function twoCpis(t: TestContext): Promise<TestCloud & { beside: TestCloud[
   const beside = {
     ...cloud,
     namespace: 'bosh-beside',
+    diskNamespace: namespace,
     config: {
       ...cloud.config,
       kubernetes: { ...kubernetes, attach: 'hot' as const, diskNamespace: namespace },
@@ -74,12 +75,12 @@ test('an attach_disk of recreate that meets an attachment in time leaves the dis
   const world = await twoVms(t);
   const { cloud, disk } = world;
   const slow = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) =>
-    attachDisk(held, [other, disk]),
+    attachDisk(held, { vmCid: other, diskCid: disk }),
   );
   await slow.arrived;
-  await attachDisk(cloud, [hot, disk]);
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
   await assert.rejects(slow.release(), rejection('DISK_ATTACHED_ELSEWHERE'));
-  assert.deepEqual(await getDisks(cloud, [hot]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid: hot }), [disk]);
   assert.notEqual((await claimOf(world)).metadata.annotations?.[annotation.attachedTo], undefined);
 });
 
@@ -93,9 +94,11 @@ test('the lock of an attach_disk of recreate that is refused takes the disk from
   const unlocked = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
     // hot: success. The same call again has passed its check of the lock, and is paused before it marks the
     // claim
-    await attachDisk(cloud, [hot, disk]);
+    await attachDisk(cloud, { vmCid: hot, diskCid: disk });
     before = await api.get<Pod>(attachment);
-    again = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) => attachDisk(held, [hot, disk]));
+    again = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) =>
+      attachDisk(held, { vmCid: hot, diskCid: disk }),
+    );
     await again.arrived;
   });
   // the second read of recreate for an attachment pod: it has the lock
@@ -113,7 +116,7 @@ test('the lock of an attach_disk of recreate that is refused takes the disk from
       await locked(request);
     }),
   };
-  outcomes.push(await attachDisk(slow, [other, disk]).catch((error: unknown) => error));
+  outcomes.push(await attachDisk(slow, { vmCid: other, diskCid: disk }).catch((error: unknown) => error));
   assert.match(String(outcomes.at(-1)), /is attached to VM/u);
   const after = await api.get<Pod>(attachment);
   assert.equal(after.metadata.uid, before?.metadata.uid);
@@ -122,31 +125,34 @@ test('the lock of an attach_disk of recreate that is refused takes the disk from
 
 test('two CPIs share a disk namespace: the disk of a VM of recreate is not given to a VM of the other', async (t) => {
   const { cloud, api, beside } = await twoCpis(t);
-  await createVm(cloud, createVmArguments());
-  await createVm(beside, createVmArguments({ agentId: otherAgent, networks: dynamic }));
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [hot, disk]);
+  await createVm(cloud, createVmRequest());
+  await createVm(beside, createVmRequest({ agentId: otherAgent, networks: dynamic }));
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
   const pod = await api.get<Pod>({ resource: pods, namespace, name: hot });
   assert.deepEqual(recordedDiskCids(pod), [disk]);
-  await assert.rejects(attachDisk(beside, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
+  await assert.rejects(
+    attachDisk(beside, { vmCid: other, diskCid: disk }),
+    rejection('DISK_ATTACHED_ELSEWHERE'),
+  );
 });
 
 test('two CPIs share a disk namespace: the disk of a VM of recreate is not deleted by the other', async (t) => {
   const { cloud, beside } = await twoCpis(t);
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [hot, disk]);
-  await assert.rejects(deleteDisk(beside, [disk]), rejection('DISK_BUSY'));
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
+  await assert.rejects(deleteDisk(beside, { diskCid: disk }), rejection('DISK_BUSY'));
 });
 
 test('attach_disk of recreate sees the mount of a hot VM whose attachment was deleted by force meanwhile', async (t) => {
   const world = await twoVms(t);
   const { cloud, api, node, disk } = world;
   const slow = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) =>
-    attachDisk(held, [other, disk]),
+    attachDisk(held, { vmCid: other, diskCid: disk }),
   );
   await slow.arrived;
-  await attachDisk(cloud, [hot, disk]);
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
   node.leftMounts.add(disk);
   await api.delete({ resource: pods, namespace, name: `attach-${disk}` }, { gracePeriodSeconds: 0 });
   await assert.rejects(slow.release(), rejection('DISK_ATTACHED_ELSEWHERE'));
@@ -156,20 +162,20 @@ test('delete_disk asks the hot VM though an attach_disk of recreate was refused 
   const world = await twoVms(t);
   const { cloud, api, node, disk } = world;
   const slow = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) =>
-    attachDisk(held, [other, disk]),
+    attachDisk(held, { vmCid: other, diskCid: disk }),
   );
   await slow.arrived;
-  await attachDisk(cloud, [hot, disk]);
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
   await assert.rejects(slow.release(), rejection('DISK_ATTACHED_ELSEWHERE'));
   node.leftMounts.add(disk);
   await api.delete({ resource: pods, namespace, name: `attach-${disk}` }, { gracePeriodSeconds: 0 });
-  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+  await assert.rejects(deleteDisk(cloud, { diskCid: disk }), rejection('DISK_BUSY'));
 });
 
 test('detach_disk of a disk that update_disk replaced takes out the copy, too', async (t) => {
   const world = await storageCloud(t, { deadlines: { detach_disk: 5, delete_disk: 1, release: 1 } });
   const { cloud, api, node } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const disk = await boundDisk(world);
   await api.patch(
     { resource: persistentVolumeClaims, namespace, name: disk },
@@ -179,46 +185,45 @@ test('detach_disk of a disk that update_disk replaced takes out the copy, too', 
   const attach = holdCall(
     { ...cloud, api: crashingApi(cloud.api, 1, 'after') },
     `create pods attach-${disk}`,
-    (held) => attachDisk(held, [hot, disk]),
+    (held) => attachDisk(held, { vmCid: hot, diskCid: disk }),
   );
   await attach.arrived;
   const killedAttach = atRequest(`delete persistentvolumeclaims ${disk}`, async () => {
     await assert.rejects(attach.release(), (error) => error instanceof Crash);
   });
-  const update = updateDisk({ ...cloud, api: interceptingApi(cloud.api, killedAttach) }, [
-    disk,
-    64,
-    { storage_class: 'other' },
-  ]);
+  const update = updateDisk(
+    { ...cloud, api: interceptingApi(cloud.api, killedAttach) },
+    { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'other' } },
+  );
   // the attachment pod blocks the deletion of the disk that is replaced
   await assert.rejects(update, rejection('DEADLINE'));
-  await attachDisk(cloud, [hot, disk]);
-  assert.equal(await detachDisk(cloud, [hot, disk]), null);
-  assert.deepEqual(await getDisks(cloud, [hot]), []);
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
+  assert.equal(await detachDisk(cloud, { vmCid: hot, diskCid: disk }), null);
+  assert.deepEqual(await getDisks(cloud, { vmCid: hot }), []);
 });
 
 test('a write between two of attach_disk does not hide the VM that has the disk from delete_disk', async (t) => {
   const world = await twoVms(t);
   const { cloud, api, node, disk } = world;
-  await attachDisk(cloud, [other, disk]);
-  await deleteVm(cloud, [other]);
+  await attachDisk(cloud, { vmCid: other, diskCid: disk });
+  await deleteVm(cloud, { vmCid: other });
   // the first patch writes attached-to, the second removes the name of the deleted VM
   const beside = atRequest(
     `patch persistentvolumeclaims ${disk}`,
     async () => {
-      await setDiskMetadata(cloud, [disk, { deployment: 'd' }]);
+      await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'd' } });
     },
     2,
   );
-  await attachDisk({ ...cloud, api: interceptingApi(cloud.api, beside) }, [hot, disk]);
+  await attachDisk({ ...cloud, api: interceptingApi(cloud.api, beside) }, { vmCid: hot, diskCid: disk });
   node.leftMounts.add(disk);
   await api.delete({ resource: pods, namespace, name: `attach-${disk}` }, { gracePeriodSeconds: 0 });
-  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+  await assert.rejects(deleteDisk(cloud, { diskCid: disk }), rejection('DISK_BUSY'));
 });
 
 test('create_vm with the agent id of a VM that has ended for good arrives at a VM', async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const pod = { resource: pods, namespace, name: hot };
   await api.patch(
     pod,
@@ -226,7 +231,7 @@ test('create_vm with the agent id of a VM that has ended for good arrives at a V
     { subresource: 'status' },
   );
   for (let left = 2; left > 0; left -= 1) {
-    const outcome = await createVm(cloud, createVmArguments()).catch((error: unknown) => error);
+    const outcome = await createVm(cloud, createVmRequest()).catch((error: unknown) => error);
     if (!(outcome instanceof Error)) return;
   }
   assert.fail('no repeated call leads out');
@@ -235,7 +240,7 @@ test('create_vm with the agent id of a VM that has ended for good arrives at a V
 test('an attach_disk that update_disk overtakes takes its attachment back', async (t) => {
   const world = await storageCloud(t, { deadlines: { detach_disk: 5, delete_disk: 1, release: 1 } });
   const { cloud, api, node } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const disk = await boundDisk(world);
   await api.patch(
     { resource: persistentVolumeClaims, namespace, name: disk },
@@ -251,7 +256,7 @@ test('an attach_disk that update_disk overtakes takes its attachment back', asyn
   const attach = holdCall(
     { ...cloud, api: interceptingApi(api, stop) },
     `create pods attach-${disk}`,
-    (held) => attachDisk(held, [hot, disk]),
+    (held) => attachDisk(held, { vmCid: hot, diskCid: disk }),
   );
   await attach.arrived;
   let outcome: Promise<unknown> | undefined;
@@ -265,30 +270,35 @@ test('an attach_disk that update_disk overtakes takes its attachment back', asyn
     while (!(await isRunning())) await cloud.clock.sleep(5);
   });
   const watched = { ...cloud, api: interceptingApi(api, beside) };
-  await assert.rejects(updateDisk(watched, [disk, 64, { storage_class: 'other' }]), rejection('DEADLINE'));
+  await assert.rejects(
+    updateDisk(watched, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'other' } }),
+    rejection('DEADLINE'),
+  );
   deleted.resolve();
   await outcome;
-  assert.deepEqual(await getDisks(cloud, [hot]), []);
+  assert.deepEqual(await getDisks(cloud, { vmCid: hot }), []);
 });
 
 test('a slow detach_disk asks no mount container of another VM to release the disk', async (t) => {
   const { cloud, node } = await testCloud(t, { deadlines: { release: 1, detach_disk: 2 } });
-  await createVm(cloud, createVmArguments());
-  await createVm(cloud, createVmArguments({ agentId: otherAgent, networks: dynamic }));
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [hot, disk]);
+  await createVm(cloud, createVmRequest());
+  await createVm(cloud, createVmRequest({ agentId: otherAgent, networks: dynamic }));
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid: hot, diskCid: disk });
   let isFirst = true;
   const exec: typeof cloud.exec = async (command) => {
     if (isFirst && command.command[3] === 'release') {
       isFirst = false;
-      await detachDisk(cloud, [hot, disk]);
-      await attachDisk(cloud, [other, disk]);
+      await detachDisk(cloud, { vmCid: hot, diskCid: disk });
+      await attachDisk(cloud, { vmCid: other, diskCid: disk });
     }
     return cloud.exec(command);
   };
-  const outcome = await detachDisk({ ...cloud, exec }, [hot, disk]).catch((error: unknown) => error);
+  const outcome = await detachDisk({ ...cloud, exec }, { vmCid: hot, diskCid: disk }).catch(
+    (error: unknown) => error,
+  );
   assert.equal(outcome, null);
-  assert.deepEqual(await getDisks(cloud, [other]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid: other }), [disk]);
   assert.equal(
     node.releasedDisks.has(disk),
     false,

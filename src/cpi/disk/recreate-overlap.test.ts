@@ -10,7 +10,7 @@ import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as one,
@@ -34,12 +34,12 @@ async function twoVms(t: TestContext): Promise<World> {
   const made = await testCloud(t, { kubernetes: { attach: 'recreate' } });
   const { cloud } = made;
   const networks = { default: { type: 'dynamic' } };
-  await createVm(cloud, createVmArguments());
-  await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  await createVm(cloud, createVmRequest());
+  await createVm(cloud, createVmRequest({ agentId: 'other', networks }));
   return {
     ...made,
-    disk: await createDisk(cloud, [64, {}, null]),
-    second: await createDisk(cloud, [64, {}, null]),
+    disk: await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} }),
+    second: await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} }),
   };
 }
 
@@ -68,7 +68,7 @@ async function holderOf({ cloud, disk }: World): Promise<string | undefined> {
 /** Checks that the disk is on `other`, and that `one` runs without it. */
 async function assertOnOther(world: World): Promise<void> {
   const { cloud, disk } = world;
-  assert.deepEqual(await getDisks(cloud, [one]), []);
+  assert.deepEqual(await getDisks(cloud, { vmCid: one }), []);
   const pod = await podOf(world);
   assert.deepEqual(recordedDiskCids(pod), []);
   assert.equal(pod.spec.schedulingGates, undefined);
@@ -80,11 +80,11 @@ async function assertOnOther(world: World): Promise<void> {
 /** Checks that the disk is on `one`, so that no other VM gets it. */
 async function assertOnOne(world: World): Promise<void> {
   const { cloud, disk } = world;
-  assert.deepEqual(await getDisks(cloud, [one]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid: one }), [disk]);
   const pod = await podOf(world);
   assert.deepEqual([recordedDiskCids(pod), pod.status?.phase], [[disk], 'Running']);
   await assert.rejects(
-    attachDisk(cloud, [other, disk]),
+    attachDisk(cloud, { vmCid: other, diskCid: disk }),
     rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(one, 'u')),
   );
 }
@@ -99,14 +99,14 @@ for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) 
       `${request} ${one}`,
       async () => {
         wasHeld = true;
-        await detachDisk(cloud, [one, disk]);
-        await attachDisk(cloud, [other, disk]);
+        await detachDisk(cloud, { vmCid: one, diskCid: disk });
+        await attachDisk(cloud, { vmCid: other, diskCid: disk });
       },
       // attach_disk reads the pod before it records the disk, too
       request === 'get pods' ? 2 : 1,
     );
 
-    await assert.rejects(attachDisk(slow, [one, disk]), rejection('DISK_NOT_ATTACHABLE'));
+    await assert.rejects(attachDisk(slow, { vmCid: one, diskCid: disk }), rejection('DISK_NOT_ATTACHABLE'));
 
     assert.ok(wasHeld);
     await assertOnOther(world);
@@ -122,13 +122,13 @@ for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) 
       cloud,
       `${request} ${one}`,
       async () => {
-        await attachDisk(cloud, [one, second]);
+        await attachDisk(cloud, { vmCid: one, diskCid: second });
         ({ uid } = (await podOf(world)).metadata);
       },
       request === 'get pods' ? 2 : 1,
     );
 
-    await attachDisk(slow, [one, disk]);
+    await attachDisk(slow, { vmCid: one, diskCid: disk });
 
     const pod = await podOf(world);
     assert.notEqual(uid, undefined);
@@ -140,10 +140,15 @@ for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) 
 test('a slow detach_disk leaves the lock of a disk that the VM has again', async (t) => {
   const world = await twoVms(t);
   const { cloud, disk } = world;
-  await attachDisk(cloud, [one, disk]);
-  const slow = held(cloud, `patch persistentvolumeclaims ${disk}`, () => attachDisk(cloud, [one, disk]));
+  await attachDisk(cloud, { vmCid: one, diskCid: disk });
+  const slow = held(cloud, `patch persistentvolumeclaims ${disk}`, () =>
+    attachDisk(cloud, { vmCid: one, diskCid: disk }),
+  );
 
-  await assert.rejects(detachDisk(slow, [one, disk]), rejection('DISK_BUSY', /attached again/u));
+  await assert.rejects(
+    detachDisk(slow, { vmCid: one, diskCid: disk }),
+    rejection('DISK_BUSY', /attached again/u),
+  );
 
   await assertOnOne(world);
 });
@@ -151,9 +156,9 @@ test('a slow detach_disk leaves the lock of a disk that the VM has again', async
 test('detach_disk between the lock and the record of an attach_disk does not leave it without its lock', async (t) => {
   const world = await twoVms(t);
   const { cloud, disk } = world;
-  const slow = held(cloud, `patch secrets ${one}`, () => detachDisk(cloud, [one, disk]));
+  const slow = held(cloud, `patch secrets ${one}`, () => detachDisk(cloud, { vmCid: one, diskCid: disk }));
 
-  await attachDisk(slow, [one, disk]);
+  await attachDisk(slow, { vmCid: one, diskCid: disk });
 
   await assertOnOne(world);
 });
@@ -162,11 +167,11 @@ test('an attach_disk that continues after a detach_disk has taken its lock locks
   const world = await twoVms(t);
   const { cloud, disk } = world;
   const slow = held(cloud, `patch secrets ${one}`, async () => {
-    await detachDisk(cloud, [one, disk]);
-    await attachDisk(cloud, [other, disk]);
+    await detachDisk(cloud, { vmCid: one, diskCid: disk });
+    await attachDisk(cloud, { vmCid: other, diskCid: disk });
   });
 
-  await assert.rejects(attachDisk(slow, [one, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
+  await assert.rejects(attachDisk(slow, { vmCid: one, diskCid: disk }), rejection('DISK_ATTACHED_ELSEWHERE'));
 
   await assertOnOther(world);
 });
@@ -174,11 +179,14 @@ test('an attach_disk that continues after a detach_disk has taken its lock locks
 test('attach_disk does not succeed with a pod that a slow detach_disk deletes', async (t) => {
   const world = await twoVms(t);
   const { cloud, disk } = world;
-  await attachDisk(cloud, [one, disk]);
+  await attachDisk(cloud, { vmCid: one, diskCid: disk });
   const { uid } = (await podOf(world)).metadata;
-  const slow = held(cloud, `delete pods ${one}`, () => attachDisk(cloud, [one, disk]));
+  const slow = held(cloud, `delete pods ${one}`, () => attachDisk(cloud, { vmCid: one, diskCid: disk }));
 
-  await assert.rejects(detachDisk(slow, [one, disk]), rejection('DISK_BUSY', /attached again/u));
+  await assert.rejects(
+    detachDisk(slow, { vmCid: one, diskCid: disk }),
+    rejection('DISK_BUSY', /attached again/u),
+  );
 
   assert.equal((await podOf(world)).metadata.uid, uid);
   await assertOnOne(world);
@@ -192,14 +200,14 @@ for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) 
       cloud,
       `${request} ${one}`,
       async () => {
-        await attachDisk(cloud, [one, disk]);
+        await attachDisk(cloud, { vmCid: one, diskCid: disk });
         throw new ProductError('DEADLINE', 'slow');
       },
       request === 'get pods' ? 2 : 1,
     );
 
     await assert.rejects(
-      attachDisk(failing, [one, disk]),
+      attachDisk(failing, { vmCid: one, diskCid: disk }),
       rejection('DISK_NOT_ATTACHABLE', /slow; .*stays attached.*detach_disk/u),
     );
 
@@ -210,16 +218,16 @@ for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) 
 test('a create_vm that has read the disks of a VM before they went to another makes no pod with them', async (t) => {
   const world = await twoVms(t);
   const { cloud, api, disk } = world;
-  await attachDisk(cloud, [one, disk]);
+  await attachDisk(cloud, { vmCid: one, diskCid: disk });
   const reference = { resource: pods, namespace, name: one };
   const slow = held(cloud, `create pods ${one}`, async () => {
-    await detachDisk(cloud, [one, disk]);
-    await attachDisk(cloud, [other, disk]);
+    await detachDisk(cloud, { vmCid: one, diskCid: disk });
+    await attachDisk(cloud, { vmCid: other, diskCid: disk });
     await api.delete(reference, { gracePeriodSeconds: 0 });
   });
   await api.delete(reference, { gracePeriodSeconds: 0 });
 
-  await createVm(slow, createVmArguments());
+  await createVm(slow, createVmRequest());
 
   await assertOnOther(world);
 });
@@ -227,7 +235,7 @@ test('a create_vm that has read the disks of a VM before they went to another ma
 test('detach_disk says that the disk is busy if others change its claim at every try', async (t) => {
   const world = await twoVms(t);
   const { cloud, api, disk } = world;
-  await attachDisk(cloud, [one, disk]);
+  await attachDisk(cloud, { vmCid: one, diskCid: disk });
   let count = 0;
   const contended = interceptingApi(cloud.api, async (request) => {
     if (request !== `patch persistentvolumeclaims ${disk}`) return;
@@ -237,7 +245,7 @@ test('detach_disk says that the disk is busy if others change its claim at every
   });
 
   await assert.rejects(
-    detachDisk({ ...cloud, api: contended }, [one, disk]),
+    detachDisk({ ...cloud, api: contended }, { vmCid: one, diskCid: disk }),
     rejection('DISK_BUSY', /changed by others/u),
   );
 

@@ -11,12 +11,13 @@ import { namespace, testCloud } from '../testing/test-cloud.ts';
 import { parseBytes, hasReachedSize } from './disks.ts';
 import { createDisk } from './create-disk.ts';
 import { resizeDisk } from './resize-disk.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 test('resize_disk grows, also a second time; the size that it has is success', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   for (const size of [128, 128, 256]) {
-    await resizeDisk(world.cloud, [disk, size]);
+    await resizeDisk(world.cloud, { diskCid: disk, sizeMiB: size });
     assert.equal((await claimOf(world, disk)).status?.capacity?.['storage'], `${size}Mi`);
   }
 });
@@ -25,8 +26,8 @@ test('resize_disk: what cannot be done is NotSupported, and nothing changed', as
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const fixed = await boundDisk(world, 'fixed');
-  const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
-  await resizeDisk(world.cloud, [unbound, 64]);
+  const unbound = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'later' } });
+  await resizeDisk(world.cloud, { diskCid: unbound, sizeMiB: 64 });
   const cases: [string, number, RegExp][] = [
     [disk, 63, /do not shrink/u],
     [fixed, 65, /allowVolumeExpansion/u],
@@ -34,12 +35,21 @@ test('resize_disk: what cannot be done is NotSupported, and nothing changed', as
   ];
   for (const [cid, size, message] of cases) {
     const before = await claimOf(world, cid);
-    await assert.rejects(resizeDisk(world.cloud, [cid, size]), rejection('NOT_SUPPORTED', message));
+    await assert.rejects(
+      resizeDisk(world.cloud, { diskCid: cid, sizeMiB: size }),
+      rejection('NOT_SUPPORTED', message),
+    );
     assert.deepEqual(await claimOf(world, cid), before);
   }
-  await assert.rejects(resizeDisk(world.cloud, ['disk-none', 64]), rejection('DISK_NOT_FOUND'));
+  await assert.rejects(
+    resizeDisk(world.cloud, { diskCid: 'disk-none', sizeMiB: 64 }),
+    rejection('DISK_NOT_FOUND'),
+  );
   for (const size of [0, -1, 1.5, '64', null, undefined]) {
-    await assert.rejects(resizeDisk(world.cloud, [disk, size]), rejection('INVALID_ARGUMENT', /new_size/u));
+    await assert.rejects(
+      verbOf('resize_disk')(world.cloud, [disk, size]),
+      rejection('INVALID_ARGUMENT', /new_size/u),
+    );
   }
 });
 
@@ -54,7 +64,7 @@ async function drivenDisk(
     provisioner: 'driver.example',
     allowVolumeExpansion: true,
   });
-  const disk = await createDisk(cloud, [64, { storage_class: 'driven' }, null]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'driven' } });
   const reference = { resource: persistentVolumeClaims, namespace, name: disk };
   const say: Say = (status) => api.patch(reference, { status }, { subresource: 'status' });
   await say({ phase: 'Bound', capacity: { storage: '64Mi' } });
@@ -74,7 +84,7 @@ test('a file system that grows at the next mount counts as done', async (t) => {
   const { cloud, disk, asked, say } = await drivenDisk(t);
   const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
   for (const size of [128, 256]) {
-    const resized = resizeDisk(cloud, [disk, size]);
+    const resized = resizeDisk(cloud, { diskCid: disk, sizeMiB: size });
     await asked(`${size}Mi`);
     await say({ conditions, allocatedResources: { storage: `${size}Mi` } });
     assert.equal(await resized, null);
@@ -104,13 +114,13 @@ test('a size that the driver says it never can do is an error', async (t) => {
   const { cloud, disk, say } = await drivenDisk(t);
   await say({ allocatedResourceStatuses: { storage: 'ControllerResizeInfeasible' } });
   await assert.rejects(
-    resizeDisk(cloud, [disk, 128]),
+    resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
     rejection('DISK_UPDATE_FAILED', /ControllerResizeInfeasible/u),
   );
   const type = 'ControllerResizeError';
   await say({ conditions: [{ type, status: 'True', message: 'expanding disk-1: at most 100 MiB' }] });
   await assert.rejects(
-    resizeDisk(cloud, [disk, 128]),
+    resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
     rejection('DISK_UPDATE_FAILED', /its driver says expanding disk-1: at most 100 MiB/u),
   );
 });
@@ -124,12 +134,12 @@ test('a driver that does not grow the volume in time: the size, the time and the
     message: 'waiting for an external controller to expand this PVC',
   } as KubernetesObject);
   await assert.rejects(
-    resizeDisk(cloud, [disk, 128]),
+    resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
     rejection(
       'DEADLINE',
       /waited 1 s for disk 'disk-\S+' to have 128 MiB; last known: ExternalExpanding: waiting for an external controller to expand this PVC; see whether the resizer of its driver runs, then repeat the call/u,
     ),
   );
   await say({ capacity: { storage: '128Mi' } });
-  assert.equal(await resizeDisk(cloud, [disk, 128]), null);
+  assert.equal(await resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }), null);
 });

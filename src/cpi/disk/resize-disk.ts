@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
-import { type Location, child, positiveIntegerAt, stringAt } from '../input.ts';
+import type { ResizeDiskRequest } from '../protocol/methods.ts';
 import { expandVolume, directorFallbackHint } from './update/change-in-place.ts';
 import { parseBytes, hasReachedSize, formatMiB, requestedBytes } from './disks.ts';
 import { requireDetachedDisk } from './detached-disk.ts';
@@ -13,10 +13,10 @@ import { findStorageClass, readStorageClasses } from './classes.ts';
  * then copies. DISK_BUSY if update_disk replaces the disk during the call: the same call again grows the
  * replacement. Model: update.pml
  */
-export async function resizeDisk(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'resize_disk' };
-  const cid = stringAt(args[0], child(place, 'disk_cid'));
-  const sizeMiB = positiveIntegerAt(args[1], child(place, 'new_size'));
+export async function resizeDisk(
+  call: CallContext,
+  { diskCid: cid, sizeMiB }: ResizeDiskRequest,
+): Promise<null> {
   const claim = await requireDetachedDisk(call, cid, 'resized');
   const [now, wanted] = [requestedBytes(claim), parseBytes(sizeMiB)];
   const refuse = (why: string): ProductError =>

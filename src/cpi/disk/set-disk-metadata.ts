@@ -2,7 +2,7 @@ import { ignoreNotFound } from '../../kubernetes/api.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { conflictError } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
-import { type Location, child, recordAt, stringAt } from '../input.ts';
+import type { DiskMetadataRequest } from '../protocol/methods.ts';
 import { label, metadataPatch } from '../objects/labels.ts';
 import { claimReference, isReplaced, findDisk, diskNotFoundError } from './disks.ts';
 import { noFormerCids } from './former-cids.ts';
@@ -15,10 +15,10 @@ const tries = 3;
  * second one if a replacement has just taken the disk's place, because the replacement is the disk then.
  * DISK_NOT_FOUND without the disk, and for a claim that the CPI does not manage. Model: update.pml
  */
-export async function setDiskMetadata(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
-  const cid = stringAt(args[0], child(place, 'disk_cid'));
-  const metadata = recordAt(args[1], child(place, 'metadata'));
+export async function setDiskMetadata(
+  call: CallContext,
+  { diskCid: cid, metadata }: DiskMetadataRequest,
+): Promise<null> {
   for (let left = tries; left > 0; left -= 1) {
     const { name, labels: present } = (await findDisk(call, cid))?.metadata ?? {};
     if (name === undefined) throw diskNotFoundError(call, cid);

@@ -4,7 +4,7 @@ import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resou
 import { rejection } from '../testing/rejection.ts';
 import {
   agentId,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as vmCid,
@@ -24,21 +24,21 @@ test('a disk of a VM in another namespace, whose disks are in the same one, is a
   const { cloud, api } = await testCloud(t, { kubernetes });
   for (const name of [disks, 'bosh-beside']) await api.create(namespaces, { metadata: { name } });
   const beside = { ...cloud, namespace: 'bosh-beside' };
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const other = agentId.replace(/1$/u, '2');
-  await createVm(beside, createVmArguments({ agentId: other, networks: { default: { type: 'dynamic' } } }));
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(beside, createVmRequest({ agentId: other, networks: { default: { type: 'dynamic' } } }));
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   const before = await api.get({ resource: pods, namespace: disks, name: `attach-${disk}` });
 
   for (const call of [
-    () => deleteDisk(beside, [disk]),
-    () => resizeDisk(beside, [disk, 128]),
-    () => updateDisk(beside, [disk, 64, {}]),
+    () => deleteDisk(beside, { diskCid: disk }),
+    () => resizeDisk(beside, { diskCid: disk, sizeMiB: 128 }),
+    () => updateDisk(beside, { diskCid: disk, sizeMiB: 64, cloudProperties: {} }),
   ])
     await assert.rejects(call(), rejection('DISK_BUSY', ofTheOther));
   await assert.rejects(
-    attachDisk(beside, [`vm-${other}`, disk]),
+    attachDisk(beside, { vmCid: `vm-${other}`, diskCid: disk }),
     rejection('DISK_ATTACHED_ELSEWHERE', ofTheOther),
   );
 

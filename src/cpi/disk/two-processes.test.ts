@@ -10,7 +10,7 @@ import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { type Intercept, atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { type StorageCloud, storageCloud } from '../testing/storage-cloud.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
@@ -32,7 +32,7 @@ const meeting = (cloud: CallContext, intercept: Intercept): CallContext => ({
 });
 
 async function boundDisk({ cloud }: StorageCloud): Promise<string> {
-  const cid = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
+  const cid = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now' } });
   while ((await claimOf(cloud, cid)).status?.phase !== 'Bound') await cloud.clock.sleep(5);
   return cid;
 }
@@ -40,7 +40,7 @@ async function boundDisk({ cloud }: StorageCloud): Promise<string> {
 test('update_disk does not delete a disk that another process has attached since', async (t) => {
   const world = await storageCloud(t);
   const { cloud } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   for (const [moment, count] of [
     ['get', 3],
     ['patch', 2],
@@ -50,28 +50,32 @@ test('update_disk does not delete a disk that another process has attached since
     const intercept = atRequest(
       `${moment} persistentvolumeclaims ${disk}`,
       async () => {
-        await attachDisk(cloud, [vmCid, disk]);
+        await attachDisk(cloud, { vmCid, diskCid: disk });
       },
       count,
     );
     await assert.rejects(
-      updateDisk(meeting(cloud, intercept), [disk, 128, { storage_class: 'other' }]),
+      updateDisk(meeting(cloud, intercept), {
+        diskCid: disk,
+        sizeMiB: 128,
+        cloudProperties: { storage_class: 'other' },
+      }),
       rejection('DISK_BUSY'),
     );
     const { metadata } = await claimOf(cloud, disk);
     assert.equal(metadata.deletionTimestamp, undefined);
     assert.equal(metadata.annotations?.[annotation.copy], undefined);
-    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
-    await detachDisk(cloud, [vmCid, disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
+    await detachDisk(cloud, { vmCid, diskCid: disk });
   }
 });
 
 test('a copy that has become the disk is not dropped by who read the disk before', async (t) => {
   const world = await storageCloud(t);
   const { cloud } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const disk = await boundDisk(world);
-  const update = [disk, 128, { storage_class: 'other' }];
+  const update = { diskCid: disk, sizeMiB: 128, cloudProperties: { storage_class: 'other' } };
   await assert.rejects(
     updateDisk({ ...cloud, api: crashingApi(cloud.api, 2, 'after') }, update),
     (error) => error instanceof Crash,
@@ -80,10 +84,13 @@ test('a copy that has become the disk is not dropped by who read the disk before
   const intercept = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
     assert.equal(await updateDisk(cloud, update), copy);
   });
-  await assert.rejects(attachDisk(meeting(cloud, intercept), [vmCid, disk]), rejection('DISK_BUSY'));
+  await assert.rejects(
+    attachDisk(meeting(cloud, intercept), { vmCid, diskCid: disk }),
+    rejection('DISK_BUSY'),
+  );
   assert.equal((await claimOf(cloud, copy)).metadata.deletionTimestamp, undefined);
-  await attachDisk(cloud, [vmCid, disk]);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [copy]);
+  await attachDisk(cloud, { vmCid, diskCid: disk });
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [copy]);
 });
 
 test('metadata for a disk that is just being replaced is that of its copy', async (t) => {
@@ -93,36 +100,39 @@ test('metadata for a disk that is just being replaced is that of its copy', asyn
   node.keepsClaims = true;
   const hasty = { ...cloud.config, deadlines: { ...cloud.config.deadlines, deleteDisk: 1 } };
   await assert.rejects(
-    updateDisk({ ...cloud, config: hasty }, [disk, 128, { storage_class: 'other' }]),
+    updateDisk(
+      { ...cloud, config: hasty },
+      { diskCid: disk, sizeMiB: 128, cloudProperties: { storage_class: 'other' } },
+    ),
     rejection('DEADLINE'),
   );
   const { metadata } = await claimOf(cloud, disk);
   assert.notEqual(metadata.deletionTimestamp, undefined);
-  await setDiskMetadata(cloud, [disk, { deployment: 'zookeeper' }]);
+  await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'zookeeper' } });
   const copy = await claimOf(cloud, metadata.annotations?.[annotation.copy] ?? '');
   assert.match(copy.metadata.annotations?.[annotation.metadata] ?? '', /zookeeper/u);
 });
 
 test('a slow detach by recreate does not take the disk from the VM that has it by now', async (t) => {
   const { cloud } = await testCloud(t, recreate);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const networks = { default: { type: 'dynamic' } };
-  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [vmCid, disk]);
+  const [other] = await createVm(cloud, createVmRequest({ agentId: 'other', networks }));
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   const intercept = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
-    await detachDisk(cloud, [vmCid, disk]);
-    await attachDisk(cloud, [other, disk]);
+    await detachDisk(cloud, { vmCid, diskCid: disk });
+    await attachDisk(cloud, { vmCid: other, diskCid: disk });
   });
-  await detachDisk(meeting(cloud, intercept), [vmCid, disk]);
+  await detachDisk(meeting(cloud, intercept), { vmCid, diskCid: disk });
   assert.equal((await claimOf(cloud, disk)).metadata.labels?.[label.vmId], other);
 });
 
 test('an attach of a disk that is attached already fails without taking it away: recreate', async (t) => {
   const { cloud } = await testCloud(t, recreate);
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   const { uid } = (await cloud.api.get(podReference(vmCid))).metadata;
   const failing = atRequest(
     `get pods ${vmCid}`,
@@ -130,59 +140,59 @@ test('an attach of a disk that is attached already fails without taking it away:
     2,
   );
   await assert.rejects(
-    attachDisk(meeting(cloud, failing), [vmCid, disk]),
+    attachDisk(meeting(cloud, failing), { vmCid, diskCid: disk }),
     rejection('DISK_NOT_ATTACHABLE', /: slow; .*stays attached/u),
   );
   assert.equal((await cloud.api.get(podReference(vmCid))).metadata.uid, uid);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
 });
 
 test('an attach of a disk that is attached already fails without taking it away: hot', async (t) => {
   const { cloud } = await testCloud(t, { deadlines: { attach_disk: 1 } });
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [vmCid, disk]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid, diskCid: disk });
   const { uid } = (await cloud.api.get(podReference(`attach-${disk}`))).metadata;
   const deaf = { ...cloud, exec: () => Promise.reject(new ProductError('DEADLINE', 'no answer')) };
-  await assert.rejects(attachDisk(deaf, [vmCid, disk]), rejection('DEADLINE'));
+  await assert.rejects(attachDisk(deaf, { vmCid, diskCid: disk }), rejection('DEADLINE'));
   const { metadata } = await cloud.api.get(podReference(`attach-${disk}`));
   assert.deepEqual([metadata.uid, metadata.deletionTimestamp], [uid, undefined]);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
 });
 
 test('an attachment that a killed attach left, and that never got into the VM, can be detached', async (t) => {
   const { cloud, node } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, null]);
+  await createVm(cloud, createVmRequest());
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   await cloud.api.create(nodes, { metadata: { name: nodeName } });
   node.brokenDisks.set(disk, 'cannot be written');
   const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
-  await assert.rejects(attachDisk(dying, [vmCid, disk]), (error) => error instanceof Crash);
+  await assert.rejects(attachDisk(dying, { vmCid, diskCid: disk }), (error) => error instanceof Crash);
   const deaf = {
     ...cloud,
     exec: () => Promise.reject(new ProductError('KUBERNETES_API', 'container hold is not running')),
   };
-  await detachDisk(deaf, [vmCid, disk]);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
-  assert.equal(await deleteDisk(cloud, [disk]), null);
+  await detachDisk(deaf, { vmCid, diskCid: disk });
+  assert.deepEqual(await getDisks(cloud, { vmCid }), []);
+  assert.equal(await deleteDisk(cloud, { diskCid: disk }), null);
 });
 
 for (const attach of ['hot', 'recreate']) {
   test(`${attach}: who cannot be asked keeps what it has, and the error says for how long nobody answered`, async (t) => {
     const { cloud } = await testCloud(t, { kubernetes: { attach } });
-    await createVm(cloud, createVmArguments());
-    const disk = await createDisk(cloud, [64, {}, null]);
+    await createVm(cloud, createVmRequest());
+    const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
     await cloud.api.create(nodes, { metadata: { name: nodeName } });
-    await attachDisk(cloud, [vmCid, disk]);
+    await attachDisk(cloud, { vmCid, diskCid: disk });
     const deaf = {
       ...cloud,
       exec: () => Promise.reject(new ProductError('KUBERNETES_API', 'no route to it')),
     };
     await assert.rejects(
-      detachDisk(deaf, [vmCid, disk]),
+      detachDisk(deaf, { vmCid, diskCid: disk }),
       rejection('DISK_BUSY', /could not be asked for 1 s .*\(no route to it\); /u),
     );
-    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
   });
 }
 
@@ -194,7 +204,7 @@ test("create_vm deletes no claim of somebody else's that has the name of one of 
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
   };
   const { uid } = (await cloud.api.create(persistentVolumeClaims, theirs)).metadata;
-  await assert.rejects(createVm(cloud, createVmArguments()), rejection('VM_CREATION_FAILED'));
+  await assert.rejects(createVm(cloud, createVmRequest()), rejection('VM_CREATION_FAILED'));
   const { metadata } = await claimOf(cloud, name);
   assert.deepEqual([metadata.uid, metadata.deletionTimestamp], [uid, undefined]);
 });

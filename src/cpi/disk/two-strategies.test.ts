@@ -9,7 +9,7 @@ import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as hot,
@@ -30,12 +30,12 @@ async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
   const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 2, delete_disk: 5 } });
   const { cloud } = made;
   const { kubernetes } = cloud.config;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   await createVm(
     { ...cloud, config: { ...cloud.config, kubernetes: { ...kubernetes, attach: 'recreate' } } },
-    createVmArguments({ agentId: otherAgent, networks: { default: { type: 'dynamic' } } }),
+    createVmRequest({ agentId: otherAgent, networks: { default: { type: 'dynamic' } } }),
   );
-  return { ...made, disk: await createDisk(cloud, [64, {}, null]) };
+  return { ...made, disk: await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} }) };
 }
 
 const meanwhile = (cloud: CallContext, request: string, action: () => Promise<unknown>): CallContext => ({
@@ -47,16 +47,16 @@ const meanwhile = (cloud: CallContext, request: string, action: () => Promise<un
 });
 
 const disksOfBoth = async (cloud: CallContext): Promise<string[][]> => [
-  await getDisks(cloud, [hot]),
-  await getDisks(cloud, [recreated]),
+  await getDisks(cloud, { vmCid: hot }),
+  await getDisks(cloud, { vmCid: recreated }),
 ];
 
 test('a disk that a VM of the other strategy was given before the attachment is there is refused, and stays there', async (t) => {
   const { cloud, api, disk } = await twoVms(t);
-  const attach = (): Promise<string> => attachDisk(cloud, [recreated, disk]);
+  const attach = (): Promise<string> => attachDisk(cloud, { vmCid: recreated, diskCid: disk });
 
   await assert.rejects(
-    attachDisk(meanwhile(cloud, `create pods attach-${disk}`, attach), [hot, disk]),
+    attachDisk(meanwhile(cloud, `create pods attach-${disk}`, attach), { vmCid: hot, diskCid: disk }),
     rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(recreated, 'u')),
   );
 
@@ -70,10 +70,13 @@ test('a disk that a VM of the other strategy was given before the attachment is 
 
 test('the same the other way round: the lock is taken back', async (t) => {
   const { cloud, api, disk } = await twoVms(t);
-  const attach = (): Promise<string> => attachDisk(cloud, [hot, disk]);
+  const attach = (): Promise<string> => attachDisk(cloud, { vmCid: hot, diskCid: disk });
 
   await assert.rejects(
-    attachDisk(meanwhile(cloud, `patch persistentvolumeclaims ${disk}`, attach), [recreated, disk]),
+    attachDisk(meanwhile(cloud, `patch persistentvolumeclaims ${disk}`, attach), {
+      vmCid: recreated,
+      diskCid: disk,
+    }),
     rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(hot, 'u')),
   );
 
@@ -90,20 +93,20 @@ for (const [vm, request] of [
 ] as const) {
   test(`delete_disk beside attach_disk to ${vm === hot ? 'hot' : 'recreate'}: one of them has it`, async (t) => {
     const { cloud, disk } = await twoVms(t);
-    const attach = (): Promise<string> => attachDisk(cloud, [vm, disk]);
+    const attach = (): Promise<string> => attachDisk(cloud, { vmCid: vm, diskCid: disk });
 
     await assert.rejects(
-      deleteDisk(meanwhile(cloud, `delete persistentvolumeclaims ${disk}`, attach), [disk]),
+      deleteDisk(meanwhile(cloud, `delete persistentvolumeclaims ${disk}`, attach), { diskCid: disk }),
       rejection('DISK_BUSY', /is attached to VM/u),
     );
 
     assert.equal((await disksOfBoth(cloud)).flat().join(), disk);
-    const other = await createDisk(cloud, [64, {}, null]);
-    const gone = (): Promise<null> => deleteDisk(cloud, [other]);
+    const other = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+    const gone = (): Promise<null> => deleteDisk(cloud, { diskCid: other });
     await assert.rejects(
       attachDisk(
         meanwhile(cloud, request === 'patch secrets ' ? `${request}${vm}` : `${request}${other}`, gone),
-        [vm, other],
+        { vmCid: vm, diskCid: other },
       ),
     );
     assert.equal((await disksOfBoth(cloud)).flat().join(), disk);
@@ -111,13 +114,14 @@ for (const [vm, request] of [
 }
 
 for (const [what, change] of Object.entries({
-  delete_disk: (cloud: CallContext, disk: string) => deleteDisk(cloud, [disk]),
-  resize_disk: (cloud: CallContext, disk: string) => resizeDisk(cloud, [disk, 128]),
-  update_disk: (cloud: CallContext, disk: string) => updateDisk(cloud, [disk, 64, {}]),
+  delete_disk: (cloud: CallContext, disk: string) => deleteDisk(cloud, { diskCid: disk }),
+  resize_disk: (cloud: CallContext, disk: string) => resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
+  update_disk: (cloud: CallContext, disk: string) =>
+    updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: {} }),
 })) {
   test(`${what} ends the attachment of a VM that is no more`, async (t) => {
     const { cloud, api, node, disk } = await twoVms(t);
-    await attachDisk(cloud, [hot, disk]);
+    await attachDisk(cloud, { vmCid: hot, diskCid: disk });
     node.busyDisks.add(disk);
     await assert.rejects(change(cloud, disk), rejection('DISK_BUSY'));
     // an operator deletes the VM, and removes its reference from BOSH's database

@@ -10,7 +10,7 @@ import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namespace,
   testCloud,
   vmCidOfTest as vmCid,
@@ -32,9 +32,9 @@ const reference = (name: string) => ({ resource: pods, namespace, name });
 /** Makes a VM with a disk. */
 async function attached(t: TestContext): Promise<World> {
   const made = await testCloud(t, { deadlines: { schedule: 2, release: 1, detach_disk: 5, attach_disk: 5 } });
-  await createVm(made.cloud, createVmArguments());
-  const disk = await createDisk(made.cloud, [64, {}, vmCid]);
-  await attachDisk(made.cloud, [vmCid, disk]);
+  await createVm(made.cloud, createVmRequest());
+  const disk = await createDisk(made.cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  await attachDisk(made.cloud, { vmCid, diskCid: disk });
   return { ...made, disk };
 }
 
@@ -77,16 +77,16 @@ test('an attachment that is deleted by force before it is asked: a disk in use i
   };
 
   await assert.rejects(
-    detachDisk({ ...cloud, exec }, [vmCid, disk]),
+    detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk }),
     rejection('DISK_BUSY', /process 7 has it mounted/u),
   );
 
   assert.ok(isDeleted);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
   await node.release(disk);
-  await detachDisk(cloud, [vmCid, disk]);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
-  await deleteDisk(cloud, [disk]);
+  await detachDisk(cloud, { vmCid, diskCid: disk });
+  assert.deepEqual(await getDisks(cloud, { vmCid }), []);
+  await deleteDisk(cloud, { diskCid: disk });
 });
 
 test('an attachment that is on its way out and is killed: a disk in use is neither detached nor deleted', async (t) => {
@@ -106,13 +106,16 @@ test('an attachment that is on its way out and is killed: a disk in use is neith
     ),
   });
 
-  await assert.rejects(deleteDisk(killing(), [disk]), rejection('DISK_BUSY', /may still be mounted in VM/u));
+  await assert.rejects(
+    deleteDisk(killing(), { diskCid: disk }),
+    rejection('DISK_BUSY', /may still be mounted in VM/u),
+  );
 
-  assert.equal(await hasDisk(cloud, [disk]), true);
-  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_BUSY', /process 7/u));
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), true);
+  await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), rejection('DISK_BUSY', /process 7/u));
   await api.delete(reference(`attach-${disk}`));
-  await assert.rejects(detachDisk(killing(), [vmCid, disk]), rejection('DISK_BUSY', /process 7/u));
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  await assert.rejects(detachDisk(killing(), { vmCid, diskCid: disk }), rejection('DISK_BUSY', /process 7/u));
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
 });
 
 test("while the VM's container waits for its restart, a disk without an attachment comes back: detach_disk takes it out", async (t) => {
@@ -120,13 +123,16 @@ test("while the VM's container waits for its restart, a disk without an attachme
   const { api, node, disk } = world;
   await deleteByForce(world);
   const crashed = await crashVm(world);
-  await assert.rejects(deleteDisk(crashed, [disk]), rejection('DISK_BUSY', /may still be mounted in VM/u));
+  await assert.rejects(
+    deleteDisk(crashed, { diskCid: disk }),
+    rejection('DISK_BUSY', /may still be mounted in VM/u),
+  );
 
-  await detachDisk(crashed, [vmCid, disk]);
+  await detachDisk(crashed, { vmCid, diskCid: disk });
 
   assert.deepEqual([...node.releasedDisks], [disk]);
   await assert.rejects(api.get(reference(`attach-${disk}`)));
-  await deleteDisk(crashed, [disk]);
+  await deleteDisk(crashed, { diskCid: disk });
 });
 
 test('… and an attach_disk that was killed before its attachment ran does not hide it', async (t) => {
@@ -139,25 +145,25 @@ test('… and an attach_disk that was killed before its attachment ran does not 
       ? Promise.reject(new Error('killed'))
       : Promise.resolve(),
   );
-  await assert.rejects(attachDisk({ ...cloud, api: failing }, [vmCid, disk]), /killed/u);
+  await assert.rejects(attachDisk({ ...cloud, api: failing }, { vmCid, diskCid: disk }), /killed/u);
   const { metadata } = await api.get<Pod>(reference(`attach-${disk}`));
   assert.equal(metadata.deletionTimestamp, undefined);
   const exec: CallContext['exec'] = (command) =>
     command.pod === vmCid ? cloud.exec(command) : Promise.reject(noContainer);
 
-  await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), rejection('DISK_BUSY'));
+  await assert.rejects(detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk }), rejection('DISK_BUSY'));
 });
 
 test('… but a disk that was never on that VM is not attached to it', async (t) => {
   const world = await attached(t);
   const { cloud, api } = world;
-  const other = await createDisk(cloud, [64, {}, vmCid]);
+  const other = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
   const crashed = await crashVm(world);
 
-  await assert.rejects(detachDisk(crashed, [vmCid, other]), rejection('DISK_NOT_ATTACHED'));
+  await assert.rejects(detachDisk(crashed, { vmCid, diskCid: other }), rejection('DISK_NOT_ATTACHED'));
 
   await assert.rejects(api.get(reference(`attach-${other}`)));
-  await deleteDisk(crashed, [other]);
+  await deleteDisk(crashed, { diskCid: other });
 });
 
 for (const attach of ['hot', 'recreate']) {
@@ -167,27 +173,27 @@ for (const attach of ['hot', 'recreate']) {
     const networks = { default: { type: 'dynamic' } };
     const kubernetes = { ...cloud.config.kubernetes, attach: attach as 'hot' | 'recreate' };
     const other = { ...cloud, config: { ...cloud.config, kubernetes } };
-    const [next] = await createVm(other, createVmArguments({ agentId: 'other', networks }));
+    const [next] = await createVm(other, createVmRequest({ agentId: 'other', networks }));
     await deleteByForce(world);
     await assert.rejects(
-      attachDisk(cloud, [next, disk]),
+      attachDisk(cloud, { vmCid: next, diskCid: disk }),
       rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(`mounted in VM '${vmCid}'.*detach it there`, 'u')),
     );
-    await detachDisk(cloud, [vmCid, disk]);
+    await detachDisk(cloud, { vmCid, diskCid: disk });
     node.leftMounts.delete(disk);
-    await attachDisk(cloud, [next, disk]);
-    assert.deepEqual(await getDisks(cloud, [next]), [disk]);
+    await attachDisk(cloud, { vmCid: next, diskCid: disk });
+    assert.deepEqual(await getDisks(cloud, { vmCid: next }), [disk]);
   });
 }
 
 test('an attachment that never ran, and starts while it is deleted, is asked to release the disk', async (t) => {
   const { cloud, api, node } = await testCloud(t, { deadlines: { schedule: 2, release: 1, detach_disk: 5 } });
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   await api.create(nodes, { metadata: { name: nodeName } });
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
   node.brokenDisks.set(disk, 'cannot be written');
   const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
-  await assert.rejects(attachDisk(dying, [vmCid, disk]), (error) => error instanceof Crash);
+  await assert.rejects(attachDisk(dying, { vmCid, diskCid: disk }), (error) => error instanceof Crash);
   let isStarted = false;
   const starts = atRequest(`delete pods attach-${disk}`, async () => {
     const { status } = await api.get<Pod>(reference(`attach-${disk}`));
@@ -203,10 +209,10 @@ test('an attachment that never ran, and starts while it is deleted, is asked to 
   const exec: CallContext['exec'] = (command) =>
     isStarted ? cloud.exec(command) : Promise.reject(noContainer);
 
-  await detachDisk({ ...cloud, exec, api: interceptingApi(cloud.api, starts) }, [vmCid, disk]);
+  await detachDisk({ ...cloud, exec, api: interceptingApi(cloud.api, starts) }, { vmCid, diskCid: disk });
 
   assert.deepEqual([...node.releasedDisks], [disk]);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), []);
 });
 
 test('an attachment that is deleted by force as soon as it has taken the mount over: the disk is not detached', async (t) => {
@@ -220,10 +226,10 @@ test('an attachment that is deleted by force as soon as it has taken the mount o
     atRequest(`get pods attach-${disk}`, () => deleteByForce(world), 3),
   );
   await assert.rejects(
-    detachDisk({ ...cloud, api: deleting }, [vmCid, disk]),
+    detachDisk({ ...cloud, api: deleting }, { vmCid, diskCid: disk }),
     rejection('DISK_BUSY', /is changed by others again and again/u),
   );
-  await detachDisk(cloud, [vmCid, disk]);
+  await detachDisk(cloud, { vmCid, diskCid: disk });
 });
 
 test("a container that starts between two looks at the VM: the disk counts as the VM's", async (t) => {
@@ -243,7 +249,7 @@ test("a container that starts between two looks at the VM: the disk counts as th
     ),
   );
 
-  await detachDisk({ ...crashed, api: starting }, [vmCid, disk]);
+  await detachDisk({ ...crashed, api: starting }, { vmCid, diskCid: disk });
 
   assert.deepEqual([...node.releasedDisks], [disk]);
 });
@@ -258,7 +264,7 @@ test('what takes a mount over for detach_disk mounts nothing, so that it undoes 
     return cloud.exec(command);
   };
 
-  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
+  await detachDisk({ ...cloud, exec }, { vmCid, diskCid: disk });
 
   assert.deepEqual(scripts, ['is-mounted', 'release']);
 });
@@ -270,5 +276,8 @@ test('a VM on its way out that has the disk mounted without an attachment: it is
   node.stoppingVms.add(vmCid);
   await api.delete(reference(vmCid));
 
-  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_BUSY', /; delete the VM, /u));
+  await assert.rejects(
+    detachDisk(cloud, { vmCid, diskCid: disk }),
+    rejection('DISK_BUSY', /; delete the VM, /u),
+  );
 });

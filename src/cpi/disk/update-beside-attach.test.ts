@@ -7,7 +7,7 @@ import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
 import { atRequest, interceptingApi, type Intercept } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import { storageCloud, type StorageCloud } from '../testing/storage-cloud.ts';
-import { createVmArguments, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVmRequest, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { getDisks } from './get-disks.ts';
@@ -26,12 +26,12 @@ async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud &
     // no test waits for update_disk; a replacement that can never be bound is not waited for
     deadlines: { update_disk: 1800, snapshot_disk: 2 },
   });
-  await createVm(world.cloud, createVmArguments());
+  await createVm(world.cloud, createVmRequest());
   return { ...world, disk: await boundDisk(world, 'now') };
 }
 
 const copied = (cloud: CallContext, disk: string): Promise<string | null> =>
-  updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
+  updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'other' } });
 
 /**
  * Checks that the VM has the disk that was attached, that the disk is whole, and that no replacement can take
@@ -41,7 +41,7 @@ async function assertAttached(world: StorageCloud, disk: string): Promise<void> 
   const { metadata } = await claimOf(world, disk);
   assert.equal(metadata.deletionTimestamp, undefined);
   assert.equal(metadata.annotations?.[annotation.copy], undefined);
-  assert.deepEqual(await getDisks(world.cloud, [vmCid]), [disk]);
+  assert.deepEqual(await getDisks(world.cloud, { vmCid }), [disk]);
   assert.deepEqual(
     (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
     [disk],
@@ -73,7 +73,9 @@ for (const [attach, firstWrite] of [
       await Promise.race([whole.promise, update.catch(() => undefined)]);
     });
 
-    await attachDisk(seen(cloud, meanwhile), [vmCid, disk]).finally(() => attached.resolve(undefined));
+    await attachDisk(seen(cloud, meanwhile), { vmCid, diskCid: disk }).finally(() =>
+      attached.resolve(undefined),
+    );
 
     await assert.rejects(update ?? Promise.resolve(null), busy);
     await assertAttached(world, disk);
@@ -84,7 +86,7 @@ for (const [attach, firstWrite] of [
     const { cloud, disk } = world;
     const requests: string[] = [];
     const first = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
-      await attachDisk(cloud, [vmCid, disk]);
+      await attachDisk(cloud, { vmCid, diskCid: disk });
     });
     const update = copied(
       seen(cloud, async (request) => {
@@ -112,7 +114,7 @@ for (const request of ['create volumesnapshots copy-', 'create persistentvolumec
     const meanwhile: Intercept = async (now) => {
       if (!isFirst || !now.startsWith(request)) return;
       isFirst = false;
-      await attachDisk(cloud, [vmCid, disk]);
+      await attachDisk(cloud, { vmCid, diskCid: disk });
     };
 
     await assert.rejects(copied(seen(cloud, meanwhile), disk), busy);
@@ -136,11 +138,14 @@ for (const [type, killedAt] of [
     const again = seen(
       cloud,
       atRequest(`get persistentvolumeclaims ${former}`, async () => {
-        await attachDisk(cloud, [vmCid, disk]);
+        await attachDisk(cloud, { vmCid, diskCid: disk });
       }),
     );
 
-    await assert.rejects(updateDisk(again, [disk, 64, { storage_class: type }]), busy);
+    await assert.rejects(
+      updateDisk(again, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: type } }),
+      busy,
+    );
 
     await assertAttached(world, disk);
   });

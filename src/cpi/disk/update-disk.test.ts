@@ -14,7 +14,7 @@ import { interceptingApi } from '../testing/intercepting-api.ts';
 import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
 import { rejection } from '../testing/rejection.ts';
 import { storageCloud, type StorageCloud } from '../testing/storage-cloud.ts';
-import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
@@ -24,6 +24,8 @@ import { hasDisk } from './has-disk.ts';
 import { resizeDisk } from './resize-disk.ts';
 import { setDiskMetadata } from './set-disk-metadata.ts';
 import { updateDisk } from './update-disk.ts';
+import { verbOf } from '../testing/verb-of.ts';
+import type { Json } from '../input.ts';
 
 async function attributesClass(
   { api }: StorageCloud,
@@ -40,14 +42,17 @@ async function attributesClass(
 
 test('an attached disk is neither resized nor updated', async (t) => {
   const world = await storageCloud(t);
-  await createVm(world.cloud, createVmArguments());
+  await createVm(world.cloud, createVmRequest());
   const disk = await boundDisk(world);
-  await attachDisk(world.cloud, [vmCid, disk]);
+  await attachDisk(world.cloud, { vmCid, diskCid: disk });
   const busy = rejection('DISK_BUSY', /detach it before/u);
-  await assert.rejects(resizeDisk(world.cloud, [disk, 128]), busy);
-  await assert.rejects(updateDisk(world.cloud, [disk, 128, { storage_class: 'other' }]), busy);
-  await detachDisk(world.cloud, [vmCid, disk]);
-  await resizeDisk(world.cloud, [disk, 128]);
+  await assert.rejects(resizeDisk(world.cloud, { diskCid: disk, sizeMiB: 128 }), busy);
+  await assert.rejects(
+    updateDisk(world.cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: { storage_class: 'other' } }),
+    busy,
+  );
+  await detachDisk(world.cloud, { vmCid, diskCid: disk });
+  await resizeDisk(world.cloud, { diskCid: disk, sizeMiB: 128 });
 });
 
 test('update_disk in place answers null: nothing, more size, other attributes, another snapshot class', async (t) => {
@@ -56,11 +61,11 @@ test('update_disk in place answers null: nothing, more size, other attributes, a
   const disk = await boundDisk(world);
   const type = { storage_class: 'now' };
   const before = await claimOf(world, disk);
-  assert.equal(await updateDisk(world.cloud, [disk, 64, type]), null);
+  assert.equal(await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: type }), null);
   assert.deepEqual(await claimOf(world, disk), before);
 
   const all = { ...type, volume_attributes_class: 'open', snapshot_class: 'local' };
-  assert.equal(await updateDisk(world.cloud, [disk, 128, all]), null);
+  assert.equal(await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: all }), null);
   const { spec, status, metadata } = await claimOf(world, disk);
   assert.equal(status?.capacity?.['storage'], '128Mi');
   assert.equal(status.currentVolumeAttributesClassName, 'open');
@@ -75,7 +80,11 @@ test('attributes that the driver cannot do are taken back; those that nobody has
   await attributesClass(world, 'alien', { iops: '3000' });
   const disk = await boundDisk(world);
   const update = (name: string): Promise<string | null> =>
-    updateDisk(world.cloud, [disk, 64, { storage_class: 'now', volume_attributes_class: name }]);
+    updateDisk(world.cloud, {
+      diskCid: disk,
+      sizeMiB: 64,
+      cloudProperties: { storage_class: 'now', volume_attributes_class: name },
+    });
   await assert.rejects(
     update('fast'),
     rejection('NOT_SUPPORTED', /InvalidArgument: \S+ cannot do iops=3000/u),
@@ -98,9 +107,13 @@ for (const [means, target] of [
     const world = await storageCloud(t);
     if (means === 'a clone') await world.api.delete({ resource: volumeSnapshotClasses, name: 'local' });
     const disk = await boundDisk(world, 'now');
-    await setDiskMetadata(world.cloud, [disk, { deployment: 'd' }]);
+    await setDiskMetadata(world.cloud, { diskCid: disk, metadata: { deployment: 'd' } });
     const { volumeName = '' } = (await claimOf(world, disk)).spec;
-    const copy = await updateDisk(world.cloud, [disk, 128, { storage_class: target }]);
+    const copy = await updateDisk(world.cloud, {
+      diskCid: disk,
+      sizeMiB: 128,
+      cloudProperties: { storage_class: target },
+    });
     assert.ok(copy !== null);
     assert.deepEqual(await diskObjects(world), [copy]);
     const { spec, metadata } = await claimOf(world, copy);
@@ -121,10 +134,14 @@ test('update_disk from a volume_attributes_class in effect to none: a copy in th
   await attributesClass(world, 'open', { permissions: '0755' });
   const disk = await boundDisk(world);
   const type = { storage_class: 'now' };
-  await updateDisk(world.cloud, [disk, 64, { ...type, volume_attributes_class: 'open' }]);
+  await updateDisk(world.cloud, {
+    diskCid: disk,
+    sizeMiB: 64,
+    cloudProperties: { ...type, volume_attributes_class: 'open' },
+  });
   const { spec, status } = await claimOf(world, disk);
   assert.equal(status?.currentVolumeAttributesClassName, 'open');
-  const copy = await updateDisk(world.cloud, [disk, 64, type]);
+  const copy = await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: type });
   assert.ok(copy !== null);
   assert.deepEqual(await diskObjects(world), [copy]);
   const now = await claimOf(world, copy);
@@ -136,8 +153,8 @@ test('update_disk from a volume_attributes_class in effect to none: a copy in th
 test('update_disk to what no driver can do: NotSupported, and nothing changed', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
-  const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
-  const cases: [string, number, object, RegExp][] = [
+  const unbound = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'later' } });
+  const cases: [string, number, Json, RegExp][] = [
     [disk, 64, { storage_class: 'foreign' }, /no driver copies that/u],
     [disk, 64, { storage_class: 'none' }, /no storage class "none"/u],
     [disk, 64, { storage_class: '' }, /no storage class ""/u],
@@ -147,14 +164,20 @@ test('update_disk to what no driver can do: NotSupported, and nothing changed', 
   ];
   const before = await diskObjects(world);
   for (const [cid, size, type, message] of cases) {
-    await assert.rejects(updateDisk(world.cloud, [cid, size, type]), rejection('NOT_SUPPORTED', message));
+    await assert.rejects(
+      updateDisk(world.cloud, { diskCid: cid, sizeMiB: size, cloudProperties: type }),
+      rejection('NOT_SUPPORTED', message),
+    );
   }
   assert.deepEqual(await diskObjects(world), before);
   assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
   for (const type of [{ type: 'x' }, { storage_class: '../x' }, { volume_attributes_class: 'A' }, []]) {
-    await assert.rejects(updateDisk(world.cloud, [disk, 64, type]), rejection('INVALID_ARGUMENT'));
+    await assert.rejects(verbOf('update_disk')(world.cloud, [disk, 64, type]), rejection('INVALID_ARGUMENT'));
   }
-  await assert.rejects(updateDisk(world.cloud, ['disk-none', 64, {}]), rejection('DISK_NOT_FOUND'));
+  await assert.rejects(
+    updateDisk(world.cloud, { diskCid: 'disk-none', sizeMiB: 64, cloudProperties: {} }),
+    rejection('DISK_NOT_FOUND'),
+  );
 });
 
 for (const target of ['other', 'later']) {
@@ -163,7 +186,7 @@ for (const target of ['other', 'later']) {
     const disk = await boundDisk(world);
     world.provisioner.broken = true;
     await assert.rejects(
-      updateDisk(world.cloud, [disk, 64, { storage_class: target }]),
+      updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: target } }),
       rejection(
         'NOT_SUPPORTED',
         /no space left on device.*provisioner of its driver.*the copy was taken back/su,
@@ -185,7 +208,10 @@ for (const role of ['may', 'may not']) {
         : world.api.list(resource, query);
     const api = { ...interceptingApi(world.api, () => Promise.resolve()), list };
     await assert.rejects(
-      updateDisk({ ...world.cloud, api }, [disk, 64, { storage_class: 'later' }]),
+      updateDisk(
+        { ...world.cloud, api },
+        { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'later' } },
+      ),
       rejection(
         'NOT_SUPPORTED',
         /its pod bind-disk-\S+: phase Pending, Unschedulable: 0\/1 nodes .* affinity conflict.*; give room to its pod on a node/su,
@@ -204,7 +230,7 @@ test('a cluster without VolumeAttributesClasses: NotImplemented, and nothing cha
   );
   const type = { storage_class: 'now', volume_attributes_class: 'open' };
   await assert.rejects(
-    updateDisk({ ...world.cloud, api }, [disk, 128, type]),
+    updateDisk({ ...world.cloud, api }, { diskCid: disk, sizeMiB: 128, cloudProperties: type }),
     rejection('NOT_IMPLEMENTED', /no VolumeAttributesClasses/u),
   );
   assert.deepEqual(await claimOf(world, disk), before);
@@ -223,29 +249,33 @@ const mayNotList = new ApiError({
 test('the former cid finds the copy until somebody names it by its own', async (t) => {
   const world = await storageCloud(t);
   const { cloud } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const disk = await boundDisk(world);
   const type = { storage_class: 'other' };
-  const copy = await updateDisk(cloud, [disk, 64, type]);
+  const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: type });
   assert.ok(copy !== null);
-  assert.equal(await updateDisk(cloud, [disk, 64, type]), copy);
-  assert.equal(await hasDisk(cloud, [disk]), true);
-  await resizeDisk(cloud, [disk, 128]);
-  await setDiskMetadata(cloud, [disk, { deployment: 'd' }]);
-  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${copy}/store`);
-  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
-  await detachDisk(cloud, [vmCid, disk]);
-  const second = await updateDisk(cloud, [disk, 128, { storage_class: 'now' }]);
+  assert.equal(await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: type }), copy);
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), true);
+  await resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 });
+  await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'd' } });
+  assert.equal(await attachDisk(cloud, { vmCid, diskCid: disk }), `/warden-cpi-dev/disks/${copy}/store`);
+  await assert.rejects(deleteDisk(cloud, { diskCid: disk }), rejection('DISK_BUSY'));
+  await detachDisk(cloud, { vmCid, diskCid: disk });
+  const second = await updateDisk(cloud, {
+    diskCid: disk,
+    sizeMiB: 128,
+    cloudProperties: { storage_class: 'now' },
+  });
   assert.ok(second !== null && second !== copy);
-  assert.equal(await hasDisk(cloud, [disk]), true);
-  assert.equal(await hasDisk(cloud, [copy]), true, 'its caller may hear of it later');
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), true);
+  assert.equal(await hasDisk(cloud, { diskCid: copy }), true, 'its caller may hear of it later');
 
-  await attachDisk(cloud, [vmCid, second]);
+  await attachDisk(cloud, { vmCid, diskCid: second });
   assert.equal((await claimOf(world, second)).metadata.labels?.[label.replaces], undefined);
-  assert.equal(await hasDisk(cloud, [disk]), false);
-  assert.equal(await hasDisk(cloud, [copy]), false);
-  await deleteDisk(cloud, [disk]);
-  assert.equal(await hasDisk(cloud, [second]), true, 'a stranger to it now');
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), false);
+  assert.equal(await hasDisk(cloud, { diskCid: copy }), false);
+  await deleteDisk(cloud, { diskCid: disk });
+  assert.equal(await hasDisk(cloud, { diskCid: second }), true, 'a stranger to it now');
 });
 
 test('a copy does not take over what calls wrote about the claim of the disk', async (t) => {
@@ -258,7 +288,11 @@ test('a copy does not take over what calls wrote about the claim of the disk', a
     { resource: persistentVolumeClaims, namespace, name: disk },
     { metadata: { annotations: given } },
   );
-  const copy = await updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]);
+  const copy = await updateDisk(world.cloud, {
+    diskCid: disk,
+    sizeMiB: 64,
+    cloudProperties: { storage_class: 'other' },
+  });
   const { annotations = {} } = (await claimOf(world, copy ?? '')).metadata;
   assert.deepEqual(
     Object.keys(given).filter((key) => annotations[key] !== undefined),
@@ -269,18 +303,21 @@ test('a copy does not take over what calls wrote about the claim of the disk', a
 test('an answer that comes after a later update_disk by the former cid names the disk, too', async (t) => {
   const world = await storageCloud(t);
   const { cloud } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const disk = await boundDisk(world);
-  const first = await updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
-  const second = await updateDisk(cloud, [disk, 64, { storage_class: 'now' }]);
-  assert.equal(await updateDisk(cloud, [first, 64, { storage_class: 'now' }]), second);
-  const third = await updateDisk(cloud, [first, 64, { storage_class: 'other' }]);
-  for (const cid of [disk, first, second, third]) assert.equal(await hasDisk(cloud, [cid]), true);
-  assert.equal(await attachDisk(cloud, [vmCid, second]), `/warden-cpi-dev/disks/${String(third)}/store`);
-  await detachDisk(cloud, [vmCid, first]);
+  const update = async (diskCid: string, storageClass: string): Promise<string> =>
+    (await updateDisk(cloud, { diskCid, sizeMiB: 64, cloudProperties: { storage_class: storageClass } })) ??
+    '';
+  const first = await update(disk, 'other');
+  const second = await update(disk, 'now');
+  assert.equal(await update(first, 'now'), second);
+  const third = await update(first, 'other');
+  for (const cid of [disk, first, second, third]) assert.equal(await hasDisk(cloud, { diskCid: cid }), true);
+  assert.equal(await attachDisk(cloud, { vmCid, diskCid: second }), `/warden-cpi-dev/disks/${third}/store`);
+  await detachDisk(cloud, { vmCid, diskCid: first });
   // described by its own cid
-  await setDiskMetadata(cloud, [third, { deployment: 'd' }]);
-  for (const cid of [disk, first, second]) assert.equal(await hasDisk(cloud, [cid]), false);
+  await setDiskMetadata(cloud, { diskCid: third, metadata: { deployment: 'd' } });
+  for (const cid of [disk, first, second]) assert.equal(await hasDisk(cloud, { diskCid: cid }), false);
   assert.deepEqual(
     (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
     [third],
@@ -290,7 +327,7 @@ test('an answer that comes after a later update_disk by the former cid names the
 test('delete_disk by the former cid deletes the copy', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
-  await updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]);
-  await deleteDisk(world.cloud, [disk]);
+  await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'other' } });
+  await deleteDisk(world.cloud, { diskCid: disk });
   assert.deepEqual(await diskObjects(world), []);
 });

@@ -1,5 +1,6 @@
 import type { CallContext } from '../call.ts';
-import { type Location, child, positiveIntegerAt, recordAt, stringAt } from '../input.ts';
+import type { UpdateDiskRequest } from '../protocol/methods.ts';
+import type { Location } from '../input.ts';
 import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
@@ -23,14 +24,12 @@ import { requireDetachedDisk } from './detached-disk.ts';
  *
  * Model: update.pml
  */
-export async function updateDisk(call: CallContext, args: readonly unknown[]): Promise<string | null> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'update_disk' };
-  const cid = stringAt(args[0], child(place, 'disk_cid'));
-  const sizeMiB = positiveIntegerAt(args[1], child(place, 'new_size'));
-  const properties = parseDiskProperties(
-    recordAt(args[2], child(place, 'cloud_properties')),
-    child(place, 'cloud_properties'),
-  );
+export async function updateDisk(
+  call: CallContext,
+  { diskCid: cid, sizeMiB, cloudProperties }: UpdateDiskRequest,
+): Promise<string | null> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'update_disk.cloud_properties' };
+  const properties = parseDiskProperties(cloudProperties, place);
   const claim = await requireDetachedDisk(call, cid, 'updated');
   const classes = await readStorageClasses(call);
   const question: UpdateInput = { claim, sizeMiB, properties, classes };

@@ -4,6 +4,7 @@ import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import { conflictError, createOrGet, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
+import type { CreateNetworkRequest } from '../protocol/methods.ts';
 import type { Json } from '../input.ts';
 import { isManaged, baseLabels } from '../objects/labels.ts';
 import { parseNetworkRequest, type NetworkRequest } from './network-request.ts';
@@ -20,9 +21,9 @@ const tries = 10;
  */
 export async function createNetwork(
   call: CallContext,
-  args: readonly unknown[],
+  { definition }: CreateNetworkRequest,
 ): Promise<[string, { range: string; gateway: string; reserved: string[] }, Json]> {
-  const request = parseNetworkRequest(args[0], call.config);
+  const request = parseNetworkRequest(definition, call.config);
   const object = networkObject(call, request);
   const { name = '' } = object.metadata;
   const isPolicy = request.kind === 'policy';

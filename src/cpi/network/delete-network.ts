@@ -2,7 +2,7 @@ import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
-import { stringAt } from '../input.ts';
+import type { DeleteNetworkRequest } from '../protocol/methods.ts';
 import { isManaged } from '../objects/labels.ts';
 import { requestDeletion, waitForDeletion } from '../objects/objects.ts';
 import { deletionSeconds } from './create-network.ts';
@@ -13,8 +13,10 @@ import { isNetworkCid, membershipLabel, policyPrefix } from '../objects/names.ts
  * with NETWORK_IN_USE while a VM is in it, because two requests for the same network share one, or with
  * DEADLINE.
  */
-export async function deleteNetwork(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_network.network_cid' });
+export async function deleteNetwork(
+  call: CallContext,
+  { networkCid: cid }: DeleteNetworkRequest,
+): Promise<null> {
   if (!isNetworkCid(cid)) return null;
   const resource = cid.startsWith(policyPrefix) ? networkPolicies : networkAttachmentDefinitions;
   const reference = { resource, namespace: call.namespace, name: cid };

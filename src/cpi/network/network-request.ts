@@ -37,10 +37,8 @@ const podNetworkKeys = ['network_policy', 'allow_from', 'network_attachment'];
  * rejected by name. Throws INVALID_ARGUMENT; NOT_SUPPORTED if the CPI would have to choose the range;
  * NOT_IMPLEMENTED if nothing would enforce the network.
  */
-export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkRequest {
+export function parseNetworkRequest(given: Json, config: CpiConfig): NetworkRequest {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_network' };
-  if (value === undefined || value === null) throw invalidValue(place, 'needs the definition of a network');
-  const given = recordAt(value, place);
   rejectUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
   if ((given['type'] ?? 'manual') !== 'manual')
     throw new ProductError(

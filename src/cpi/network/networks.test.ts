@@ -7,17 +7,18 @@ import type { Pod } from '../../kubernetes/types/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
 import type { Location } from '../input.ts';
 import { networkPolicyKind, withoutMultus } from '../testing/foreign-kinds.ts';
-import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { createNetwork } from './create-network.ts';
 import { deleteNetwork } from './delete-network.ts';
 import { readAddressInRange, firstAddress, isInRange, readIpRange } from './network-request.ts';
 import { rejection } from '../testing/rejection.ts';
+import type { CreateNetworkRequest } from '../protocol/methods.ts';
 
-const definition = (properties: unknown, more: object = {}): [object] => [
-  { type: 'manual', range: '10.0.0.0/24', cloud_properties: properties, ...more },
-];
+const definition = (properties: object, more: object = {}): CreateNetworkRequest => ({
+  definition: { type: 'manual', range: '10.0.0.0/24', cloud_properties: properties, ...more },
+});
 const policy = { network_policy: true };
 const macvlan = { network_attachment: { type: 'macvlan', master: 'eth1' } };
 
@@ -40,24 +41,24 @@ test('a NetworkPolicy lets the VMs of the network hear each other and the allowe
   });
 
   const networks = { a: { type: 'dynamic', cloud_properties: properties } };
-  const [vm] = await createVm(cloud, createVmArguments({ networks }));
+  const [vm] = await createVm(cloud, createVmRequest({ networks }));
   const { metadata } = await api.get<Pod>({ resource: pods, namespace, name: vm });
   assert.equal(metadata.labels?.[`bosh.cloudfoundry.org/${cid}`], '');
   await assert.rejects(
-    deleteNetwork(cloud, [cid]),
+    deleteNetwork(cloud, { networkCid: cid }),
     rejection('NETWORK_IN_USE', new RegExp(`VM '${vm}' is in it`, 'u')),
   );
-  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const [other] = await createVm(cloud, createVmRequest({ agentId: 'other', networks }));
   await assert.rejects(
-    deleteNetwork(cloud, [cid]),
+    deleteNetwork(cloud, { networkCid: cid }),
     rejection('NETWORK_IN_USE', new RegExp(`VMs '${vm}', '${other}' are in it; delete them first`, 'u')),
   );
-  await deleteVm(cloud, [other]);
-  await deleteVm(cloud, [vm]);
-  assert.equal(await deleteNetwork(cloud, [cid]), null);
-  assert.equal(await deleteNetwork(cloud, [cid]), null);
+  await deleteVm(cloud, { vmCid: other });
+  await deleteVm(cloud, { vmCid: vm });
+  assert.equal(await deleteNetwork(cloud, { networkCid: cid }), null);
+  assert.equal(await deleteNetwork(cloud, { networkCid: cid }), null);
   await assert.rejects(
-    createVm(cloud, createVmArguments({ networks })),
+    createVm(cloud, createVmRequest({ networks })),
     rejection('NOT_SUPPORTED', /there is no NetworkPolicy/u),
   );
   assert.deepEqual(await namesLeft(api), []);
@@ -75,10 +76,10 @@ test('a NetworkAttachmentDefinition takes addresses, and its network is an inter
     ...{ type: 'macvlan', master: 'eth1' },
   });
   const network = { ip: '10.0.0.7', netmask: '255.255.255.0', cloud_properties: properties };
-  const [vm] = await createVm(cloud, createVmArguments({ networks: { network } }));
-  await assert.rejects(deleteNetwork(cloud, [cid]), rejection('NETWORK_IN_USE', /is in it/u));
-  await deleteVm(cloud, [vm]);
-  await deleteNetwork(cloud, [cid]);
+  const [vm] = await createVm(cloud, createVmRequest({ networks: { network } }));
+  await assert.rejects(deleteNetwork(cloud, { networkCid: cid }), rejection('NETWORK_IN_USE', /is in it/u));
+  await deleteVm(cloud, { vmCid: vm });
+  await deleteNetwork(cloud, { networkCid: cid });
 });
 
 test('the same request is the same network; another range is another', async (t) => {
@@ -98,7 +99,7 @@ test('the property networks.network_policy says that policies are enforced; a su
   );
 });
 
-const refused: readonly [string, unknown[], ErrorCode, RegExp][] = [
+const refused: readonly [string, CreateNetworkRequest, ErrorCode, RegExp][] = [
   [
     'nothing that enforces it',
     definition({}),
@@ -140,10 +141,10 @@ const refused: readonly [string, unknown[], ErrorCode, RegExp][] = [
   ['a dynamic network', definition(policy, { type: 'dynamic' }), 'NOT_SUPPORTED', /only manual networks/u],
 ];
 
-for (const [name, args, code, message] of refused) {
+for (const [name, request, code, message] of refused) {
   test(`create_network refused before anything changed: ${name}`, async (t) => {
     const { cloud } = await testCloud(t);
-    await assert.rejects(createNetwork(cloud, args), rejection(code, message));
+    await assert.rejects(createNetwork(cloud, request), rejection(code, message));
   });
 }
 
@@ -154,18 +155,18 @@ test('where the cluster has no Multus, create_network is refused and delete_netw
     createNetwork(poor, definition(macvlan)),
     rejection('NOT_IMPLEMENTED', /has no Multus/u),
   );
-  assert.equal(await deleteNetwork(poor, ['net-attachment-gone']), null);
+  assert.equal(await deleteNetwork(poor, { networkCid: 'net-attachment-gone' }), null);
 });
 
 test('delete_network: what is no network of ours is success and left alone', async (t) => {
   const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
   for (const cid of ['garbage', 'net-policy-gone', 'net-attachment-gone', 'vm-1'])
-    assert.equal(await deleteNetwork(cloud, [cid]), null);
+    assert.equal(await deleteNetwork(cloud, { networkCid: cid }), null);
   await api.create(networkPolicies, {
     metadata: { namespace, name: 'net-policy-foreign' },
     spec: {},
   });
-  assert.equal(await deleteNetwork(cloud, ['net-policy-foreign']), null);
+  assert.equal(await deleteNetwork(cloud, { networkCid: 'net-policy-foreign' }), null);
   await api.get({ resource: networkPolicies, namespace, name: 'net-policy-foreign' });
 });
 

@@ -24,8 +24,11 @@ test('metadata is set on nothing that is not ours: it is not found', async (t) =
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
   });
   const metadata = { deployment: 'd' };
-  await assert.rejects(setVmMetadata(cloud, ['vm-foreign', metadata]), rejection('VM_NOT_FOUND'));
-  await assert.rejects(setDiskMetadata(cloud, ['disk-foreign', metadata]), rejection('DISK_NOT_FOUND'));
+  await assert.rejects(setVmMetadata(cloud, { vmCid: 'vm-foreign', metadata }), rejection('VM_NOT_FOUND'));
+  await assert.rejects(
+    setDiskMetadata(cloud, { diskCid: 'disk-foreign', metadata }),
+    rejection('DISK_NOT_FOUND'),
+  );
   for (const [resource, name] of [
     [pods, 'vm-foreign'],
     [persistentVolumeClaims, 'disk-foreign'],
@@ -40,10 +43,14 @@ test('metadata for a disk that a copy replaces between the look and the write is
   const disk = await boundDisk(world);
   let copy: string | null = null;
   const intercept = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
-    copy = await updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]);
+    copy = await updateDisk(world.cloud, {
+      diskCid: disk,
+      sizeMiB: 64,
+      cloudProperties: { storage_class: 'other' },
+    });
   });
   const cloud = { ...world.cloud, api: interceptingApi(world.api, intercept) };
-  await setDiskMetadata(cloud, [disk, { deployment: 'zookeeper' }]);
+  await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'zookeeper' } });
   const { annotations } = (await claimOf(world, copy ?? '')).metadata;
   assert.match(annotations?.[annotation.metadata] ?? '', /zookeeper/u);
 });

@@ -2,23 +2,15 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { methods, type Signature, signatures } from './methods.ts';
-import { formatCid, parseCid, parseCall, qualifyResult } from './arguments.ts';
+import { type MethodName, methodNames, qualifyResult, readRequest } from './methods.ts';
+import { Arguments, formatCid, parseCid } from './arguments.ts';
 
-const resolve = (method: string, args: readonly unknown[]): unknown[] => {
-  const { contextName, arguments: names } = parseCall(method, signatureOf(method), args);
-  return [contextName, ...names];
+/** Returns the context of a call and its request. */
+const read = (method: MethodName, values: readonly unknown[]): [string | undefined, unknown] => {
+  const args = new Arguments(method, values);
+  const request = readRequest(method, args);
+  return [args.context, request];
 };
-
-function signatureOf(method: string): Signature {
-  const signature = signatures.get(method);
-  assert.ok(signature !== undefined, `${method} has no signature`);
-  return signature;
-}
-
-test('every method that can be called has a signature', () => {
-  for (const method of methods.keys()) signatureOf(method);
-});
 
 test('a cid is split at the last colon, and comes back whole', () => {
   const context = fc.string({
@@ -51,44 +43,110 @@ test('a cid is split at the last colon, and comes back whole', () => {
   }
 });
 
+const newVm = {
+  agentId: 'id',
+  stemcellCid: 'image',
+  cloudProperties: {},
+  networks: {},
+  diskCids: [],
+  env: {},
+};
+
 test('verbs see names, whatever context their cids and cloud_properties name', () => {
-  assert.deepEqual(resolve('has_vm', ['east:vm-1']), ['east', 'vm-1']);
-  assert.deepEqual(resolve('has_vm', ['vm-1']), [undefined, 'vm-1']);
-  assert.deepEqual(resolve('attach_disk', ['a:b:vm-1', 'a:b:disk-1']), ['a:b', 'vm-1', 'disk-1']);
+  assert.deepEqual(read('has_vm', ['east:vm-1']), ['east', { vmCid: 'vm-1' }]);
+  assert.deepEqual(read('has_vm', ['vm-1']), [undefined, { vmCid: 'vm-1' }]);
+  assert.deepEqual(read('attach_disk', ['a:b:vm-1', 'a:b:disk-1']), [
+    'a:b',
+    { vmCid: 'vm-1', diskCid: 'disk-1' },
+  ]);
   assert.deepEqual(
-    resolve('create_vm', ['id', 'image', { context: 'east', priority_class: 'p' }, {}, ['east:disk-1'], {}]),
-    ['east', 'id', 'image', { priority_class: 'p' }, {}, ['disk-1'], {}],
+    read('create_vm', ['id', 'image', { context: 'east', priority_class: 'p' }, {}, ['east:disk-1'], {}]),
+    ['east', { ...newVm, cloudProperties: { priority_class: 'p' }, diskCids: ['disk-1'] }],
   );
-  const newVm = ['id', 'image', { context: 'east' }, {}, [], {}];
-  for (const [former, name] of [
+  for (const [former, formerVmCid] of [
     ['east:vm-1', 'vm-1'],
     // the VM is in another cluster, and its removal frees no quota in this one
-    ['vm-1', null],
-    [null, null],
+    ['vm-1', undefined],
+    [null, undefined],
+    // the text names no VM in any context
+    ['garbage', 'garbage'],
   ])
-    assert.deepEqual(resolve('check_vm', [...newVm, former]), ['east', 'id', 'image', {}, {}, [], {}, name]);
-  assert.deepEqual(resolve('create_disk', [1, { context: 'east' }, 'east:vm-1']), ['east', 1, {}, 'vm-1']);
+    assert.deepEqual(read('check_vm', ['id', 'image', { context: 'east' }, {}, [], {}, former]), [
+      'east',
+      { ...newVm, formerVmCid },
+    ]);
+  const newDisk = { sizeMiB: 1, cloudProperties: {}, vmCid: 'vm-1' };
+  assert.deepEqual(read('create_disk', [1, { context: 'east' }, 'east:vm-1']), ['east', newDisk]);
   const definition = { type: 'manual', cloud_properties: { context: 'east', name: 'n' } };
-  assert.deepEqual(resolve('create_network', [definition]), [
+  assert.deepEqual(read('create_network', [definition]), [
     'east',
-    { type: 'manual', cloud_properties: { name: 'n' } },
+    { definition: { type: 'manual', cloud_properties: { name: 'n' } } },
   ]);
 });
 
 test('a disk whose type names no context goes where its VM is: azs have contexts, disk types belong to none', () => {
-  assert.deepEqual(resolve('create_disk', [1, {}, 'east:vm-1']), ['east', 1, {}, 'vm-1']);
-  assert.deepEqual(resolve('create_disk', [1, null, null]), [undefined, 1, null, null]);
+  const newDisk = { sizeMiB: 1, cloudProperties: {} };
+  assert.deepEqual(read('create_disk', [1, {}, 'east:vm-1']), ['east', { ...newDisk, vmCid: 'vm-1' }]);
+  assert.deepEqual(read('create_disk', [1, null, null]), [undefined, { ...newDisk, vmCid: undefined }]);
+});
+
+test('null and absent for an optional argument are as an empty one', () => {
+  const cases: [MethodName, unknown[], number, unknown][] = [
+    ['create_vm', ['id', 'image', null, {}, null, null], 4, newVm],
+    ['check_vm', ['id', 'image', null, {}, null, null, null], 4, { ...newVm, formerVmCid: undefined }],
+    ['create_stemcell', ['/image', {}, null], 2, { imagePath: '/image', cloudProperties: {}, env: {} }],
+    ['create_disk', [1, null, null], 1, { sizeMiB: 1, cloudProperties: {}, vmCid: undefined }],
+    ['update_disk', ['disk-1', 1, null], 2, { diskCid: 'disk-1', sizeMiB: 1, cloudProperties: {} }],
+    ['set_vm_metadata', ['vm-1', null], 1, { vmCid: 'vm-1', metadata: {} }],
+    ['snapshot_disk', ['disk-1', null], 1, { diskCid: 'disk-1', metadata: {} }],
+  ];
+  for (const [method, values, required, request] of cases) {
+    assert.deepEqual(read(method, values), [undefined, request], method);
+    assert.deepEqual(read(method, values.slice(0, required)), [undefined, request], method);
+  }
+});
+
+test('an error names the method and the argument', () => {
+  const cases: [MethodName, unknown[], string][] = [
+    ['create_vm', [7], 'create_vm.agent_id has to be a string that is not empty'],
+    ['create_vm', ['id', 'image', []], 'create_vm.cloud_properties has to be an object'],
+    ['create_vm', ['id', 'image', {}, 'text'], 'create_vm.networks has to be an object'],
+    ['create_vm', ['id', 'image', {}, {}, [7]], 'create_vm.disk_cids.0 has to be a string that is not empty'],
+    [
+      'check_vm',
+      ['id', 'image', {}, {}, [], {}, 7],
+      'check_vm.former_vm_cid has to be a string that is not empty',
+    ],
+    ['attach_disk', ['vm-1'], 'attach_disk.disk_cid has to be a string that is not empty'],
+    ['resize_disk', ['disk-1', 0], 'resize_disk.new_size has to be a whole number from 1 to 8796093022207'],
+    ['create_network', [null], 'create_network needs the definition of a network'],
+    ['create_network', [7], 'create_network has to be an object'],
+    ['calculate_vm_cloud_properties', [7], 'calculate_vm_cloud_properties has to be an object'],
+  ];
+  for (const [method, values, message] of cases)
+    assert.throws(
+      () => read(method, values),
+      (error) => {
+        assert.ok(isProductError(error, 'INVALID_ARGUMENT'));
+        assert.equal(error.message, message);
+        return true;
+      },
+    );
 });
 
 test('what is no cid of ours passes as it is: it names nothing in any context', () => {
-  for (const garbage of ['a:b', 'x:vm_1', ':vm-1', '', 7, null, {}, ['vm-1']]) {
-    assert.deepEqual(resolve('has_vm', [garbage]), [undefined, garbage]);
-  }
-  assert.deepEqual(resolve('attach_disk', ['east:vm-1', 'foreign']), ['east', 'vm-1', 'foreign']);
+  for (const garbage of ['a:b', 'x:vm_1', ':vm-1', ''])
+    assert.deepEqual(read('has_vm', [garbage]), [undefined, { vmCid: garbage }]);
+  for (const garbage of [7, null, {}, ['vm-1']])
+    assert.deepEqual(read('has_vm', [garbage]), [undefined, { vmCid: undefined }]);
+  assert.deepEqual(read('attach_disk', ['east:vm-1', 'foreign']), [
+    'east',
+    { vmCid: 'vm-1', diskCid: 'foreign' },
+  ]);
 });
 
 test('two contexts in one call are refused, with the error that the caller can use', () => {
-  const cases: [string, unknown[], string][] = [
+  const cases: [MethodName, unknown[], string][] = [
     ['attach_disk', ['east:vm-1', 'disk-1'], 'CONTEXT_MISMATCH'],
     ['attach_disk', ['vm-1', 'east:disk-1'], 'CONTEXT_MISMATCH'],
     ['create_disk', [1, { context: 'west' }, 'east:vm-1'], 'CONTEXT_MISMATCH'],
@@ -98,7 +156,7 @@ test('two contexts in one call are refused, with the error that the caller can u
   ];
   for (const [method, args, code] of cases) {
     assert.throws(
-      () => resolve(method, args),
+      () => read(method, args),
       (error) => isProductError(error) && error.code === code,
       method,
     );
@@ -108,16 +166,17 @@ test('two contexts in one call are refused, with the error that the caller can u
 test('a context that is no name is refused', () => {
   for (const context of [7, '', {}, [], 'a b', "it's", 'x'.repeat(191)]) {
     assert.throws(
-      () => resolve('create_disk', [1, { context }]),
+      () => read('create_disk', [1, { context }]),
       (error) => isProductError(error, 'INVALID_ARGUMENT') && error.message.includes('.context'),
     );
   }
 });
 
 test('cids in results carry the context, and nothing else does', () => {
-  const result = (method: string, value: unknown): unknown =>
-    qualifyResult(signatureOf(method), value, 'east');
-  const withCids: Record<string, readonly (readonly [unknown, unknown])[]> = {
+  const args = new Arguments('has_vm', ['east:vm-1']);
+  args.vmCid();
+  const result = (method: MethodName, value: unknown): unknown => qualifyResult(method, value as never, args);
+  const withCids: Partial<Record<MethodName, readonly (readonly [unknown, unknown])[]>> = {
     create_vm: [
       [
         ['vm-1', { default: {} }],
@@ -145,13 +204,14 @@ test('cids in results carry the context, and nothing else does', () => {
       ],
     ],
   };
-  for (const [method, cases] of Object.entries(withCids)) {
-    for (const [value, qualified] of cases) assert.deepEqual(result(method, value), qualified, method);
+  for (const method of methodNames) {
+    for (const [value, qualified] of withCids[method] ?? [])
+      assert.deepEqual(result(method, value), qualified, method);
   }
   // a path in the VM, in which contexts do not exist
   const hint = '/warden-cpi-dev/disks/disk-1/store';
   assert.equal(result('attach_disk', hint), hint);
-  for (const method of signatures.keys()) {
+  for (const method of methodNames) {
     if (method in withCids) continue;
     for (const value of [true, null, 'text', { cpu: 1 }])
       assert.deepEqual(result(method, value), value, method);

@@ -1,15 +1,17 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { type Json, type Location, child, optionalStringAt, invalidValue } from '../input.ts';
-import type { Parameter, Signature } from './methods.ts';
+import {
+  type Json,
+  type Location,
+  child,
+  invalidValue,
+  optionalStringAt,
+  positiveIntegerAt,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from '../input.ts';
 import { isDnsLabel } from '../../kubernetes/names.ts';
 import { isDiskCid, isSnapshotCid, isVmCid } from '../objects/names.ts';
-
-export interface ResolvedCall {
-  /** The context that the call works in; undefined: the default one. */
-  readonly contextName: string | undefined;
-  /** The arguments as verbs read them: names instead of cids, and no `context` in cloud_properties. */
-  readonly arguments: readonly unknown[];
-}
 
 /** The context that one argument names. */
 interface ContextClaim {
@@ -17,123 +19,159 @@ interface ContextClaim {
   readonly context: string | undefined;
 }
 
-interface ResolvedArgument {
-  readonly claims: readonly ContextClaim[];
-  readonly value: unknown;
-}
-
 /**
- * Determines the context that all arguments name, and removes it from them, so that verbs do not know
- * contexts. Rejects before any request to Kubernetes. Throws CONTEXT_MISMATCH if the arguments name two
- * contexts. detach_disk throws DISK_NOT_ATTACHED and update_disk NOT_SUPPORTED instead, because their callers
- * continue after these (a director then copies the disk itself).
+ * Reads the positional arguments of one call: each method reads the next one. Removes the context from cids
+ * and from cloud_properties, so that verbs do not know contexts: a cid that is read is the name of an object.
+ * A text that cannot be a cid of the CPI passes as it is, because it names no object in any context.
+ *
+ * Throws INVALID_ARGUMENT for a wrong type. Throws CONTEXT_MISMATCH if two arguments name different contexts.
+ * detach_disk throws DISK_NOT_ATTACHED and update_disk NOT_SUPPORTED instead, because their callers continue
+ * after these (a director then copies the disk itself).
  */
-export function parseCall(method: string, signature: Signature, args: readonly unknown[]): ResolvedCall {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: method };
-  const values: unknown[] = [];
-  let first: ContextClaim | undefined;
-  for (const [index, given] of args.entries()) {
-    const parameter = signature.parameters[index];
-    const { claims, value } =
-      parameter?.allowOtherContext === true
-        ? { claims: [], value: withContext(given, first?.context) }
-        : resolveArgument(parameter, given, place);
-    values.push(value);
-    for (const claim of claims) {
-      first ??= claim;
-      if (claim.context !== first.context) throw mismatch(method, first, claim);
-    }
+export class Arguments {
+  readonly #place: Location;
+  readonly #values: readonly unknown[];
+  #index = 0;
+  #first: ContextClaim | undefined;
+
+  constructor(method: string, values: readonly unknown[]) {
+    this.#place = { code: 'INVALID_ARGUMENT', path: method };
+    this.#values = values;
   }
-  return { contextName: first?.context, arguments: values };
-}
 
-/** Adds the context to the cids in the result, so that the caller can use them in later calls. */
-export function qualifyResult(
-  signature: Signature,
-  result: unknown,
-  contextName: string | undefined,
-): unknown {
-  const qualified = (name: unknown): unknown =>
-    typeof name === 'string' ? formatCid(contextName, name) : name;
-  switch (signature.cids) {
-    case undefined:
-      return result;
-    case 'result':
-      return qualified(result);
-    case 'first':
-      return Array.isArray(result) ? [qualified(result[0]), ...result.slice(1)] : result;
-    case 'each':
-      return Array.isArray(result) ? result.map((name) => qualified(name)) : result;
-    default:
-      return signature.cids satisfies never;
+  /** The context that the arguments named so far; undefined: the default one, or two of them disagree. */
+  get context(): string | undefined {
+    return this.#first?.context;
+  }
+
+  /** Returns the cid of an object in the context of the call, for the caller to use in later calls. */
+  qualify(name: string): string {
+    return formatCid(this.context, name);
+  }
+
+  string(name: string): string {
+    return stringAt(this.#next(), child(this.#place, name));
+  }
+
+  sizeMiB(name: string): number {
+    return positiveIntegerAt(this.#next(), child(this.#place, name));
+  }
+
+  /** Null and absent are an empty object. */
+  record(name: string): Json {
+    return recordAt(this.#next(), child(this.#place, name));
+  }
+
+  /** Reads an object that is the only argument. Errors do not use its name, which callers do not write. */
+  onlyRecord(_name: string): Json {
+    return recordAt(this.#next(), this.#place);
+  }
+
+  networks(): Json {
+    return this.record('networks');
+  }
+
+  vmCid(): string {
+    return this.#cid('vm');
+  }
+
+  diskCid(): string {
+    return this.#cid('disk');
+  }
+
+  snapshotCid(): string {
+    return this.#cid('snapshot');
+  }
+
+  networkCid(): string {
+    return this.#cid('network');
+  }
+
+  optionalVmCid(): string | undefined {
+    const cid = optionalStringAt(this.#next(), child(this.#place, 'vm_cid'));
+    return cid === undefined ? undefined : this.#nameOf(cid, 'vm');
+  }
+
+  /** Reads the cid of has_vm or has_disk. A value of any other type is undefined: it names no object. */
+  looseCid(kind: 'vm' | 'disk'): string | undefined {
+    const value = this.#next();
+    return typeof value === 'string' ? this.#nameOf(value, kind) : undefined;
+  }
+
+  /** Reads the cid of a VM that may be in another context; undefined if it is, or for null and absent. */
+  vmCidOfThisContext(name: string): string | undefined {
+    const text = optionalStringAt(this.#next(), child(this.#place, name));
+    const cid = parseCid(text, 'vm');
+    if (cid === undefined) return text;
+    return cid.context === this.context ? cid.name : undefined;
+  }
+
+  diskCids(): readonly string[] {
+    const cids = stringsAt(this.#next(), child(this.#place, 'disk_cids'));
+    return cids.map((cid) => this.#nameOf(cid, 'disk'));
+  }
+
+  /** Reads cloud_properties that choose the context of the new object. Without `context` it is the default. */
+  placement(): Json {
+    const { context, rest } = this.#cloudProperties();
+    this.#claim({ what: 'the VM', context });
+    return rest;
+  }
+
+  /** Reads cloud_properties that may name a context, but need not if a cid of the same call has one. */
+  cloudProperties(): Json {
+    const { context, rest } = this.#cloudProperties();
+    if (context !== undefined) this.#claim({ what: 'cloud_properties', context });
+    return rest;
+  }
+
+  /** Reads the only argument of create_network: `{type, cloud_properties, range, …}`. */
+  networkDefinition(): Json {
+    const value = this.#next();
+    if (value === undefined || value === null)
+      throw invalidValue(this.#place, 'needs the definition of a network');
+    const definition = recordAt(value, this.#place);
+    const place = child(child(this.#place, 'definition'), 'cloud_properties');
+    const properties = definition['cloud_properties'];
+    // parseNetworkRequest rejects any other type
+    if (!isObject(properties)) return definition;
+    const { context, rest } = withoutContext(properties, place);
+    if (context === undefined) return definition;
+    this.#claim({ what: 'the network', context });
+    return { ...definition, cloud_properties: rest };
+  }
+
+  #next(): unknown {
+    const value = this.#values[this.#index];
+    this.#index += 1;
+    return value;
+  }
+
+  #cid(kind: CidKind): string {
+    return this.#nameOf(stringAt(this.#next(), child(this.#place, `${kind}_cid`)), kind);
+  }
+
+  /** Returns the name of the object, and notes its context. */
+  #nameOf(text: string, kind: CidKind): string {
+    const cid = parseCid(text, kind);
+    if (cid === undefined) return text;
+    this.#claim({ what: `${kind} '${cid.name}'`, context: cid.context });
+    return cid.name;
+  }
+
+  #cloudProperties(): { context: string | undefined; rest: Json } {
+    const place = child(this.#place, 'cloud_properties');
+    return withoutContext(recordAt(this.#next(), place), place);
+  }
+
+  #claim(claim: ContextClaim): void {
+    const first = this.#first ?? claim;
+    this.#first = claim.context === first.context ? first : undefined;
+    if (this.#first === undefined) throw mismatch(this.#place.path, first, claim);
   }
 }
 
-function resolveArgument(
-  parameter: Parameter | undefined,
-  value: unknown,
-  place: Location,
-): ResolvedArgument {
-  if (parameter === undefined) return { claims: [], value };
-  switch (parameter.type) {
-    case 'vm cid':
-      return resolveCid(value, 'vm');
-    case 'disk cid':
-      return resolveCid(value, 'disk');
-    case 'snapshot cid':
-      return resolveCid(value, 'snapshot');
-    case 'network cid':
-      return resolveCid(value, 'network');
-    case 'disk cids':
-      return resolveCids(value);
-    case 'placing properties': {
-      const { context, rest } = withoutContext(value, child(place, parameter.name));
-      return { claims: [{ what: 'the VM', context }], value: rest };
-    }
-    case 'properties': {
-      const { context, rest } = withoutContext(value, child(place, parameter.name));
-      return { claims: context === undefined ? [] : [{ what: 'cloud_properties', context }], value: rest };
-    }
-    case 'network definition':
-      return resolveCloudProperties(value, child(place, parameter.name));
-    case 'string':
-    case 'size':
-    case 'object':
-    case 'networks':
-      return { claims: [], value };
-    default:
-      return parameter.type satisfies never;
-  }
-}
-
-function resolveCid(value: unknown, kind: CidKind): ResolvedArgument {
-  const cid = parseCid(value, kind);
-  if (cid === undefined) return { claims: [], value };
-  return { claims: [{ what: `${kind} '${cid.name}'`, context: cid.context }], value: cid.name };
-}
-
-/** Returns the name of a VM of that context; null for a VM of another one. */
-function withContext(value: unknown, contextName: string | undefined): unknown {
-  const cid = parseCid(value, 'vm');
-  if (cid === undefined) return value;
-  return cid.context === contextName ? cid.name : null;
-}
-
-function resolveCids(value: unknown): ResolvedArgument {
-  if (!Array.isArray(value)) return { claims: [], value };
-  const parts = value.map((cid) => resolveCid(cid, 'disk'));
-  return { claims: parts.flatMap(({ claims }) => claims), value: parts.map((part) => part.value) };
-}
-
-function resolveCloudProperties(value: unknown, place: Location): ResolvedArgument {
-  if (!isObject(value)) return { claims: [], value };
-  const { context, rest } = withoutContext(value['cloud_properties'], child(place, 'cloud_properties'));
-  if (context === undefined) return { claims: [], value };
-  return { claims: [{ what: 'the network', context }], value: { ...value, cloud_properties: rest } };
-}
-
-function withoutContext(value: unknown, place: Location): { context: string | undefined; rest: unknown } {
-  if (!isObject(value)) return { context: undefined, rest: value };
+function withoutContext(value: Json, place: Location): { context: string | undefined; rest: Json } {
   const { context: given, ...rest } = value;
   const context = optionalStringAt(given, child(place, 'context'));
   if (context === undefined || isContextName(context)) return { context, rest };

@@ -4,18 +4,19 @@ import type { Service } from '../../kubernetes/types/service.ts';
 import type { CallContext } from '../call.ts';
 import { createNetwork } from '../network/create-network.ts';
 import { deleteNetwork } from '../network/delete-network.ts';
-import { type CrashCase, testCrashes } from '../testing/crash-case.ts';
+import { type CrashCase, crashCase, testCrashes } from '../testing/crash-case.ts';
 import { networkPolicyKind } from '../testing/foreign-kinds.ts';
-import { createVmArguments, namesLeft, namespace } from '../testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 
 const ports = [{ name: 'http', port: 80, node_port: 30_080 }];
 const own = { name: 'own', type: 'NodePort', selector: 'vm', ports };
 const shared = { name: 'shared', cluster_ip: '127.127.0.7', ports: [{ port: 80 }] };
 
-const vm = (agentId: string, ...list: unknown[]): unknown[] =>
-  createVmArguments({
+const vm = (agentId: string, ...list: unknown[]): CreateVmRequest =>
+  createVmRequest({
     agentId,
     properties: { services: list },
     networks: { default: { type: 'dynamic' } },
@@ -32,7 +33,9 @@ const withFormer = async (cloud: CallContext, ...list: unknown[]): Promise<void>
   await createVm(cloud, vm('former', ...list));
 };
 
-const network = [{ type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } }];
+const network = {
+  definition: { type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } },
+};
 
 const policiesLeft = async ({ api }: CallContext): Promise<string[]> => {
   const { items } = await api.list(networkPolicies, { namespace });
@@ -40,7 +43,7 @@ const policiesLeft = async ({ api }: CallContext): Promise<string[]> => {
 };
 
 const cases: readonly CrashCase[] = [
-  {
+  crashCase({
     name: 'create_vm with two Services',
     prepare: () => Promise.resolve(vm('one', own, shared)),
     verb: createVm,
@@ -50,8 +53,8 @@ const cases: readonly CrashCase[] = [
       assert.equal(holder(await service(cloud, 'own')), 'vm-one');
       assert.deepEqual(owners(await service(cloud, 'shared')), ['vm-one']);
     },
-  },
-  {
+  }),
+  crashCase({
     name: "create_vm of a group's second VM",
     prepare: async (cloud) => {
       await withFormer(cloud, own, shared);
@@ -64,8 +67,8 @@ const cases: readonly CrashCase[] = [
       assert.deepEqual(owners(await service(cloud, 'own')), ['vm-former', 'vm-next']);
       assert.deepEqual(owners(await service(cloud, 'shared')), ['vm-former', 'vm-next']);
     },
-  },
-  {
+  }),
+  crashCase({
     name: "create_vm that changes a group's Service",
     prepare: async (cloud) => {
       await withFormer(cloud, shared);
@@ -77,8 +80,8 @@ const cases: readonly CrashCase[] = [
       const { spec } = await service(cloud, 'shared');
       assert.deepEqual([spec.ports?.[0]?.port, spec.clusterIP], [81, '127.127.0.7']);
     },
-  },
-  {
+  }),
+  crashCase({
     name: 'create_vm that replaces a VM with a Service',
     prepare: async (cloud) => {
       await createVm(cloud, vm('one', own));
@@ -87,23 +90,23 @@ const cases: readonly CrashCase[] = [
     verb: createVm,
     writes: 7,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), [...objectsOf('one'), 'services other']),
-  },
-  {
+  }),
+  crashCase({
     name: 'delete_vm of a VM with Services of its own',
     prepare: async (cloud) => {
       await withFormer(cloud, own, shared);
-      return ['vm-former'];
+      return { vmCid: 'vm-former' };
     },
     verb: deleteVm,
     writes: 4,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), []),
-  },
-  {
+  }),
+  crashCase({
     name: 'delete_vm that passes a Service to the successor',
     prepare: async (cloud) => {
       await withFormer(cloud, own);
       await createVm(cloud, vm('next', own));
-      return ['vm-former'];
+      return { vmCid: 'vm-former' };
     },
     verb: deleteVm,
     writes: 3,
@@ -112,23 +115,23 @@ const cases: readonly CrashCase[] = [
       assert.equal(holder(await service(cloud, 'own')), 'vm-next');
       assert.deepEqual(owners(await service(cloud, 'own')), ['vm-next']);
     },
-  },
-  {
+  }),
+  crashCase({
     name: 'create_network',
     moreKinds: [networkPolicyKind],
     prepare: () => Promise.resolve(network),
     verb: createNetwork,
     writes: 1,
     check: async ({ cloud }) => assert.equal((await policiesLeft(cloud)).length, 1),
-  },
-  {
+  }),
+  crashCase({
     name: 'delete_network',
     moreKinds: [networkPolicyKind],
-    prepare: async (cloud) => (await createNetwork(cloud, network)).slice(0, 1),
+    prepare: async (cloud) => ({ networkCid: (await createNetwork(cloud, network))[0] }),
     verb: deleteNetwork,
     writes: 1,
     check: async ({ cloud }) => assert.deepEqual(await policiesLeft(cloud), []),
-  },
+  }),
 ];
 
 testCrashes(cases);

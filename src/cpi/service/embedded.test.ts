@@ -10,7 +10,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import { EmbeddedWorld } from '../testing/embedded-world.ts';
-import { createVmArguments, namespace } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 
@@ -48,7 +48,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const service = { name: 'web', type: 'NodePort', selector: 'vm', ports: [{ port, node_port: nodePort }] };
     const [cid] = await createVm(
       world.cloud,
-      createVmArguments({
+      createVmRequest({
         agentId,
         properties: { services: [service] },
         networks: { default: { type: 'manual', ip } },
@@ -84,9 +84,9 @@ describeInOneNamespace(import.meta.filename, () => {
     await until('former');
     const next = await newVm('next', '127.64.7.2');
     assert.equal(await ask(), 'former');
-    await deleteVm(world.cloud, [former]);
+    await deleteVm(world.cloud, { vmCid: former });
     await until('next');
-    await deleteVm(world.cloud, [next]);
+    await deleteVm(world.cloud, { vmCid: next });
     const reference = { resource: services, namespace, name: 'web' };
     await assert.rejects(world.cloud.api.get(reference), (error) => isApiError(error, 404));
     for (let tries = 0; tries < 1000 && (await ask()) !== undefined; tries += 1) await delay(10);

@@ -5,12 +5,13 @@ import { services } from '../../kubernetes/resources.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/types/service.ts';
 import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
-import { createVmArguments, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { mergeSpec } from './ensure-service.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { annotation } from '../objects/labels.ts';
 import { sha256 } from '../objects/names.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 
 type Type = NonNullable<ServiceSpec['type']>;
 const http = { name: 'http', protocol: 'TCP', port: 80, targetPort: 80 };
@@ -122,8 +123,8 @@ test('a port keeps its node port, and what else is not asked for, by its name', 
   ]);
 });
 
-const member = (agentId: string, service: object): unknown[] =>
-  createVmArguments({
+const member = (agentId: string, service: object): CreateVmRequest =>
+  createVmRequest({
     agentId,
     networks: { default: { type: 'dynamic' } },
     properties: { services: [{ name: 'web', ...service }] },
@@ -180,7 +181,7 @@ const ports = [{ port: 443, target_port: 8443 }];
 const vm = (cloud: CallContext, more: object, name = 'web'): Promise<unknown> =>
   createVm(
     cloud,
-    createVmArguments({
+    createVmRequest({
       agentId: 'one',
       properties: { services: [{ name, selector: 'vm', ports, ...more }] },
       networks: { default: { type: 'dynamic' } },

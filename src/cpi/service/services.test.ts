@@ -10,7 +10,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { secrets, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
 import type { CallContext } from '../call.ts';
-import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rejection } from '../testing/rejection.ts';
@@ -48,7 +48,7 @@ async function newVm(
 ): Promise<string> {
   const [cid] = await createVm(
     cloud,
-    createVmArguments({
+    createVmRequest({
       agentId,
       properties: { services: list },
       networks: { default: { type: 'dynamic' } },
@@ -97,7 +97,7 @@ test('a Service selects its group, is owned by the VM and goes with it', async (
   assert.equal((await get(cloud, 'balanced')).spec.loadBalancerIP, '192.0.2.1');
   assert.deepEqual((await get(cloud, 'headless')).spec.selector, { job: 'web' });
 
-  await deleteVm(cloud, [cid]);
+  await deleteVm(cloud, { vmCid: cid });
   assert.deepEqual(await namesLeft(api), []);
 });
 
@@ -109,11 +109,11 @@ test("a group's Service is owned by all its VMs, made at once or not, and goes w
   const made = await get(cloud);
   assert.deepEqual(owners(made).toSorted(), cids.toSorted());
   const [last = '', ...others] = cids;
-  await Promise.all(others.map((cid) => deleteVm(cloud, [cid])));
+  await Promise.all(others.map((cid) => deleteVm(cloud, { vmCid: cid })));
   for (let tries = 0; tries < 500 && owners(await get(cloud)).length > 1; tries += 1) await delay(10);
   assert.deepEqual(owners(await get(cloud)), [last]);
   assert.equal((await get(cloud)).metadata.uid, made.metadata.uid);
-  await deleteVm(cloud, [last]);
+  await deleteVm(cloud, { vmCid: last });
   assert.deepEqual(await namesLeft(api), []);
 });
 
@@ -124,13 +124,13 @@ test('create-swap-delete: the Service of one VM stays with it until it is delete
   assert.equal(holder(before), former);
   const next = await newVm(cloud, { agentId: 'next', services: own });
   assert.equal(holder(await get(cloud)), former);
-  await deleteVm(cloud, [former]);
+  await deleteVm(cloud, { vmCid: former });
   const after = await get(cloud);
   assert.equal(holder(after), next);
   assert.deepEqual(owners(after), [next]);
   assert.equal(after.metadata.uid, before.metadata.uid);
   assert.equal(after.spec.clusterIP, before.spec.clusterIP);
-  await deleteVm(cloud, [next]);
+  await deleteVm(cloud, { vmCid: next });
   assert.deepEqual(await namesLeft(api), []);
 });
 
@@ -141,9 +141,9 @@ test('of several successors the newest gets the Service, then the other', async 
     await newVm(cloud, { agentId: 'next', services: own }),
     await newVm(cloud, { agentId: 'newest', services: own }),
   ];
-  await deleteVm(cloud, [former]);
+  await deleteVm(cloud, { vmCid: former });
   assert.equal(holder(await get(cloud)), newest);
-  await deleteVm(cloud, [newest]);
+  await deleteVm(cloud, { vmCid: newest });
   assert.equal(holder(await get(cloud)), next);
 });
 
@@ -160,9 +160,9 @@ test('a successor that is deleted first leaves the Service where it was', async 
   await startCollector(t, api);
   const former = await newVm(cloud, { agentId: 'former', services: own });
   const next = await newVm(cloud, { agentId: 'next', services: own });
-  await deleteVm(cloud, [next]);
+  await deleteVm(cloud, { vmCid: next });
   assert.equal(holder(await get(cloud)), former);
-  await deleteVm(cloud, [former]);
+  await deleteVm(cloud, { vmCid: former });
   assert.deepEqual(await namesLeft(api), []);
 });
 
@@ -174,7 +174,7 @@ test('without a group (create-env) a Service is of one VM, and another living VM
     newVm(cloud, { agentId: 'next', services: shared, group: null }),
     rejection('VM_CREATION_FAILED', /Service 'web' is that of VM 'vm-former'; delete that VM first/u),
   );
-  await deleteVm(cloud, [former]);
+  await deleteVm(cloud, { vmCid: former });
   const next = await newVm(cloud, { agentId: 'next', services: shared, group: null });
   assert.equal(holder(await get(cloud)), next);
 });
@@ -209,7 +209,7 @@ test('a Service that is on its way out is waited for, then made anew', async (t)
   const reference = { resource: services, namespace, name: 'web' };
   await api.patch(reference, { metadata: { finalizers: ['service.kubernetes.io/load-balancer-cleanup'] } });
   const { metadata } = await get(cloud);
-  const deleting = deleteVm(cloud, [former]);
+  const deleting = deleteVm(cloud, { vmCid: former });
   const making = (async () => {
     for await (const { type, object } of api.watch(services, { namespace })) {
       if (type !== 'ERROR' && object.metadata.deletionTimestamp !== undefined) break;

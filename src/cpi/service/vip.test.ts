@@ -5,18 +5,18 @@ import { events, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
 import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
-import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rejection } from '../testing/rejection.ts';
 
 async function newVm(
   cloud: CallContext,
-  { agentId, networks }: { agentId: string; networks: unknown },
+  { agentId, networks }: { agentId: string; networks: object },
 ): Promise<string> {
   const [cid] = await createVm(
     cloud,
-    createVmArguments({ agentId, networks, env: { bosh: { group: 'd-web' } } }),
+    createVmRequest({ agentId, networks, env: { bosh: { group: 'd-web' } } }),
   );
   return cid;
 }
@@ -25,7 +25,7 @@ const get = (cloud: CallContext, name: string): Promise<Service> =>
   cloud.api.get<Service>({ resource: services, namespace, name });
 const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];
 
-const vip = (via: string, ip = '127.127.0.50'): unknown => ({
+const vip = (via: string, ip = '127.127.0.50'): object => ({
   default: { type: 'dynamic' },
   public: {
     type: 'vip',
@@ -41,9 +41,9 @@ test('a vip is a Service of one VM with that address, which passes to the succes
   assert.equal(made.spec.clusterIP, '127.127.0.50');
   assert.equal(holder(made), former);
   const next = await newVm(cloud, { agentId: 'next', networks: vip('cluster_ip') });
-  await deleteVm(cloud, [former]);
+  await deleteVm(cloud, { vmCid: former });
   assert.equal(holder(await get(cloud, 'vip-127-127-0-50')), next);
-  await deleteVm(cloud, [next]);
+  await deleteVm(cloud, { vmCid: next });
   assert.deepEqual(await namesLeft(api), []);
 });
 

@@ -2,8 +2,8 @@ import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
+import type { DeleteSnapshotRequest } from '../protocol/methods.ts';
 import { claimReference } from '../disk/disks.ts';
-import { stringAt } from '../input.ts';
 import { isManaged } from '../objects/labels.ts';
 import { isSnapshotCid } from '../objects/names.ts';
 import { removeSnapshot } from './take-snapshot.ts';
@@ -12,8 +12,10 @@ import { removeSnapshot } from './take-snapshot.ts';
  * delete_snapshot(snapshot_cid): returns when the snapshot is deleted. A missing one, and an object that is
  * not a snapshot of the CPI, is success.
  */
-export async function deleteSnapshot(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_snapshot.snapshot_cid' });
+export async function deleteSnapshot(
+  call: CallContext,
+  { snapshotCid: cid }: DeleteSnapshotRequest,
+): Promise<null> {
   if (!isSnapshotCid(cid)) return null;
   const reference = { ...claimReference(call, cid), resource: volumeSnapshots };
   try {

@@ -9,8 +9,8 @@ import {
   snapshotAnnotations,
 } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
+import type { DiskMetadataRequest } from '../protocol/methods.ts';
 import { findDisk, diskNotFoundError } from '../disk/disks.ts';
-import { type Location, child, recordAt, stringAt } from '../input.ts';
 import { annotation, baseLabels, label, metadataPatch } from '../objects/labels.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
@@ -20,10 +20,10 @@ import { takeSnapshot } from './take-snapshot.ts';
  * ignores that error only. The label `unclaimed` is never removed, because no later call shows that the
  * caller got the cid.
  */
-export async function snapshotDisk(call: CallContext, args: readonly unknown[]): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'snapshot_disk' };
-  const cid = stringAt(args[0], child(place, 'disk_cid'));
-  const metadata = recordAt(args[1], child(place, 'metadata'));
+export async function snapshotDisk(
+  call: CallContext,
+  { diskCid: cid, metadata }: DiskMetadataRequest,
+): Promise<string> {
   const claim = await findDisk(call, cid);
   if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.status?.phase !== 'Bound')

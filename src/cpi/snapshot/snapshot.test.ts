@@ -21,9 +21,10 @@ import { namespace } from '../testing/test-cloud.ts';
 import { deleteSnapshot } from './delete-snapshot.ts';
 import { snapshotDisk, chooseSnapshotClass } from './snapshot-disk.ts';
 import { rejection } from '../testing/rejection.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 async function boundDisk({ api, cloud }: StorageCloud, type: object = {}): Promise<string> {
-  const cid = await createDisk(cloud, [64, { storage_class: 'now', ...type }, null]);
+  const cid = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now', ...type } });
   const reference = { resource: persistentVolumeClaims, namespace, name: cid };
   while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound') {
     await cloud.clock.sleep(5);
@@ -61,7 +62,7 @@ test('snapshot_disk: ready before it returns, marked, described; it outlives its
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const metadata = { deployment: 'd', job: 'db', index: 0, instance_id: 'i', director_name: 'x/y' };
-  const cid = await snapshotDisk(world.cloud, [disk, metadata]);
+  const cid = await snapshotDisk(world.cloud, { diskCid: disk, metadata });
   assert.match(cid, /^snap-[0-9a-f-]{36}$/u);
   const [snapshot] = await snapshotsOf(world);
   assert.equal(snapshot?.status?.readyToUse, true);
@@ -72,10 +73,10 @@ test('snapshot_disk: ready before it returns, marked, described; it outlives its
   assert.equal(labels['bosh.cloudfoundry.org/instance-group'], 'db');
   assert.deepEqual(JSON.parse(annotations[annotation.metadata] ?? ''), metadata);
 
-  await deleteDisk(world.cloud, [disk]);
+  await deleteDisk(world.cloud, { diskCid: disk });
   assert.equal((await snapshotsOf(world)).length, 1);
-  await deleteSnapshot(world.cloud, [cid]);
-  await deleteSnapshot(world.cloud, [cid]);
+  await deleteSnapshot(world.cloud, { snapshotCid: cid });
+  await deleteSnapshot(world.cloud, { snapshotCid: cid });
   assert.deepEqual(await snapshotsOf(world), []);
   assert.equal(world.provisioner.snapshots.size, 0);
 });
@@ -89,14 +90,18 @@ test('the class is the one of the disk type, also after update_disk', async (t) 
   };
   await world.api.create(volumeSnapshotClasses, kept);
   const disk = await boundDisk(world, { snapshot_class: 'kept' });
-  await snapshotDisk(world.cloud, [disk, {}]);
+  await snapshotDisk(world.cloud, { diskCid: disk, metadata: {} });
   assert.equal((await snapshotsOf(world))[0]?.spec.volumeSnapshotClassName, 'kept');
-  const copy = await updateDisk(world.cloud, [disk, 64, { storage_class: 'other', snapshot_class: 'kept' }]);
-  await snapshotDisk(world.cloud, [copy, null]);
+  const copy = await updateDisk(world.cloud, {
+    diskCid: disk,
+    sizeMiB: 64,
+    cloudProperties: { storage_class: 'other', snapshot_class: 'kept' },
+  });
+  await snapshotDisk(world.cloud, { diskCid: copy ?? '', metadata: {} });
   const classes = (await snapshotsOf(world)).map(({ spec }) => spec.volumeSnapshotClassName);
   assert.deepEqual(classes, ['kept', 'kept']);
   await assert.rejects(
-    createDisk(world.cloud, [64, { snapshot_class: 'none' }, null]),
+    createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { snapshot_class: 'none' } }),
     rejection('INVALID_ARGUMENT', /snapshot_class names a class/u),
   );
 });
@@ -104,18 +109,25 @@ test('the class is the one of the disk type, also after update_disk', async (t) 
 test('what the cluster cannot do is NotImplemented, and nothing is made', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
-  const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
+  const unbound = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'later' } });
   await assert.rejects(
-    snapshotDisk(world.cloud, [unbound, {}]),
+    snapshotDisk(world.cloud, { diskCid: unbound, metadata: {} }),
     rejection('NOT_IMPLEMENTED', /never attached.*attach it first/u),
   );
   const poor = { ...world.cloud, api: withoutSnapshots(world.api) };
-  await assert.rejects(snapshotDisk(poor, [disk, {}]), rejection('NOT_IMPLEMENTED', /has no API/u));
-  await deleteSnapshot(poor, ['snap-1']);
-  const moved = await updateDisk(poor, [disk, 64, { storage_class: 'other' }]);
+  await assert.rejects(
+    snapshotDisk(poor, { diskCid: disk, metadata: {} }),
+    rejection('NOT_IMPLEMENTED', /has no API/u),
+  );
+  await deleteSnapshot(poor, { snapshotCid: 'snap-1' });
+  const moved = await updateDisk(poor, {
+    diskCid: disk,
+    sizeMiB: 64,
+    cloudProperties: { storage_class: 'other' },
+  });
   await world.api.delete({ resource: volumeSnapshotClasses, name: 'local' });
   await assert.rejects(
-    snapshotDisk(world.cloud, [moved, {}]),
+    snapshotDisk(world.cloud, { diskCid: moved ?? '', metadata: {} }),
     rejection('NOT_IMPLEMENTED', /no default VolumeSnapshotClass of driver/u),
   );
   assert.deepEqual(await snapshotsOf(world), []);
@@ -136,7 +148,7 @@ test('a snapshot that others delete before it is ready is a conflict, which anot
     },
   };
   await assert.rejects(
-    snapshotDisk({ ...world.cloud, api }, [disk, {}]),
+    snapshotDisk({ ...world.cloud, api }, { diskCid: disk, metadata: {} }),
     rejection('KUBERNETES_CONFLICT', /^snapshot '.*' was deleted meanwhile; run the call again$/u),
   );
 });
@@ -148,7 +160,7 @@ test('a snapshot that does not become ready is taken back, with what the driver 
   const { spec } = await world.api.get<PersistentVolumeClaim>(reference);
   world.provisioner.busy.add(spec.volumeName ?? '');
   await assert.rejects(
-    snapshotDisk(world.cloud, [disk, {}]),
+    snapshotDisk(world.cloud, { diskCid: disk, metadata: {} }),
     rejection('DEADLINE', /something writes to it all the time/u),
   );
   assert.deepEqual(await snapshotsOf(world), []);
@@ -157,13 +169,22 @@ test('a snapshot that does not become ready is taken back, with what the driver 
 test('what is no disk is DiskNotFound, what is no snapshot is gone already', async (t) => {
   const { cloud } = await storageCloud(t);
   for (const garbage of ['disk-none', 'nonsense', '../x']) {
-    await assert.rejects(snapshotDisk(cloud, [garbage, {}]), rejection('DISK_NOT_FOUND'));
-    await deleteSnapshot(cloud, [garbage]);
+    await assert.rejects(
+      snapshotDisk(cloud, { diskCid: garbage, metadata: {} }),
+      rejection('DISK_NOT_FOUND'),
+    );
+    await deleteSnapshot(cloud, { snapshotCid: garbage });
   }
-  await deleteSnapshot(cloud, ['snap-none']);
-  await assert.rejects(snapshotDisk(cloud, [7, {}]), rejection('INVALID_ARGUMENT', /disk_cid/u));
-  await assert.rejects(snapshotDisk(cloud, ['disk-1', []]), rejection('INVALID_ARGUMENT', /metadata/u));
-  await assert.rejects(deleteSnapshot(cloud, [null]), rejection('INVALID_ARGUMENT', /snapshot_cid/u));
+  await deleteSnapshot(cloud, { snapshotCid: 'snap-none' });
+  await assert.rejects(verbOf('snapshot_disk')(cloud, [7, {}]), rejection('INVALID_ARGUMENT', /disk_cid/u));
+  await assert.rejects(
+    verbOf('snapshot_disk')(cloud, ['disk-1', []]),
+    rejection('INVALID_ARGUMENT', /metadata/u),
+  );
+  await assert.rejects(
+    verbOf('delete_snapshot')(cloud, [null]),
+    rejection('INVALID_ARGUMENT', /snapshot_cid/u),
+  );
 });
 
 test('of several classes the one of the driver is chosen; two defaults are none', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Location } from '../input.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
-import { createVmArguments, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, testCloud } from '../testing/test-cloud.ts';
 import { parseVmRequest } from '../vm/plan-vm.ts';
 import { createStemcell } from './create-stemcell.ts';
 import { parseStemcellCid } from './stemcell-cid.ts';
@@ -20,19 +20,27 @@ test('the architecture of a light stemcell is the end of its cid, and where its 
     ['aarch64', 'arm64'],
     ['arm64', 'arm64'],
   ] as const) {
-    const cid = await createStemcell(cloud, ['/image', { image_reference: image, architecture: word }]);
+    const cid = await createStemcell(cloud, {
+      imagePath: '/image',
+      cloudProperties: { image_reference: image, architecture: word },
+      env: {},
+    });
     assert.equal(cid, `${image}#${architecture}`);
-    const { plan } = parseVmRequest(cloud, createVmArguments({ image: cid }));
+    const { plan } = parseVmRequest(cloud, createVmRequest({ image: cid }));
     assert.deepEqual([plan.image, plan.architecture], [image, architecture]);
-    assert.equal(await deleteStemcell(cloud, [cid]), null);
+    assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
   }
 });
 
 test('a cid without one, as earlier CPIs gave it, is good for any node', async (t) => {
   const { cloud } = await testCloud(t);
-  const cid = await createStemcell(cloud, ['/image', { image_reference: image, architecture: 'ppc64le' }]);
+  const cid = await createStemcell(cloud, {
+    imagePath: '/image',
+    cloudProperties: { image_reference: image, architecture: 'ppc64le' },
+    env: {},
+  });
   assert.equal(cid, image);
-  const { plan } = parseVmRequest(cloud, createVmArguments({ image: cid }));
+  const { plan } = parseVmRequest(cloud, createVmRequest({ image: cid }));
   assert.deepEqual([plan.image, plan.architecture], [image, undefined]);
 });
 

@@ -1,15 +1,8 @@
 import { imageParts, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
-import {
-  type Location,
-  child,
-  recordAt,
-  stringAt,
-  type Json,
-  optionalStringAt,
-  invalidValue,
-} from '../input.ts';
+import type { CreateStemcellRequest } from '../protocol/methods.ts';
+import { type Location, child, type Json, optionalStringAt, invalidValue } from '../input.ts';
 import { refuseOwnAgent } from './refuse-own-agent.ts';
 
 /**
@@ -20,13 +13,13 @@ import { refuseOwnAgent } from './refuse-own-agent.ts';
  * under a manifest of its own, which has the env's tags (push-stemcell.ts). Heavy without a registry:
  * NOT_SUPPORTED. With this project's agent, for a director: AGENT_NOT_SUPPORTED.
  */
-export async function createStemcell(call: CallContext, args: readonly unknown[]): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
-  const imagePath = stringAt(args[0], child(place, 'image_path'));
-  const { tags } = recordAt(args[2], child(place, 'env'));
-  const properties = recordAt(args[1], child(place, 'cloud_properties'));
+export async function createStemcell(
+  call: CallContext,
+  { imagePath, cloudProperties: properties, env: { tags } }: CreateStemcellRequest,
+): Promise<string> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties' };
   refuseOwnAgent(properties, call.config.agent);
-  const light = lightImage(properties, child(place, 'cloud_properties'));
+  const light = lightImage(properties, place);
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = call.config;

@@ -1,6 +1,6 @@
 import type { CallContext } from '../call.ts';
+import type { DeleteStemcellRequest } from '../protocol/methods.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { stringAt } from '../input.ts';
 
 /**
  * delete_stemcell(cid): deletes the image of a stemcell that create_stemcell pushed to the configured
@@ -9,8 +9,10 @@ import { stringAt } from '../input.ts';
  * requires. If a registry is configured, logs a line: the image may be in a registry that was configured
  * earlier.
  */
-export async function deleteStemcell(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
+export async function deleteStemcell(
+  call: CallContext,
+  { stemcellCid: cid }: DeleteStemcellRequest,
+): Promise<null> {
   const { registry } = call.config;
   if (registry === undefined) return null;
   const digest = digestInRegistry(cid, registry);

@@ -46,7 +46,7 @@ describe('a heavy stemcell', () => {
     const { registry, cloud, directory, notes } = await world(t);
     const { imagePath, bytes } = await unpackedStemcell(directory);
     const tags = { team: 'blue', 'org.opencontainers.image.title': 'mine', count: 2 };
-    const cid = await createStemcell(cloud, [imagePath, properties, { tags }]);
+    const cid = await createStemcell(cloud, { imagePath, cloudProperties: properties, env: { tags } });
     assert.match(cid, /^registry\.internal:5000\/bosh\/stemcells@sha256:[0-9a-f]{64}#amd64$/u);
     const manifest = JSON.parse(registry.manifests.get(digestIn(cid))?.toString() ?? '') as {
       readonly config: { readonly digest: string };
@@ -81,13 +81,13 @@ describe('a heavy stemcell', () => {
     assert.match(notes.join('\n'), /uploaded\n.*has the tag bosh-warden/u);
 
     const uploads = registry.log.filter((line) => line.startsWith('POST')).length;
-    const again = await createStemcell(cloud, [imagePath, properties]);
+    const again = await createStemcell(cloud, { imagePath, cloudProperties: properties, env: {} });
     assert.notEqual(again, cid);
     assert.equal(registry.log.filter((line) => line.startsWith('POST')).length, uploads + 1, 'its config');
-    assert.equal(await deleteStemcell(cloud, [cid]), null);
+    assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
     assert.equal(registry.manifests.has(digestIn(cid)), false);
     assert.ok(registry.manifests.has(digestIn(again)), 'the other one keeps its image');
-    assert.equal(await deleteStemcell(cloud, [cid]), null);
+    assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
     assert.match(notes.at(-1) ?? '', /not in the registry .* any more/u);
   });
 
@@ -97,7 +97,7 @@ describe('a heavy stemcell', () => {
     await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'name: x\nversion: 1\n');
     const packed = zstdCompressSync(gunzipSync(bytes));
     await writeFile(imagePath, packed);
-    const cid = await createStemcell(cloud, [imagePath, properties]);
+    const cid = await createStemcell(cloud, { imagePath, cloudProperties: properties, env: {} });
     const { layers } = JSON.parse(registry.manifests.get(digestIn(cid))?.toString() ?? '') as {
       layers: object[];
     };
@@ -105,7 +105,7 @@ describe('a heavy stemcell', () => {
     assert.deepEqual(layers, [{ mediaType, digest: digestOf(packed), size: packed.length }]);
     assert.deepEqual(registry.blobs.get(digestOf(packed)), packed);
     await writeFile(imagePath, Buffer.from('fd377a585a000004', 'hex'));
-    await assert.rejects(createStemcell(cloud, [imagePath, properties]), {
+    await assert.rejects(createStemcell(cloud, { imagePath, cloudProperties: properties, env: {} }), {
       code: 'ARCHIVE_INVALID',
       message: /image \S+ is compressed with xz, .*: xz -dc \S+ \| gzip > /u,
     });
@@ -114,10 +114,13 @@ describe('a heavy stemcell', () => {
   test('has tags that are none: refused, and nothing reaches the registry', async (t) => {
     const { registry, cloud, directory } = await world(t);
     const { imagePath } = await unpackedStemcell(directory);
-    await assert.rejects(createStemcell(cloud, [imagePath, properties, { tags: ['blue'] }]), {
-      code: 'INVALID_ARGUMENT',
-      message: /create_stemcell\.env\.tags has to be an object/u,
-    });
+    await assert.rejects(
+      createStemcell(cloud, { imagePath, cloudProperties: properties, env: { tags: ['blue'] } }),
+      {
+        code: 'INVALID_ARGUMENT',
+        message: /create_stemcell\.env\.tags has to be an object/u,
+      },
+    );
     assert.deepEqual(registry.log, []);
   });
 
@@ -126,7 +129,10 @@ describe('a heavy stemcell', () => {
     const { imagePath, bytes } = await unpackedStemcell(directory);
     const refuses = async (content: Buffer, code: string, message: RegExp): Promise<void> => {
       await writeFile(imagePath, content);
-      await assert.rejects(createStemcell(cloud, [imagePath, properties]), { code, message });
+      await assert.rejects(createStemcell(cloud, { imagePath, cloudProperties: properties, env: {} }), {
+        code,
+        message,
+      });
     };
     await refuses(bytes.subarray(0, 100), 'DIGEST_MISMATCH', /image.*expected/u);
     await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'name: x\nversion: 1\n');
@@ -136,9 +142,14 @@ describe('a heavy stemcell', () => {
     await refuses(gzipSync(tarOf('../../etc/passwd')), 'ARCHIVE_INVALID', /outside of the root/u);
     await refuses(gzipSync(tarOf('dev/sda', '4')), 'ARCHIVE_INVALID', /device node/u);
     await refuses(Buffer.alloc(0), 'INVALID_ARGUMENT', /no image_reference.*empty/u);
-    await assert.rejects(createStemcell(cloud, [join(directory, 'none'), {}]), { code: 'FILE_NOT_FOUND' });
+    await assert.rejects(
+      createStemcell(cloud, { imagePath: join(directory, 'none'), cloudProperties: {}, env: {} }),
+      { code: 'FILE_NOT_FOUND' },
+    );
     await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'a: [');
-    await assert.rejects(createStemcell(cloud, [imagePath, {}]), { code: /INVALID/u });
+    await assert.rejects(createStemcell(cloud, { imagePath, cloudProperties: {}, env: {} }), {
+      code: /INVALID/u,
+    });
     assert.deepEqual(registry.log, []);
   });
 
@@ -149,16 +160,21 @@ describe('a heavy stemcell', () => {
       if (request.method === 'POST') await writeFile(imagePath, Buffer.from(bytes).fill(0, 20, 30));
       return false;
     };
-    await assert.rejects(createStemcell(cloud, [imagePath, properties]), { code: 'DIGEST_MISMATCH' });
+    await assert.rejects(createStemcell(cloud, { imagePath, cloudProperties: properties, env: {} }), {
+      code: 'DIGEST_MISMATCH',
+    });
     assert.deepEqual([registry.blobs.size, registry.manifests.size, registry.uploads.size], [0, 0, 0]);
   });
 
   test('needs a registry, and the error says which property', async (t) => {
     const { cloud } = await testCloud(t);
-    await assert.rejects(createStemcell(cloud, ['/image', { version: '1' }]), {
-      code: 'NOT_SUPPORTED',
-      message: /image_reference.*registry\.url/u,
-    });
+    await assert.rejects(
+      createStemcell(cloud, { imagePath: '/image', cloudProperties: { version: '1' }, env: {} }),
+      {
+        code: 'NOT_SUPPORTED',
+        message: /image_reference.*registry\.url/u,
+      },
+    );
   });
 
   test('stays where the registry deletes nothing: an error, or a line in the log', async (t) => {
@@ -168,15 +184,15 @@ describe('a heavy stemcell', () => {
     ] as const) {
       const at = await world(t, { delete: setting });
       const { imagePath } = await unpackedStemcell(at.directory);
-      const cid = await createStemcell(at.cloud, [imagePath, properties]);
+      const cid = await createStemcell(at.cloud, { imagePath, cloudProperties: properties, env: {} });
       at.registry.deletes = false;
       if (notes === undefined)
-        await assert.rejects(deleteStemcell(at.cloud, [cid]), {
+        await assert.rejects(deleteStemcell(at.cloud, { stemcellCid: cid }), {
           code: 'REGISTRY_DELETES_NOTHING',
           message: /storage\.delete\.enabled.*registry\.delete/u,
         });
       else {
-        await deleteStemcell(at.cloud, [cid]);
+        await deleteStemcell(at.cloud, { stemcellCid: cid });
         assert.match(at.notes.at(-1) ?? '', notes);
       }
       assert.ok(at.registry.manifests.has(digestIn(cid)));
@@ -190,7 +206,7 @@ describe('a heavy stemcell', () => {
       refuse(response, 500, 'UNKNOWN');
       return true;
     };
-    await assert.rejects(deleteStemcell(at.cloud, [cid]), { code: 'REGISTRY_BUSY' });
+    await assert.rejects(deleteStemcell(at.cloud, { stemcellCid: cid }), { code: 'REGISTRY_BUSY' });
   });
 });
 
@@ -202,7 +218,7 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
     for (const mbus of ['nats://nats:hunter2@10.0.0.6:4222', 'NATS://10.0.0.6:4222']) {
       const { cloud } = await testCloud(t, { agent: { mbus } });
       for (const cloudProperties of [own, { ...own, image_reference: undefined }])
-        await assert.rejects(createStemcell(cloud, [imagePath, cloudProperties]), (error) => {
+        await assert.rejects(createStemcell(cloud, { imagePath, cloudProperties, env: {} }), (error) => {
           assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
           assert.match(
             error.message,
@@ -212,14 +228,20 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
           return true;
         });
       const { agent: _, ...upstream } = own;
-      assert.equal(await createStemcell(cloud, [imagePath, upstream]), own.image_reference);
+      assert.equal(
+        await createStemcell(cloud, { imagePath, cloudProperties: upstream, env: {} }),
+        own.image_reference,
+      );
     }
   });
 
   test('is taken where the agent is spoken to by HTTPS, as create-env does', async (t) => {
     for (const agent of [{ mbus: 'https://mbus:password@0.0.0.0:6868' }, {}]) {
       const { cloud } = await testCloud(t, { agent });
-      assert.equal(await createStemcell(cloud, [imagePath, own]), own.image_reference);
+      assert.equal(
+        await createStemcell(cloud, { imagePath, cloudProperties: own, env: {} }),
+        own.image_reference,
+      );
     }
   });
 });
@@ -230,7 +252,7 @@ describe('an image that create_stemcell did not make', () => {
     const manifest = Buffer.from('{"schemaVersion":2,"annotations":{"by":"somebody"}}');
     registry.manifests.set(digestOf(manifest), manifest);
     const repository = 'registry.internal:5000/bosh/stemcells';
-    assert.equal(await deleteStemcell(cloud, [`${repository}@${digestOf(manifest)}`]), null);
+    assert.equal(await deleteStemcell(cloud, { stemcellCid: `${repository}@${digestOf(manifest)}` }), null);
     assert.ok(registry.manifests.has(digestOf(manifest)));
     assert.match(notes.join(''), /not made by create_stemcell/u);
     registry.log.length = 0;
@@ -241,7 +263,7 @@ describe('an image that create_stemcell did not make', () => {
       `${repository}@sha256:../../manifests`,
       'garbage',
     ]) {
-      assert.equal(await deleteStemcell(cloud, [cid]), null);
+      assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
       assert.ok(
         notes.at(-1)?.includes(`Nothing was deleted: the stemcell '${cid}' is no image`),
         notes.at(-1),

@@ -7,7 +7,7 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
 import type { EmbeddedWorld } from './embedded-world.ts';
-import { createVmArguments } from './test-cloud.ts';
+import { createVmRequest } from './test-cloud.ts';
 
 /** A VM of the embedded world with this project's agent, and the agent's client. */
 export interface AgentVm {
@@ -18,7 +18,7 @@ export interface AgentVm {
 /** Creates a VM with that address and waits for its agent. */
 export async function createAgentVm(
   world: EmbeddedWorld,
-  options: { address: string; properties?: unknown; cloud?: CallContext; bosh?: object },
+  options: { address: string; properties?: object; cloud?: CallContext; bosh?: object },
 ): Promise<AgentVm> {
   const { address, properties = {}, cloud = world.cloud, bosh = {} } = options;
   const authority = await createTestAuthority();
@@ -29,7 +29,7 @@ export async function createAgentVm(
   const cert = { certificate: pair.certificate, private_key: pair.key };
   const env = { bosh: { mbus: { cert }, ...bosh } };
   const agentId = `agent-${address.replaceAll('.', '-')}`;
-  const [cid] = await createVm(cloud, createVmArguments({ agentId, networks, properties, env }));
+  const [cid] = await createVm(cloud, createVmRequest({ agentId, networks, properties, env }));
   const authorization = `Basic ${Buffer.from('mbus:secret').toString('base64')}`;
   const client = new AgentClient({ host: address, port: 6868, ca: authority.ca, authorization });
   const vm = { cid, client };
@@ -49,8 +49,8 @@ export const untilAnswers = ({ client }: AgentVm): Promise<true> =>
 
 /** Creates a disk, attaches it, and mounts it through the agent at /var/vcap/store. */
 export async function newAgentDisk(world: EmbeddedWorld, { cid, client }: AgentVm): Promise<string> {
-  const disk = await createDisk(world.cloud, [16, {}, cid]);
-  const hint = await attachDisk(world.cloud, [cid, disk]);
+  const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: cid });
+  const hint = await attachDisk(world.cloud, { vmCid: cid, diskCid: disk });
   await client.task('add_persistent_disk', disk, { path: hint });
   await client.task('mount_disk', disk);
   return disk;

@@ -10,7 +10,10 @@ export const claimOf = ({ api }: StorageCloud, name: string): Promise<Persistent
 
 /** Creates a disk of a class that binds at once and waits until it is bound. */
 export async function boundDisk(world: StorageCloud, storageClass = 'now'): Promise<string> {
-  const cid = await createDisk(world.cloud, [64, { storage_class: storageClass }, null]);
+  const cid = await createDisk(world.cloud, {
+    sizeMiB: 64,
+    cloudProperties: { storage_class: storageClass },
+  });
   while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
   return cid;
 }

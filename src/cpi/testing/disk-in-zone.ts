@@ -10,7 +10,7 @@ import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
-import { createVmArguments, namespace } from './test-cloud.ts';
+import { createVmRequest, namespace } from './test-cloud.ts';
 
 /**
  * A class of the same driver as `local` that also binds at the first consumer, so update_disk copies a disk
@@ -29,10 +29,10 @@ export async function diskInZone({ cloud }: SimulatedWorld, zone: string): Promi
     ...{ metadata: { name: otherClass }, provisioner, volumeBindingMode },
   });
   const networks = { default: { type: 'dynamic' } };
-  const [vm] = await createVm(cloud, createVmArguments({ networks, properties: { zone } }));
-  const disk = await createDisk(cloud, [16, { storage_class: 'local' }, null]);
-  await attachDisk(cloud, [vm, disk]);
-  await deleteVm(cloud, [vm]);
+  const [vm] = await createVm(cloud, createVmRequest({ networks, properties: { zone } }));
+  const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: { storage_class: 'local' } });
+  await attachDisk(cloud, { vmCid: vm, diskCid: disk });
+  await deleteVm(cloud, { vmCid: vm });
   return disk;
 }
 

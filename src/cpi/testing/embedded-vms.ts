@@ -7,7 +7,7 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
 import type { EmbeddedWorld } from './embedded-world.ts';
-import { createVmArguments, namespace } from './test-cloud.ts';
+import { createVmRequest, namespace } from './test-cloud.ts';
 
 export interface EmbeddedVms {
   readonly newVm: (cloud?: CallContext, properties?: object) => Promise<string>;
@@ -30,13 +30,13 @@ export function embeddedVms(world: () => EmbeddedWorld, network: string): Embedd
       const networks = { default: { type: 'manual', ip: `${network}.${count}` } };
       const [cid] = await createVm(
         cloud,
-        createVmArguments({ agentId: `agent-${count}`, networks, properties }),
+        createVmRequest({ agentId: `agent-${count}`, networks, properties }),
       );
       return cid;
     },
     async newDisk(vm) {
-      const disk = await createDisk(world().cloud, [16, {}, vm]);
-      return { disk, hint: await attachDisk(world().cloud, [vm, disk]) };
+      const disk = await createDisk(world().cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
+      return { disk, hint: await attachDisk(world().cloud, { vmCid: vm, diskCid: disk }) };
     },
     podOf: (name) => world().cloud.api.get({ resource: pods, namespace, name }),
     async mountsOf(vm, disk) {

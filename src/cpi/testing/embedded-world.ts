@@ -89,12 +89,15 @@ export class EmbeddedWorld {
       update_disk: 60,
       resize_disk: 60,
     };
+    const agent = { mbus: 'https://mbus:secret@0.0.0.0:6868' };
+    const config = parseConfig({ kubernetes, agent, deadlines }, {});
     return {
       api: this.#api,
       exec: ({ namespace: other = namespace, pod, container, command }) =>
         this.exec(pod, container, command, other),
-      config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' }, deadlines }, {}),
+      config,
       namespace,
+      diskNamespace: config.kubernetes.diskNamespace ?? namespace,
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'director-1',

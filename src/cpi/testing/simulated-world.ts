@@ -55,6 +55,7 @@ function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: o
     exec: (command) => exec(cluster, command),
     config: parseConfig({ agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' }, ...config }, {}),
     namespace,
+    diskNamespace: namespace,
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',

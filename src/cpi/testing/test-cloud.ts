@@ -10,6 +10,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
 import { parseConfig } from '../config/config.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 import { FakeNode } from './fake-node.ts';
 
 export const namespace = 'bosh';
@@ -40,11 +41,13 @@ export async function testCloud(
   });
   const deadlines = { schedule: 2, sandbox: 1, create_vm: 20, delete_vm: 20, release: 1, detach_disk: 10 };
   const agent = { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` };
+  const parsed = parseConfig({ agent, deadlines, ...config }, {});
   const cloud: CallContext = {
     api,
     exec: node.exec,
-    config: parseConfig({ agent, deadlines, ...config }, {}),
+    config: parsed,
     namespace,
+    diskNamespace: parsed.kubernetes.diskNamespace ?? namespace,
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
@@ -57,21 +60,39 @@ export async function testCloud(
 export const agentId = '2b3c4d5e-0000-4000-8000-000000000001';
 export const vmCidOfTest = `vm-${agentId}`;
 
-/** Returns arguments of a create_vm that succeeds; each can be replaced. */
-export function createVmArguments(
-  changes: { agentId?: string; image?: string; properties?: unknown; networks?: unknown; env?: unknown } = {},
-): unknown[] {
-  return [
-    changes.agentId ?? agentId,
-    changes.image ?? image,
-    changes.properties ?? {},
-    changes.networks ?? {
-      default: { type: 'manual', ip: '127.64.0.10', netmask: '255.255.255.0', cloud_properties: {} },
-    },
-    [],
-    changes.env ?? {},
-  ];
+const defaultNetworks = {
+  default: { type: 'manual', ip: '127.64.0.10', netmask: '255.255.255.0', cloud_properties: {} },
+};
+
+/** Returns the request of a create_vm that succeeds; each field can be replaced. */
+export function createVmRequest(
+  changes: {
+    agentId?: string;
+    image?: string;
+    properties?: object | undefined;
+    networks?: object | undefined;
+    env?: object | undefined;
+  } = {},
+): CreateVmRequest {
+  return {
+    agentId: changes.agentId ?? agentId,
+    stemcellCid: changes.image ?? image,
+    cloudProperties: { ...changes.properties },
+    networks: { ...(changes.networks ?? defaultNetworks) },
+    diskCids: [],
+    env: { ...changes.env },
+  };
 }
+
+/** Returns a request of create_vm as the arguments of a caller of the CPI. */
+export const createVmArguments = (request = createVmRequest()): unknown[] => [
+  request.agentId,
+  request.stemcellCid,
+  request.cloudProperties,
+  request.networks,
+  request.diskCids,
+  request.env,
+];
 
 /** Returns the `env` of create_vm for a VM of that instance group, as a director writes it. */
 export function groupEnv(instanceGroup: string): { bosh: { group: string; groups: string[] } } {

@@ -2,12 +2,13 @@ import type { ContainerState } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
+import { verbOf } from './verb-of.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createNetwork } from '../network/create-network.ts';
 import { snapshotDisk } from '../snapshot/snapshot-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { createVmArguments, image, namespace, vmCidOfTest as vm } from './test-cloud.ts';
+import { createVmArguments, createVmRequest, image, namespace, vmCidOfTest as vm } from './test-cloud.ts';
 
 /**
  * One call of a method in the normal case: it finds no incomplete objects, and retries nothing. The cluster
@@ -25,12 +26,12 @@ export interface VerbScenario {
 }
 
 const withVm = async (cloud: CallContext): Promise<unknown[]> => {
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   return [vm];
 };
 
 const newDisk = (cloud: CallContext, storageClass = 'later'): Promise<string> =>
-  createDisk(cloud, [64, { storage_class: storageClass }, null]);
+  createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: storageClass } });
 
 const withDisk = async (cloud: CallContext): Promise<unknown[]> => [
   ...(await withVm(cloud)),
@@ -39,7 +40,7 @@ const withDisk = async (cloud: CallContext): Promise<unknown[]> => [
 
 const attached = async (cloud: CallContext): Promise<unknown[]> => {
   const args = await withDisk(cloud);
-  await attachDisk(cloud, args);
+  await verbOf('attach_disk')(cloud, args);
   return args;
 };
 
@@ -83,17 +84,17 @@ const named = (words: string, scenario: VerbScenario): VerbScenario => ({
 });
 
 const services = [{ name: 'web', selector: 'vm', ports: [{ port: 80 }] }];
-const withService = createVmArguments({ properties: { services } });
+const withService = createVmRequest({ properties: { services } });
 const createVmScenario = alone('create_vm', ...createVmArguments());
 const checkVmScenario = given('check_vm', async (cloud) => [
-  ...createVmArguments({ agentId: 'next' }),
+  ...createVmArguments(createVmRequest({ agentId: 'next' })),
   ...(await withVm(cloud)),
 ]);
 const deleteVmScenario = given('delete_vm', withVm);
 const attachScenario = given('attach_disk', withDisk);
 const detachScenario = given('detach_disk', attached);
 const deleteWithDisk = named('a disk attached', given('delete_vm', attached));
-const createWithService = named('a Service', alone('create_vm', ...withService));
+const createWithService = named('a Service', alone('create_vm', ...createVmArguments(withService)));
 const deleteWithService = named(
   'a Service',
   given('delete_vm', async (cloud) => {
@@ -118,7 +119,7 @@ const reboot = (prepare: VerbScenario['prepare']): VerbScenario => ({
 async function twoAttached(cloud: CallContext): Promise<unknown[]> {
   const args = await attached(cloud);
   const second = await newDisk(cloud);
-  await attachDisk(cloud, [vm, second]);
+  await attachDisk(cloud, { vmCid: vm, diskCid: second });
   return args;
 }
 
@@ -166,7 +167,9 @@ export const verbScenarios: readonly VerbScenario[] = [
   given('set_disk_metadata', async (cloud) => [await newDisk(cloud), metadata]),
   given('get_disks', attached),
   given('snapshot_disk', async (cloud) => [await boundDisk(cloud), metadata]),
-  given('delete_snapshot', async (cloud) => [await snapshotDisk(cloud, [await boundDisk(cloud), {}])]),
+  given('delete_snapshot', async (cloud) => [
+    await snapshotDisk(cloud, { diskCid: await boundDisk(cloud), metadata: {} }),
+  ]),
   alone('create_network', isolated),
-  given('delete_network', async (cloud) => [(await createNetwork(cloud, [isolated]))[0]]),
+  given('delete_network', async (cloud) => [(await createNetwork(cloud, { definition: isolated }))[0]]),
 ];

@@ -4,7 +4,7 @@ import type { Pod } from '../../kubernetes/types/pod.ts';
 import { networkAttachmentDefinitions, pods } from '../../kubernetes/resources.ts';
 import { withGroups, withoutMultus } from '../testing/foreign-kinds.ts';
 import {
-  createVmArguments,
+  createVmRequest,
   namesLeft,
   namespace,
   testCloud,
@@ -27,11 +27,8 @@ const having = (world: TestCloud, ...groups: readonly string[]): TestCloud => ({
   cloud: withGroups(world.cloud, ...groups),
 });
 
-async function annotationsMade(
-  { cloud, api }: TestCloud,
-  networks: unknown,
-): Promise<Record<string, string>> {
-  await createVm(cloud, createVmArguments({ networks }));
+async function annotationsMade({ cloud, api }: TestCloud, networks: object): Promise<Record<string, string>> {
+  await createVm(cloud, createVmRequest({ networks }));
   const pod = await api.get<Pod>({ resource: pods, namespace, name: vmCidOfTest });
   return pod.metadata.annotations ?? {};
 }
@@ -68,12 +65,12 @@ test('a dynamic network asks for nothing', async (t) => {
 
 test('both addresses of a dual stack are returned, and both are compared', async (t) => {
   const { cloud, api, node } = await testCloud(t);
-  const [cid, networks] = await createVm(cloud, createVmArguments({ networks: dual }));
+  const [cid, networks] = await createVm(cloud, createVmRequest({ networks: dual }));
   assert.deepEqual([networks['a']?.['ip'], networks['b']?.['ip']], ['10.0.0.5', 'fd00::5']);
-  await deleteVm(cloud, [cid]);
+  await deleteVm(cloud, { vmCid: cid });
   node.ownAddress = '10.0.0.5';
   await assert.rejects(
-    createVm(cloud, createVmArguments({ networks: dual })),
+    createVm(cloud, createVmRequest({ networks: dual })),
     rejection('VM_CREATION_FAILED', /got the address 10\.0\.0\.5 instead of 10\.0\.0\.5 and fd00::5/u),
   );
   assert.deepEqual(await namesLeft(api), []);
@@ -83,7 +80,7 @@ test("another address than the one that Calico was asked for: the remedy is Cali
   const { cloud, api, node } = await testCloud(t, { networks: { address_strategy: 'calico' } });
   node.ownAddress = '10.0.0.77';
   await assert.rejects(
-    createVm(cloud, createVmArguments({ networks: { a: four } })),
+    createVm(cloud, createVmRequest({ networks: { a: four } })),
     rejection(
       'VM_CREATION_FAILED',
       /10\.0\.0\.77 instead of 10\.0\.0\.5: .*ipAddrs needs Calico's own IPAM/u,
@@ -96,13 +93,13 @@ test('a pod that is made anew for a disk asks for the same addresses, and is fou
   const world = having(await testCloud(t, { kubernetes: { attach: 'recreate' } }), calicoGroup);
   const { cloud, api } = world;
   const before = await annotationsMade(world, dual);
-  const disk = await createDisk(cloud, [64, {}, vmCidOfTest]);
-  await attachDisk(cloud, [vmCidOfTest, disk]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid: vmCidOfTest });
+  await attachDisk(cloud, { vmCid: vmCidOfTest, diskCid: disk });
   const { metadata, status } = await api.get<Pod>({ resource: pods, namespace, name: vmCidOfTest });
   assert.equal(metadata.annotations?.[calico], before[calico]);
   assert.deepEqual(status?.podIPs, [{ ip: '10.0.0.5' }, { ip: 'fd00::5' }]);
   await assert.rejects(
-    createVm(cloud, createVmArguments({ agentId: 'other', networks: { b: six } })),
+    createVm(cloud, createVmRequest({ agentId: 'other', networks: { b: six } })),
     rejection('VM_CREATION_FAILED', /has the address 10\.0\.0\.5,fd00::5/u),
   );
 });
@@ -127,18 +124,18 @@ async function withMultus(t: Parameters<typeof testCloud>[0]): Promise<TestCloud
 test('without Multus, or without the definition, a further network is refused before anything is made', async (t) => {
   const { cloud, api } = await testCloud(t);
   const refused = rejection('NOT_SUPPORTED', /no NetworkAttachmentDefinition bosh\/storage: install Multus/u);
-  await assert.rejects(createVm(withoutMultus(cloud), createVmArguments({ networks: attached })), refused);
-  await assert.rejects(createVm(cloud, createVmArguments({ networks: attached })), refused);
+  await assert.rejects(createVm(withoutMultus(cloud), createVmRequest({ networks: attached })), refused);
+  await assert.rejects(createVm(cloud, createVmRequest({ networks: attached })), refused);
   assert.deepEqual(await namesLeft(api), []);
 });
 
 test('with Multus a further network is an interface with its address', async (t) => {
   const world = await withMultus(t);
-  const [, networks] = await createVm(world.cloud, createVmArguments({ networks: attached }));
+  const [, networks] = await createVm(world.cloud, createVmRequest({ networks: attached }));
   assert.equal(networks['storage']?.['ip'], '10.0.0.5');
   assert.match(String(networks['own']?.['ip']), /^127\.64\.1\./u);
   await assert.rejects(
-    createVm(world.cloud, createVmArguments({ agentId: 'other', networks: attached })),
+    createVm(world.cloud, createVmRequest({ agentId: 'other', networks: attached })),
     rejection('VM_CREATION_FAILED', /has the address .*10\.0\.0\.5/u),
   );
 });
@@ -153,9 +150,9 @@ test('with its namespace or without, one definition is one network: an address o
     [withNamespace, attached],
   ]) {
     const { cloud } = await withMultus(t);
-    await createVm(cloud, createVmArguments({ networks: one }));
+    await createVm(cloud, createVmRequest({ networks: one }));
     await assert.rejects(
-      createVm(cloud, createVmArguments({ agentId: 'other', networks: other })),
+      createVm(cloud, createVmRequest({ agentId: 'other', networks: other })),
       rejection('VM_CREATION_FAILED', /has the address .*10\.0\.0\.5/u),
     );
   }
@@ -163,7 +160,7 @@ test('with its namespace or without, one definition is one network: an address o
 
 test('a VM whose label of an address lacks the namespace of the definition is found', async (t) => {
   const { cloud, api } = await withMultus(t);
-  await createVm(cloud, createVmArguments({ networks: attached }));
+  await createVm(cloud, createVmRequest({ networks: attached }));
   await api.patch(
     { resource: pods, namespace, name: vmCidOfTest },
     {
@@ -176,7 +173,7 @@ test('a VM whose label of an address lacks the namespace of the definition is fo
     },
   );
   await assert.rejects(
-    createVm(cloud, createVmArguments({ agentId: 'other', networks: attached })),
+    createVm(cloud, createVmRequest({ agentId: 'other', networks: attached })),
     rejection('VM_CREATION_FAILED', /has the address .*10\.0\.0\.5/u),
   );
 });
@@ -193,7 +190,7 @@ for (const [what, multus, message] of [
     const { cloud, api, node } = await withMultus(t);
     node.multus = multus;
     await assert.rejects(
-      createVm(cloud, createVmArguments({ networks: attached })),
+      createVm(cloud, createVmRequest({ networks: attached })),
       rejection('VM_CREATION_FAILED', message),
     );
     assert.deepEqual(await namesLeft(api), []);
@@ -202,19 +199,19 @@ for (const [what, multus, message] of [
 
 test('an address is used again when its former VM is gone, and not before', async (t) => {
   const { cloud, api } = await testCloud(t);
-  const [former] = await createVm(cloud, createVmArguments({ agentId: 'former', networks: dual }));
+  const [former] = await createVm(cloud, createVmRequest({ agentId: 'former', networks: dual }));
   await assert.rejects(
-    createVm(cloud, createVmArguments({ agentId: 'next', networks: { b: six } })),
+    createVm(cloud, createVmRequest({ agentId: 'next', networks: { b: six } })),
     rejection('VM_CREATION_FAILED', /VM 'vm-former' has the address 10\.0\.0\.5,fd00::5/u),
   );
   const [, [next]] = await Promise.all([
-    deleteVm(cloud, [former]),
+    deleteVm(cloud, { vmCid: former }),
     // requests the address while the previous VM is terminating
     (async () => {
       for await (const event of api.watch<Pod>(pods, { namespace })) {
         if (event.type !== 'ERROR' && event.object.metadata.deletionTimestamp !== undefined) break;
       }
-      return createVm(cloud, createVmArguments({ agentId: 'next', networks: { b: six } }));
+      return createVm(cloud, createVmRequest({ agentId: 'next', networks: { b: six } }));
     })(),
   ]);
   assert.equal(next, 'vm-next');

@@ -1,5 +1,6 @@
 import type { CallContext } from '../call.ts';
-import { type Location, child, positiveIntegerAt, recordAt, rejectUnknownKeys } from '../input.ts';
+import type { CalculateVmCloudPropertiesRequest } from '../protocol/methods.ts';
+import { type Location, child, positiveIntegerAt, rejectUnknownKeys } from '../input.ts';
 
 /** cloud_properties that create_vm turns into requests of exactly these amounts: cores, MiB, MiB. */
 export interface CalculatedProperties {
@@ -15,16 +16,15 @@ export interface CalculatedProperties {
  */
 export async function calculateVmCloudProperties(
   _cloud: CallContext,
-  args: readonly unknown[],
+  { requirements }: CalculateVmCloudPropertiesRequest,
 ): Promise<CalculatedProperties> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'calculate_vm_cloud_properties' };
-  const asked = recordAt(args[0], place);
-  rejectUnknownKeys(asked, ['ram', 'cpu', 'ephemeral_disk_size'], place);
+  rejectUnknownKeys(requirements, ['ram', 'cpu', 'ephemeral_disk_size'], place);
   return Promise.resolve({
-    cpu: positiveIntegerAt(asked['cpu'], child(place, 'cpu')),
-    memory: positiveIntegerAt(asked['ram'], child(place, 'ram')),
+    cpu: positiveIntegerAt(requirements['cpu'], child(place, 'cpu')),
+    memory: positiveIntegerAt(requirements['ram'], child(place, 'ram')),
     ephemeral_disk: {
-      size: positiveIntegerAt(asked['ephemeral_disk_size'], child(place, 'ephemeral_disk_size')),
+      size: positiveIntegerAt(requirements['ephemeral_disk_size'], child(place, 'ephemeral_disk_size')),
     },
   });
 }

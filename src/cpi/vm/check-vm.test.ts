@@ -6,7 +6,7 @@ import { namespaces, persistentVolumeClaims, pods, resourceQuotas } from '../../
 import { explainApiError } from '../errors/explain-api-error.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import {
-  createVmArguments,
+  createVmRequest,
   namesLeft,
   namespace,
   testCloud,
@@ -15,12 +15,13 @@ import {
 } from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
+import type { CheckVmRequest } from '../protocol/methods.ts';
 
 /** Runs check_vm and asserts that it changes nothing. */
-async function check({ cloud, api }: TestCloud, args: readonly unknown[]): Promise<string[]> {
+async function check({ cloud, api }: TestCloud, request: CheckVmRequest): Promise<string[]> {
   const before = await namesLeft(api);
   try {
-    return await checkVm(cloud, args);
+    return await checkVm(cloud, request);
   } catch (error) {
     throw isApiError(error) ? explainApiError(error) : error;
   } finally {
@@ -28,8 +29,8 @@ async function check({ cloud, api }: TestCloud, args: readonly unknown[]): Promi
   }
 }
 
-async function refuses(world: TestCloud, args: readonly unknown[], words: RegExp): Promise<void> {
-  await assert.rejects(check(world, args), (error) => {
+async function refuses(world: TestCloud, request: CheckVmRequest, words: RegExp): Promise<void> {
+  await assert.rejects(check(world, request), (error) => {
     assert.ok(isProductError(error), String(error));
     assert.match(error.message, words);
     // a caller recognizes by these a CPI without the method
@@ -38,13 +39,13 @@ async function refuses(world: TestCloud, args: readonly unknown[], words: RegExp
   });
 }
 
-type Changes = NonNullable<Parameters<typeof createVmArguments>[0]>;
+type Changes = NonNullable<Parameters<typeof createVmRequest>[0]>;
 
-/** Returns the arguments for a VM that replaces another. */
-const next = (changes: Changes = {}, former: string | null = null): unknown[] => [
-  ...createVmArguments({ agentId: 'next', ...changes }),
-  former,
-];
+/** Returns the request for a VM that replaces another. */
+const next = (changes: Changes = {}, formerVmCid?: string): CheckVmRequest => ({
+  ...createVmRequest({ agentId: 'next', ...changes }),
+  formerVmCid,
+});
 
 const manual = (network: object): Changes => ({
   networks: { default: { type: 'manual', netmask: '255.255.255.0', gateway: '127.64.0.1', ...network } },
@@ -57,7 +58,7 @@ for (const attach of ['hot', 'recreate', 'auto']) {
   test(`a VM that can be made (${attach}) passes, beside none and for a running one with its address`, async (t) => {
     const world = await testCloud(t, { kubernetes: { attach } });
     assert.deepEqual(await check(world, next()), []);
-    await createVm(world.cloud, createVmArguments());
+    await createVm(world.cloud, createVmRequest());
     assert.deepEqual(await check(world, next({}, vmCidOfTest)), []);
   });
 }
@@ -114,8 +115,8 @@ for (const [what, changes, words] of faults)
 
 test('refused: an address of another VM; that of the VM that goes is free', async (t) => {
   const world = await testCloud(t);
-  await createVm(world.cloud, createVmArguments());
-  await createVm(world.cloud, createVmArguments({ ...manual({ ip: '127.64.0.11' }), agentId: 'other' }));
+  await createVm(world.cloud, createVmRequest());
+  await createVm(world.cloud, createVmRequest({ ...manual({ ip: '127.64.0.11' }), agentId: 'other' }));
   await refuses(world, next({}, 'vm-other'), new RegExp(`VM '${vmCidOfTest}' has the address 127.64.0.10`));
   await refuses(world, next(), /has the address/u);
   assert.deepEqual(await check(world, next({}, vmCidOfTest)), []);
@@ -124,7 +125,7 @@ test('refused: an address of another VM; that of the VM that goes is free', asyn
 test('refused: what Pod Security does not admit, and a namespace that is not there', async (t) => {
   const world = await testCloud(t);
   await refuses(
-    { ...world, cloud: { ...world.cloud, namespace: 'none' } },
+    { ...world, cloud: { ...world.cloud, namespace: 'none', diskNamespace: 'none' } },
     next(),
     /namespaces "none" not found/u,
   );
@@ -153,7 +154,7 @@ const large = (cpu: number): Changes => ({ properties: { cpu } });
 for (const attach of ['hot', 'recreate']) {
   test(`a quota that is full (${attach}) has room for the VM that replaces another, not for one more or a larger one`, async (t) => {
     const world = await testCloud(t, { kubernetes: { attach } });
-    await createVm(world.cloud, createVmArguments(large(2)));
+    await createVm(world.cloud, createVmRequest(large(2)));
     const claims = String((await world.api.list(persistentVolumeClaims, { namespace })).items.length);
     await limit(world, { pods: '1', persistentvolumeclaims: claims, 'count/secrets': '1' });
     await limit(world, { 'requests.cpu': '2' }, 'compute');
@@ -190,7 +191,7 @@ function withoutQuotas(world: TestCloud): TestCloud {
 test('a role that may not list quotas: the refusal has the numbers, and what is not known is said', async (t) => {
   const world = withoutQuotas(await testCloud(t));
   assert.deepEqual(await check(world, next()), []);
-  await createVm(world.cloud, createVmArguments(large(2)));
+  await createVm(world.cloud, createVmRequest(large(2)));
   await limit(world, { pods: '1', 'requests.cpu': '2' });
   const [note = '', ...more] = await check(world, next(large(2), vmCidOfTest));
   assert.match(note, /^ResourceQuota full is full until .* may not list resourcequotas/u);
@@ -203,7 +204,7 @@ test('a role that may not list quotas: the refusal has the numbers, and what is 
 test('an address where nothing shows that the network gives it is said to be unknown', async (t: TestContext) => {
   const world = await testCloud(t);
   const dynamic = { networks: { default: { type: 'dynamic' } } };
-  await createVm(world.cloud, createVmArguments(dynamic));
+  await createVm(world.cloud, createVmRequest(dynamic));
   const [note = ''] = await check(world, next({}, vmCidOfTest));
   assert.match(
     note,
@@ -234,7 +235,7 @@ test('the claim that the cluster makes for the pod is asked for, too, where the 
 
 test('what an interrupted create_vm has left of the new VM is no obstacle', async (t) => {
   const world = await testCloud(t);
-  await createVm(world.cloud, createVmArguments({ agentId: 'next' }));
+  await createVm(world.cloud, createVmRequest({ agentId: 'next' }));
   await limit(world, { pods: '1', 'count/secrets': '1' });
   assert.deepEqual(await check(world, next()), []);
   assert.equal((await world.api.list(pods, { namespace })).items.length, 1);

@@ -10,10 +10,11 @@ import { verifyPodAddresses, cniAddressAnnotations } from '../network/fixed-addr
 import { addressLabels } from '../network/pod-networking.ts';
 import { assertUsableAddress } from '../network/networks.ts';
 import type { CallContext } from '../call.ts';
+import type { CheckVmRequest } from '../protocol/methods.ts';
 import { explained } from '../objects/objects.ts';
 import { checkClasses } from '../disk/classes.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
-import { child, optionalStringAt, type Location } from '../input.ts';
+import type { Location } from '../input.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { isVmCid } from '../objects/names.ts';
 import { planVm, vmSecret } from './create-vm.ts';
@@ -38,11 +39,9 @@ import { type VmPlan, parseVmRequest, type VmSpec, type VmRequest } from './plan
  * creates to the API server. Only this CPI has the method. It never rejects with NotSupported or
  * NotImplemented, because a caller recognizes by these errors a CPI without the method.
  */
-export async function checkVm(call: CallContext, args: readonly unknown[]): Promise<string[]> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
+export async function checkVm(call: CallContext, request: CheckVmRequest): Promise<string[]> {
   try {
-    const replacedVmCid = optionalStringAt(args[6], child(place, 'former_vm_cid'));
-    return await check(call, parseVmRequest(call, args, 'check_vm'), replacedVmCid);
+    return await check(call, parseVmRequest(call, request, 'check_vm'), request.formerVmCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
     throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {

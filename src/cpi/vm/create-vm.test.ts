@@ -12,6 +12,7 @@ import { interceptingApi } from '../testing/intercepting-api.ts';
 import {
   agentId,
   createVmArguments,
+  createVmRequest,
   mbusPassword,
   namesLeft,
   namespace,
@@ -20,6 +21,7 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { rejection } from '../testing/rejection.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 /** Reads the settings that the agent of the test's VM gets. */
 async function settingsOf(api: KubernetesApi): Promise<string> {
@@ -31,7 +33,7 @@ async function settingsOf(api: KubernetesApi): Promise<string> {
 
 test('makes a Secret and the pod that it owns, with the address that was asked for', async (t) => {
   const { cloud, api } = await testCloud(t);
-  const [cid, networks] = await createVm(cloud, createVmArguments({ env: { bosh: { group: 'a-group' } } }));
+  const [cid, networks] = await createVm(cloud, createVmRequest({ env: { bosh: { group: 'a-group' } } }));
 
   assert.equal(cid, vmCidOfTest);
   assert.equal(networks['default']?.['ip'], '127.64.0.10');
@@ -47,7 +49,7 @@ test('makes a Secret and the pod that it owns, with the address that was asked f
 test('the settings reach the agent in the Secret, and nothing of them stands in the pod', async (t) => {
   const { cloud, api } = await testCloud(t);
   const env = { bosh: { mbus: { cert: { private_key: 'very-private-key' } } } };
-  const [name] = await createVm(cloud, createVmArguments({ env }));
+  const [name] = await createVm(cloud, createVmRequest({ env }));
 
   assert.deepEqual(JSON.parse(await settingsOf(api)), {
     agent_id: agentId,
@@ -74,7 +76,7 @@ test('the settings reach the agent in the Secret, and nothing of them stands in 
 test('job_dir.tmpfs becomes a volume of the pod, and the agent mounts none over it', async (t) => {
   const { cloud, api } = await testCloud(t);
   const env = { bosh: { parallel: 2, job_dir: { tmpfs: true, tmpfs_size: '32m' } } };
-  const [name] = await createVm(cloud, createVmArguments({ env }));
+  const [name] = await createVm(cloud, createVmRequest({ env }));
 
   const pod = await api.get<Pod>({ resource: pods, namespace, name });
   assert.deepEqual(
@@ -92,7 +94,7 @@ test('a job_dir that is none is refused before anything is made', async (t) => {
     [{ tmpfs: true, tmpfs_size: '50%' }, /env\.bosh\.job_dir\.tmpfs_size has to be a number of bytes, KiB/u],
     [{ tmpfs: true, tmpfs_size: '0m' }, /tmpfs_size has to be/u],
   ] as const)
-    await assert.rejects(createVm(cloud, createVmArguments({ env: { bosh: { job_dir } } })), {
+    await assert.rejects(createVm(cloud, createVmRequest({ env: { bosh: { job_dir } } })), {
       code: 'INVALID_ARGUMENT',
       message,
     });
@@ -110,7 +112,7 @@ test('the configured mbus, ntp and blobstore are in the settings, whatever the e
   };
   const { cloud, api } = await testCloud(t, { agent });
   const env = { bosh: { mbus: { urls: ['nats://of-the-env:4222'] }, ntp: ['ntp.of-the-env'] } };
-  const [name] = await createVm(cloud, createVmArguments({ env }));
+  const [name] = await createVm(cloud, createVmRequest({ env }));
 
   const settings = JSON.parse(await settingsOf(api)) as Record<string, unknown>;
   assert.deepEqual(settings, { ...settings, ...agent, env });
@@ -121,7 +123,7 @@ test('the configured mbus, ntp and blobstore are in the settings, whatever the e
 test('without a configured mbus the agent is told the first of its env', async (t) => {
   const { cloud, api } = await testCloud(t, { agent: {} });
   const env = { bosh: { mbus: { urls: ['nats://first:4222', 'nats://second:4222'] } } };
-  await createVm(cloud, createVmArguments({ env }));
+  await createVm(cloud, createVmRequest({ env }));
 
   const { mbus } = JSON.parse(await settingsOf(api)) as { mbus: unknown };
   assert.equal(mbus, 'nats://first:4222');
@@ -132,7 +134,7 @@ test('an agent that would not know whom to speak to is not made: the error names
   const wrong = [undefined, null, [], [7], 'nats://text:4222'].map((urls) => ({ bosh: { mbus: { urls } } }));
   for (const env of [{}, { bosh: null }, { bosh: { mbus: null } }, ...wrong]) {
     await assert.rejects(
-      createVm(cloud, createVmArguments({ env })),
+      createVm(cloud, createVmRequest({ env })),
       rejection('INVALID_CONFIG', /config\.agent\.mbus is not set and env\.bosh\.mbus\.urls is empty/u),
     );
   }
@@ -143,7 +145,7 @@ test("the network's name servers are the pod's, the first three of them, and the
   const { cloud, api } = await testCloud(t);
   const dns = ['10.0.0.2', 'fd00:0::2', '8.8.8.8', '9.9.9.9'];
   const networks = { default: { type: 'manual', ip: '127.64.0.10', dns, cloud_properties: {} } };
-  const [name, given] = await createVm(cloud, createVmArguments({ networks }));
+  const [name, given] = await createVm(cloud, createVmRequest({ networks }));
 
   const { spec } = await api.get<Pod>({ resource: pods, namespace, name });
   assert.equal(spec.dnsPolicy, 'None');
@@ -154,9 +156,9 @@ test("the network's name servers are the pod's, the first three of them, and the
 
 test('the same call again gives the same VM', async (t) => {
   const { cloud, api } = await testCloud(t);
-  const first = await createVm(cloud, createVmArguments());
+  const first = await createVm(cloud, createVmRequest());
   const { metadata } = await api.get<Pod>({ resource: pods, namespace, name: first[0] });
-  const second = await createVm(cloud, createVmArguments());
+  const second = await createVm(cloud, createVmRequest());
 
   assert.deepEqual(second, first);
   assert.equal(
@@ -167,9 +169,9 @@ test('the same call again gives the same VM', async (t) => {
 
 test('a changed request for the same agent replaces the VM', async (t) => {
   const { cloud, api } = await testCloud(t);
-  const [name] = await createVm(cloud, createVmArguments());
+  const [name] = await createVm(cloud, createVmRequest());
   const { metadata } = await api.get<Pod>({ resource: pods, namespace, name });
-  await createVm(cloud, createVmArguments({ env: { bosh: { group: 'other' } } }));
+  await createVm(cloud, createVmRequest({ env: { bosh: { group: 'other' } } }));
 
   assert.notEqual((await api.get<Pod>({ resource: pods, namespace, name })).metadata.uid, metadata.uid);
   assert.deepEqual(await namesLeft(api), [`pods ${name}`, `secrets ${name}`]);
@@ -178,7 +180,7 @@ test('a changed request for the same agent replaces the VM', async (t) => {
 test('an image that cannot be pulled: not to be retried, nothing left', async (t) => {
   const { cloud, api } = await testCloud(t);
   await assert.rejects(
-    createVm(cloud, createVmArguments({ image: brokenImage })),
+    createVm(cloud, createVmRequest({ image: brokenImage })),
     rejection('VM_CREATION_FAILED', /ImagePullBackOff.*no such image/u),
   );
   assert.deepEqual(await namesLeft(api), []);
@@ -188,7 +190,7 @@ test("no node for it until the deadline: final, since each of a director's five 
   const { cloud, api, node } = await testCloud(t);
   node.unschedulable = '0/1 nodes are available: 1 Insufficient cpu.';
   await assert.rejects(
-    createVm(cloud, createVmArguments()),
+    createVm(cloud, createVmRequest()),
     rejection('VM_CREATION_FAILED', /waited 2 s .*Insufficient cpu/u),
   );
   assert.deepEqual(await namesLeft(api), []);
@@ -198,7 +200,7 @@ test('another address than the one asked for: an error that names the remedy, no
   const { cloud, api, node } = await testCloud(t);
   node.ownAddress = '10.0.0.7';
   await assert.rejects(
-    createVm(cloud, createVmArguments()),
+    createVm(cloud, createVmRequest()),
     rejection('VM_CREATION_FAILED', /10\.0\.0\.7 instead of 127\.64\.0\.10.*static-ip/u),
   );
   assert.deepEqual(await namesLeft(api), []);
@@ -206,9 +208,9 @@ test('another address than the one asked for: an error that names the remedy, no
 
 test('an address that another VM has: an error before anything is made', async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   await assert.rejects(
-    createVm(cloud, createVmArguments({ agentId: 'another' })),
+    createVm(cloud, createVmRequest({ agentId: 'another' })),
     rejection('VM_CREATION_FAILED', /has the address 127\.64\.0\.10/u),
   );
   assert.deepEqual(await namesLeft(api), [`pods ${vmCidOfTest}`, `secrets ${vmCidOfTest}`]);
@@ -216,10 +218,7 @@ test('an address that another VM has: an error before anything is made', async (
 
 test('a dynamic network gets whatever address there is', async (t) => {
   const { cloud } = await testCloud(t);
-  const [, networks] = await createVm(
-    cloud,
-    createVmArguments({ networks: { default: { type: 'dynamic' } } }),
-  );
+  const [, networks] = await createVm(cloud, createVmRequest({ networks: { default: { type: 'dynamic' } } }));
   assert.match(String(networks['default']?.['ip']), /^127\.64\.1\./u);
 });
 
@@ -242,7 +241,7 @@ for (const [what, kubernetes, change] of early) {
     const { cloud, api } = await testCloud(t, { kubernetes });
     const unsteady = { ...interceptingApi(api, () => Promise.resolve()), ...change(api) };
     await assert.rejects(
-      createVm({ ...cloud, api: unsteady }, createVmArguments()),
+      createVm({ ...cloud, api: unsteady }, createVmRequest()),
       rejection(
         'VM_CREATION_FAILED_RETRY',
         /VM 'vm-\S+' in namespace \S+ could not be created: .*no leader/u,
@@ -254,19 +253,19 @@ for (const [what, kubernetes, change] of early) {
 
 test('a former holder of its address that does not go: to be retried', async (t) => {
   const { cloud, api, node } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   // without the node, no kubelet ends its pod
   await node.stop();
   await api.delete({ resource: pods, namespace, name: vmCidOfTest });
   const deadlines = { ...cloud.config.deadlines, createVm: 1 };
   const impatient = { ...cloud, config: { ...cloud.config, deadlines } };
   await assert.rejects(
-    createVm(impatient, createVmArguments({ agentId: 'another' })),
+    createVm(impatient, createVmRequest({ agentId: 'another' })),
     rejection('VM_CREATION_FAILED_RETRY', /VM 'vm-another' .* waited 1 s for VM .* still has the address/u),
   );
 });
 
-const refused: readonly [string, Parameters<typeof createVmArguments>[0], ErrorCode, RegExp][] = [
+const refused: readonly [string, Parameters<typeof createVmRequest>[0], ErrorCode, RegExp][] = [
   [
     'an unknown cloud property',
     { properties: { instance_type: 'x' } },
@@ -308,7 +307,8 @@ const refused: readonly [string, Parameters<typeof createVmArguments>[0], ErrorC
 for (const [name, changes, code, message] of refused) {
   test(`refused before anything is made: ${name}`, async (t) => {
     const { cloud, api } = await testCloud(t);
-    await assert.rejects(createVm(cloud, createVmArguments(changes)), rejection(code, message));
+    const args = createVmArguments(createVmRequest(changes));
+    await assert.rejects(verbOf('create_vm')(cloud, args), rejection(code, message));
     assert.deepEqual(await namesLeft(api), []);
   });
 }

@@ -2,6 +2,7 @@ import { freeAddresses, refuseOtherHolder } from './address-holders.ts';
 import { networksWithAddresses } from '../network/fixed-addresses.ts';
 import { addressLabels, podNetworking } from '../network/pod-networking.ts';
 import type { CallContext } from '../call.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 import { decideStrategy } from './decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
@@ -51,9 +52,9 @@ import { ensureVmClaims } from './claims.ts';
  */
 export async function createVm(
   call: CallContext,
-  args: readonly unknown[],
+  request: CreateVmRequest,
 ): Promise<[string, Record<string, Json>]> {
-  const parsed = parseVmRequest(call, args);
+  const parsed = parseVmRequest(call, request);
   const { networks } = parsed;
   const plan = await preparePrerequisites(call, parsed);
   try {

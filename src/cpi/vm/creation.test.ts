@@ -4,14 +4,15 @@ import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import { createVmArguments, groupEnv, namesLeft, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, groupEnv, namesLeft, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 
 /** Two VMs that request the same address. */
-const first = (): unknown[] => createVmArguments({ agentId: 'first', env: groupEnv('compilation-1') });
-const second = (): unknown[] => createVmArguments({ agentId: 'second', env: groupEnv('compilation-2') });
+const first = (): CreateVmRequest => createVmRequest({ agentId: 'first', env: groupEnv('compilation-1') });
+const second = (): CreateVmRequest => createVmRequest({ agentId: 'second', env: groupEnv('compilation-2') });
 
 const failed = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
 const away = new ApiError({ ...failed, reason: 'InternalError', code: 500, message: 'connection lost' });
@@ -21,7 +22,7 @@ test('a create_vm that fails does not remove the VM that a repeated call has fin
   const failing = async (request: string): Promise<void> => {
     if (request !== 'patch secrets vm-first') return;
     await createVm(world.cloud, first());
-    await setVmMetadata(world.cloud, ['vm-first', {}]);
+    await setVmMetadata(world.cloud, { vmCid: 'vm-first', metadata: {} });
     throw away;
   };
   const cloud = { ...world.cloud, api: interceptingApi(world.api, failing) };
@@ -35,7 +36,7 @@ test('a create_vm that fails does not remove the VM that a repeated call has fin
     }
     return world.api.list(resource, query);
   };
-  await deleteVm(world.cloud, ['vm-first']);
+  await deleteVm(world.cloud, { vmCid: 'vm-first' });
   await assert.rejects(
     createVm({ ...world.cloud, api: { ...cloud.api, list } }, second()),
     rejection(

@@ -1,4 +1,4 @@
-import { type CallContext, diskNamespaceOf } from '../call.ts';
+import type { CallContext } from '../call.ts';
 import { type VmPlan } from './plan-vm.ts';
 import { type AttachStrategy } from '../config/cluster-access.ts';
 import { ProductError } from '../../errors/product-error.ts';
@@ -24,7 +24,7 @@ export async function decideStrategy(call: CallContext, plan: VmPlan): Promise<A
 }
 
 function recreateOrThrow(call: CallContext, { cid }: VmPlan, why: string): AttachStrategy {
-  const disks = diskNamespaceOf(call);
+  const disks = call.diskNamespace;
   if (disks === call.namespace) return 'recreate';
   throw new ProductError(
     'NOT_SUPPORTED',
@@ -38,7 +38,7 @@ async function attachmentRejection(call: CallContext, plan: VmPlan): Promise<Api
   const uid = call.newUuid();
   const attachment = attachmentPod({
     diskCid: `disk-${uid}`,
-    namespace: diskNamespaceOf(call),
+    namespace: call.diskNamespace,
     vm: { ...vm, metadata: { ...vm.metadata, uid } },
     nodeName: 'any',
     kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,

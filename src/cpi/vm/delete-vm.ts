@@ -1,5 +1,5 @@
 import type { CallContext } from '../call.ts';
-import { stringAt } from '../input.ts';
+import type { VmCidRequest } from '../protocol/methods.ts';
 import { isVmCid, podReference, secretReference } from '../objects/names.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
@@ -30,8 +30,7 @@ import { recordedDiskCids } from './recorded-pod.ts';
 /**
  * delete_vm(vm_cid): returns when all objects of the VM are deleted. A missing VM is success; its disks stay.
  */
-export async function deleteVm(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_vm.vm_cid' });
+export async function deleteVm(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<null> {
   if (isVmCid(cid)) await removeVm(call, cid);
   return null;
 }

@@ -5,7 +5,7 @@ import { pods } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
 import { quickLooks } from '../testing/quick-looks.ts';
 import { rejection } from '../testing/rejection.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { describeVm } from './describe-vm.ts';
 
@@ -25,31 +25,31 @@ async function setContainer(
 
 test('describe_vm: nothing of a VM that runs; else its container, how it ended, and what to do', async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
-  assert.equal(await describeVm(cloud, [vmCidOfTest]), null);
+  await createVm(cloud, createVmRequest());
+  assert.equal(await describeVm(cloud, { vmCid: vmCidOfTest }), null);
 
   const waiting = { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' };
   await setContainer(cloud, { waiting }, 3);
   assert.match(
-    (await describeVm(cloud, [vmCidOfTest])) ?? '',
+    (await describeVm(cloud, { vmCid: vmCidOfTest })) ?? '',
     /^its container ends again and again \(container bosh, CrashLoopBackOff\): back-off 40s .*exit code 7: Error; look at the log .*kubectl logs/u,
   );
   await setContainer(cloud, running, 3);
   assert.match(
-    (await describeVm(cloud, [vmCidOfTest])) ?? '',
+    (await describeVm(cloud, { vmCid: vmCidOfTest })) ?? '',
     /container bosh running \(ended before with exit code 7, 3 restarts\).*kubectl logs/u,
   );
   await api.delete(vmPod);
-  assert.match((await describeVm(cloud, [vmCidOfTest])) ?? '', /being deleted since/u);
+  assert.match((await describeVm(cloud, { vmCid: vmCidOfTest })) ?? '', /being deleted since/u);
   const other = vmCidOfTest.replace(/1$/u, '2');
-  await assert.rejects(describeVm(cloud, [other]), rejection('VM_NOT_FOUND', /recreate it/u));
+  await assert.rejects(describeVm(cloud, { vmCid: other }), rejection('VM_NOT_FOUND', /recreate it/u));
 });
 
 async function saidOfNewVm(cloud: CallContext): Promise<string[]> {
   const lines: string[] = [];
   const say = (line: string): void => void lines.push(line);
   await assert.rejects(
-    createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmArguments()),
+    createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmRequest()),
     rejection('VM_CREATION_FAILED'),
   );
   return lines;
@@ -78,7 +78,7 @@ test('create_vm says what a container waits for, again when that changes', async
     const state = { waiting: { reason: 'ErrImagePull', message: `no such host\n${'such '.repeat(300)}` } };
     void setContainer({ ...cloud, api }, state, 0);
   };
-  await assert.rejects(createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmArguments()));
+  await assert.rejects(createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmRequest()));
   // create-env prints no longer lines
   for (const line of lines) assert.ok(line.length < 1024 && !line.includes('\n'), line);
   assert.match(

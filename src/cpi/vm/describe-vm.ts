@@ -1,6 +1,6 @@
 import { describePodAndEvents } from '../../kubernetes/describe-pod.ts';
 import type { CallContext } from '../call.ts';
-import { stringAt } from '../input.ts';
+import type { VmCidRequest } from '../protocol/methods.ts';
 import { vmContainerStatus } from '../objects/layout.ts';
 import { findVm, vmNotFound } from './vms.ts';
 import { inspectPodHint, startProblem } from './wait-until-running.ts';
@@ -10,8 +10,7 @@ import { inspectPodHint, startProblem } from './wait-until-running.ts';
  * next step; null if it has run since its pod was created. VM_NOT_FOUND without a pod. Only this CPI has the
  * method: create-env calls it if an agent does not answer.
  */
-export async function describeVm(call: CallContext, args: readonly unknown[]): Promise<string | null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'describe_vm.vm_cid' });
+export async function describeVm(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<string | null> {
   const pod = await findVm(call, cid);
   if (pod === undefined) throw vmNotFound(call, cid);
   const { name = '', namespace = call.namespace, deletionTimestamp } = pod.metadata;

@@ -10,9 +10,10 @@ import { budgetName } from '../objects/names.ts';
 import { countingApi } from '../testing/counting-api.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import { createVmArguments, groupEnv, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVmRequest, groupEnv, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 
 const group = 'director-deployment-router';
 const name = budgetName(group);
@@ -21,8 +22,8 @@ const foreign: PodDisruptionBudget = {
   spec: { minAvailable: 5, selector: { matchLabels: { app: 'other' } } },
 };
 
-const member = (agentId: string): unknown[] =>
-  createVmArguments({
+const member = (agentId: string): CreateVmRequest =>
+  createVmRequest({
     agentId,
     networks: { default: { type: 'dynamic' } },
     properties: { disruption_budget: true },
@@ -96,14 +97,14 @@ for (const verb of ['get', 'patch']) {
     const { cloud, api } = await testCloud(t);
     await members(cloud, 3);
     const refused = answering(cloud, [verb]);
-    await deleteVm(refused, ['vm-2']);
+    await deleteVm(refused, { vmCid: 'vm-2' });
     assert.ok(!(await namesLeft(api)).some((left) => left.includes('vm-2')));
     assert.equal(refused.notes.length, 1);
     assert.match(refused.notes[0] ?? '', /group 'director-deployment-router' .*VM 'vm-2'.*lacks the verb/u);
-    await deleteVm(refused, ['vm-2']);
+    await deleteVm(refused, { vmCid: 'vm-2' });
     assert.deepEqual(await numbers(cloud), [2]);
     // now the role is complete again, and the next VM corrects the number
-    await deleteVm(cloud, ['vm-3']);
+    await deleteVm(cloud, { vmCid: 'vm-3' });
     assert.deepEqual(await numbers(cloud), []);
   });
 }
@@ -113,7 +114,7 @@ test('a foreign budget that came after the VM: delete_vm says so in the log, lea
   await members(cloud, 1);
   await api.create(podDisruptionBudgets, foreign);
   const notes: string[] = [];
-  await deleteVm({ ...cloud, log: (line) => void notes.push(line) }, ['vm-1']);
+  await deleteVm({ ...cloud, log: (line) => void notes.push(line) }, { vmCid: 'vm-1' });
   assert.deepEqual(await namesLeft(api), []);
   assert.match(notes.join('\n'), /is not of this CPI/u);
   assert.deepEqual(await numbers(cloud), [5]);
@@ -122,9 +123,9 @@ test('a foreign budget that came after the VM: delete_vm says so in the log, lea
 test('what time may mend fails delete_vm when all but the Secret was asked to end; the next call brings the budget, too', async (t) => {
   const { cloud, api } = await testCloud(t);
   await members(cloud, 3);
-  const disk = await createDisk(cloud, [64, {}, 'vm-2']);
-  await attachDisk(cloud, ['vm-2', disk]);
-  await assert.rejects(deleteVm(answering(cloud, ['patch'], 500), ['vm-2']), /out of order/u);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid: 'vm-2' });
+  await attachDisk(cloud, { vmCid: 'vm-2', diskCid: disk });
+  await assert.rejects(deleteVm(answering(cloud, ['patch'], 500), { vmCid: 'vm-2' }), /out of order/u);
   const { items } = await api.list(pods, { namespace });
   const staying = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   assert.deepEqual(
@@ -132,7 +133,7 @@ test('what time may mend fails delete_vm when all but the Secret was asked to en
     ['vm-1', 'vm-3'],
   );
   assert.ok((await namesLeft(api)).includes('secrets vm-2'));
-  await deleteVm(cloud, ['vm-2']);
+  await deleteVm(cloud, { vmCid: 'vm-2' });
   assert.ok(!(await namesLeft(api)).some((left) => left.includes('vm-2')));
   assert.deepEqual(await numbers(cloud), [1]);
 });

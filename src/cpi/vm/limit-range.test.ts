@@ -11,7 +11,7 @@ import { limitRangeKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   namesLeft,
   namespace,
   testCloud,
@@ -82,10 +82,7 @@ async function withLimitRange(
 
 test('create_vm says which limits of the pod nothing asked for, and which LimitRange gave them', async (t) => {
   const { cloud, said } = await withLimitRange(t, { cpu: '500m', memory: '512Mi' });
-  await createVm(
-    cloud,
-    createVmArguments({ properties: { memory: 128, resources: { limits: { cpu: 1 } } } }),
-  );
+  await createVm(cloud, createVmRequest({ properties: { memory: 128, resources: { limits: { cpu: 1 } } } }));
   const [line = '', ...others] = said;
   assert.deepEqual(others, []);
   assert.match(line, /^note: the pod of VM 'vm-\S+' got limits that neither .* ask for: memory 512Mi\. /u);
@@ -97,20 +94,20 @@ test('create_vm says which limits of the pod nothing asked for, and which LimitR
 
 test('limits that an admission webhook set are reported as such', async (t) => {
   const { cloud, said } = await withLimitRange(t, { memory: '512Mi' }, { isAnnotated: false });
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   assert.match(said.join('\n'), /memory 512Mi\. They come from an admission webhook of the cluster\./u);
 });
 
 test('create_vm says nothing if the pod has what was asked for, or the limits written in another way', async (t) => {
   const { cloud, said } = await withLimitRange(t, {});
   const resources = { limits: { memory: '4096Mi', cpu: 2 }, requests: { memory: '1Gi' } };
-  await createVm(cloud, createVmArguments({ properties: { resources } }));
+  await createVm(cloud, createVmRequest({ properties: { resources } }));
   assert.deepEqual(said, []);
 });
 
 test('without the right to list LimitRanges the VM is made, and the line says how to find the one that gave the limits', async (t) => {
   const { cloud, said } = await withLimitRange(t, { memory: '512Mi' }, { isListed: false });
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   assert.match(
     said.join('\n'),
     /ask for: memory 512Mi\. They come from a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\)\./u,
@@ -119,7 +116,7 @@ test('without the right to list LimitRanges the VM is made, and the line says ho
 
 test('a request above the default limit of a LimitRange is not blamed on a property that asked for no limit', async (t) => {
   const { cloud, api } = await withLimitRange(t, { memory: '512Mi' });
-  const args = createVmArguments({ properties: { memory: 1024 } });
+  const args = createVmRequest({ properties: { memory: 1024 } });
   const message =
     /memory limit of 512Mi; no property asks for such a limit of memory, which is the default of LimitRange small in namespace bosh: set resources\.limits in cloud_properties or in defaults\.resources, or raise that default$/u;
   await assert.rejects(createVm(cloud, args), { code: 'VM_CREATION_FAILED', message });
@@ -129,7 +126,7 @@ test('a request above the default limit of a LimitRange is not blamed on a prope
 
 test('the containers of fixed requests have no property for limits, which the error says', async (t) => {
   const { cloud } = await withLimitRange(t, { memory: '16Mi' });
-  const own = createVmArguments({ properties: { resources: { limits: { memory: '1Gi' } } } });
+  const own = createVmRequest({ properties: { resources: { limits: { memory: '1Gi' } } } });
   await assert.rejects(createVm(cloud, own), {
     message:
       /container prepare, which requests a fixed small amount, and no property changes that: raise the default limit of memory in LimitRange small in namespace bosh$/u,
@@ -137,8 +134,8 @@ test('the containers of fixed requests have no property for limits, which the er
 
   const world = await withLimitRange(t, { memory: '16Mi' }, { isListed: false });
   await createVm({ ...world.cloud, api: world.api }, own);
-  const disk = await createDisk(world.cloud, [64, {}, null]);
-  await assert.rejects(attachDisk(world.cloud, [vmCidOfTest, disk]), {
+  const disk = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: {} });
+  await assert.rejects(attachDisk(world.cloud, { vmCid: vmCidOfTest, diskCid: disk }), {
     message:
       /container hold, which .*raise the default limit of memory in a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or have the disks in another namespace/u,
   });

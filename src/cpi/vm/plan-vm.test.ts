@@ -6,7 +6,7 @@ import { persistentVolumeClaims, pods, secrets, services } from '../../kubernete
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { label, parseInstanceGroup } from '../objects/labels.ts';
-import { agentId, createVmArguments, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
+import { agentId, createVmRequest, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
 
@@ -17,10 +17,10 @@ const labels = { [label.director]: names[0], [label.deployment]: names[1], [labe
 test('every object of a VM says director, deployment and instance group, before and after its metadata', async (t) => {
   const { cloud, api } = await testCloud(t, { kubernetes: { attach: 'recreate' } });
   const properties = { services: [{ name: 'web', ports: [{ port: 80 }] }] };
-  await createVm(cloud, createVmArguments({ properties, env: { bosh: { groups } } }));
+  await createVm(cloud, createVmRequest({ properties, env: { bosh: { groups } } }));
   const [director, deployment, instance_group] = names;
   for (const metadata of [undefined, { director, deployment, instance_group }]) {
-    if (metadata !== undefined) await setVmMetadata(cloud, [vmCidOfTest, metadata]);
+    if (metadata !== undefined) await setVmMetadata(cloud, { vmCid: vmCidOfTest, metadata });
     for (const [resource, count] of [
       ...([
         [secrets, 1],
@@ -51,9 +51,9 @@ test('every object of one VM says its agent and the layout; no selector of a gro
   const env = { bosh: { group: 'main-director-cf-router', groups } };
   const data = { size: 1024, storage_class: 'fast' };
   const hot = await testCloud(t);
-  await createVm(hot.cloud, createVmArguments({ env, properties: { ephemeral_disk: data } }));
-  const disk = await createDisk(hot.cloud, [64, {}, vmCidOfTest]);
-  await attachDisk(hot.cloud, [vmCidOfTest, disk]);
+  await createVm(hot.cloud, createVmRequest({ env, properties: { ephemeral_disk: data } }));
+  const disk = await createDisk(hot.cloud, { sizeMiB: 64, cloudProperties: {}, vmCid: vmCidOfTest });
+  await attachDisk(hot.cloud, { vmCid: vmCidOfTest, diskCid: disk });
   assert.deepEqual(await selecting(hot.api, secrets, one), [vmCidOfTest]);
   assert.deepEqual(await selecting(hot.api, pods, one), [`attach-${disk}`, vmCidOfTest]);
   for (const selector of [{ [label.group]: groups.at(-1) }, labels, { ...one, [label.kind]: 'vm' }]) {
@@ -65,7 +65,7 @@ test('every object of one VM says its agent and the layout; no selector of a gro
   assert.deepEqual(made, { ...made, ...one, ...labels, [label.kind]: 'volume' });
 
   const recreate = await testCloud(t, { kubernetes: { attach: 'recreate' } });
-  await createVm(recreate.cloud, createVmArguments({ env }));
+  await createVm(recreate.cloud, createVmRequest({ env }));
   assert.deepEqual(await selecting(recreate.api, persistentVolumeClaims, { ...one, ...labels }), [
     `${vmCidOfTest}-data`,
     `${vmCidOfTest}-state`,

@@ -1,12 +1,11 @@
 import { type InstanceGroup, parseInstanceGroup } from '../objects/labels.ts';
 import { type Networks, nameServers, parseNetworks } from '../network/networks.ts';
 import type { CallContext } from '../call.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 import {
   type Location,
   child,
   recordAt,
-  stringAt,
-  stringsAt,
   type Json,
   optionalStringAt,
   booleanAt,
@@ -38,24 +37,21 @@ export interface VmRequest {
 export type VmSpec = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
 
 /**
- * Parses the arguments of create_vm, which are also the first arguments of check_vm; errors name `method`.
+ * Parses the request of create_vm or check_vm; errors name `method`.
  * Checks everything that can be checked without Kubernetes. The strategy for disks is decided later.
  */
 export function parseVmRequest(
   call: CallContext,
-  args: readonly unknown[],
+  request: CreateVmRequest,
   method: 'create_vm' | 'check_vm' = 'create_vm',
 ): VmSpec {
   const place: Location = { code: 'INVALID_ARGUMENT', path: method };
   const { config, namespace, directorUuid } = call;
-  const agentId = stringAt(args[0], child(place, 'agent_id'));
-  const stemcell = stringAt(args[1], child(place, 'stemcell_cid'));
-  const { image, architecture } = parseStemcellCid(stemcell, child(place, 'stemcell_cid'));
-  const properties = parseVmProperties(args[2], child(place, 'cloud_properties'), config);
-  const networks = parseNetworks(args[3], child(place, 'networks'));
-  const diskCids = stringsAt(args[4], child(place, 'disk_cids'));
-  const raw = recordAt(args[5], child(place, 'env'));
-  const { jobsInMemory, env } = parseJobsInMemory(raw, child(place, 'env'));
+  const { agentId, diskCids } = request;
+  const { image, architecture } = parseStemcellCid(request.stemcellCid, child(place, 'stemcell_cid'));
+  const properties = parseVmProperties(request.cloudProperties, child(place, 'cloud_properties'), config);
+  const networks = parseNetworks(request.networks, child(place, 'networks'));
+  const { jobsInMemory, env } = parseJobsInMemory(request.env, child(place, 'env'));
   const cid = vmCid(agentId);
   const { agent } = config;
   return {

@@ -18,6 +18,7 @@ import { vmClaims } from './claims.ts';
 import { evaluatePod } from '../../../embedded-cluster/api-server/admission/pod-security/security-policy.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { VmPlan } from './plan-vm.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const parse = (value: unknown, config: unknown = {}): VmProperties =>
@@ -118,7 +119,7 @@ suite("a VM's cloud_properties", () => {
     const nowhere = undefined as unknown as CallContext;
     const good = { ram: 1, cpu: 1, ephemeral_disk_size: 1 };
     for (const bad of [null, {}, [], 7, { ...good, ram: 0 }, { ...good, cpu: 1.5 }, { ...good, gpu: 1 }]) {
-      await assert.rejects(calculateVmCloudProperties(nowhere, [bad]), (error) =>
+      await assert.rejects(verbOf('calculate_vm_cloud_properties')(nowhere, [bad]), (error) =>
         isProductError(error, 'INVALID_ARGUMENT'),
       );
     }
@@ -224,7 +225,7 @@ test('calculate_vm_cloud_properties gives what create_vm turns back into exactly
   await fc.assert(
     fc.asyncProperty(fc.tuple(size, size, size), defaults, async ([ram, cpu, disk], given) => {
       const asked = { ram, cpu, ephemeral_disk_size: disk };
-      const calculated = await calculateVmCloudProperties(nowhere, [asked]);
+      const calculated = await calculateVmCloudProperties(nowhere, { requirements: asked });
       const properties: unknown = JSON.parse(JSON.stringify(calculated));
       const planned = { properties, config: { defaults: given } };
       const { containers, volumes } = plannedPod(planned).spec;

@@ -6,9 +6,10 @@ import type { ContainerState, PodStatus } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { CallContext, ExecCommand } from '../call.ts';
 import { parseConfig } from '../config/config.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { rebootVm } from './reboot-vm.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
 const backOff: ContainerState = {
@@ -25,7 +26,7 @@ interface World {
 /** Creates a VM whose container `one` runs, in a cluster where the exec of the stop script calls `ask`. */
 async function world(t: TestContext, ask: (says: World['says']) => Promise<number>): Promise<World> {
   const { cloud, api } = await testCloud(t, { deadlines: { schedule: 5, create_vm: 20, reboot_vm: 1 } });
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const asked: ExecCommand[] = [];
   const says: World['says'] = async (id, state, status = {}) => {
     const container = { name: 'bosh', image: 'i', imageID: '', ready: false, restartCount: 1, state };
@@ -58,7 +59,7 @@ test('PID 1 of the container is asked once, and the next container is waited for
     await says('two', running);
     return 0;
   });
-  assert.equal(await rebootVm(cloud, [cid]), null);
+  assert.equal(await rebootVm(cloud, { vmCid: cid }), null);
   assert.equal(asked.length, 1);
   assert.equal(asked[0]?.container, 'bosh');
 });
@@ -68,7 +69,7 @@ test('the connection that ends with the container is no error', async (t) => {
     await says('two', running);
     throw new ProductError('KUBERNETES_UNREACHABLE', 'the connection ended');
   });
-  assert.equal(await rebootVm(cloud, [cid]), null);
+  assert.equal(await rebootVm(cloud, { vmCid: cid }), null);
 });
 
 test('a role that may not exec is told at once', async (t) => {
@@ -77,17 +78,17 @@ test('a role that may not exec is told at once', async (t) => {
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
     throw new ApiError({ ...status, code: 403, reason: 'Forbidden', message });
   });
-  await assert.rejects(rebootVm(cloud, [cid]), (error) => isApiError(error, 403));
+  await assert.rejects(rebootVm(cloud, { vmCid: cid }), (error) => isApiError(error, 403));
 });
 
 test('a container that is down is not asked, and one that runs already is not the new one', async (t) => {
   const { cloud, asked, says } = await world(t, () => Promise.resolve(0));
   await says('one', backOff);
-  const rebooting = rebootVm(cloud, [cid]);
+  const rebooting = rebootVm(cloud, { vmCid: cid });
   await says('two', running);
   assert.equal(await rebooting, null);
   assert.equal(asked.length, 0);
-  await rejectsWith(rebootVm(cloud, [cid]), 'DEADLINE', /to run again/u);
+  await rejectsWith(rebootVm(cloud, { vmCid: cid }), 'DEADLINE', /to run again/u);
 });
 
 test("the deadline's error names the kubelet's pause, what holds the container, and why PID 1 was not reached", async (t) => {
@@ -95,9 +96,15 @@ test("the deadline's error names the kubelet's pause, what holds the container, 
     await says('one', backOff);
     return 0;
   });
-  await rejectsWith(rebootVm(late.cloud, [cid]), 'DEADLINE', /five minutes/u, /CrashLoopBackOff/u, /1 s/u);
+  await rejectsWith(
+    rebootVm(late.cloud, { vmCid: cid }),
+    'DEADLINE',
+    /five minutes/u,
+    /CrashLoopBackOff/u,
+    /1 s/u,
+  );
   const deaf = await world(t, () => Promise.resolve(127));
-  await rejectsWith(rebootVm(deaf.cloud, [cid]), 'DEADLINE', /exit code 127: no shell/u);
+  await rejectsWith(rebootVm(deaf.cloud, { vmCid: cid }), 'DEADLINE', /exit code 127: no shell/u);
 });
 
 test("without a deadline of one's own it is longer than the kubelet's pause of five minutes", () => {
@@ -109,17 +116,17 @@ test('a pod that ended for good or was deleted meanwhile is told from one that i
     await says('one', { terminated: { exitCode: 137 } }, { phase: 'Failed', reason: 'Evicted' });
     return 0;
   });
-  await rejectsWith(rebootVm(evicted.cloud, [cid]), 'VM_NOT_REBOOTED', /Evicted/u, /delete the VM/u);
+  await rejectsWith(rebootVm(evicted.cloud, { vmCid: cid }), 'VM_NOT_REBOOTED', /Evicted/u, /delete the VM/u);
   const deleted = await world(t, async () => {
     await deleted.cloud.api.delete({ resource: pods, namespace, name: cid }, { gracePeriodSeconds: 0 });
     return 0;
   });
-  await rejectsWith(rebootVm(deleted.cloud, [cid]), 'VM_NOT_FOUND');
+  await rejectsWith(rebootVm(deleted.cloud, { vmCid: cid }), 'VM_NOT_FOUND');
 });
 
 test('missing arguments and what is no VM', async (t) => {
   const { cloud } = await testCloud(t);
   for (const args of [[], [null], [7], ['']])
-    await rejectsWith(rebootVm(cloud, args), 'INVALID_ARGUMENT', /reboot_vm\.vm_cid/u);
-  await rejectsWith(rebootVm(cloud, ['vm-none']), 'VM_NOT_FOUND', /vm-none/u);
+    await rejectsWith(verbOf('reboot_vm')(cloud, args), 'INVALID_ARGUMENT', /reboot_vm\.vm_cid/u);
+  await rejectsWith(rebootVm(cloud, { vmCid: 'vm-none' }), 'VM_NOT_FOUND', /vm-none/u);
 });

@@ -3,7 +3,7 @@ import type { ContainerStatus, Pod } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents } from '../../kubernetes/describe-pod.ts';
 import { waitFor } from '../../kubernetes/client/wait.ts';
 import type { CallContext } from '../call.ts';
-import { stringAt } from '../input.ts';
+import type { VmCidRequest } from '../protocol/methods.ts';
 import { lostNodeError, whileNodeAnswers } from '../objects/node-state.ts';
 import { vmContainer, vmContainerStatus } from '../objects/layout.ts';
 import { findVm, recreateHint } from './vms.ts';
@@ -21,8 +21,7 @@ import { stopScript } from './scripts/prepare-and-stop.ts';
  * nothing through the API: it runs the stop script by exec, which ends PID 1. Rejects with VM_NOT_FOUND, with
  * VM_NOT_REBOOTED if the pod is terminal, with NODE_LOST, or with DEADLINE.
  */
-export async function rebootVm(call: CallContext, args: readonly unknown[]): Promise<null> {
-  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
+export async function rebootVm(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<null> {
   const found = await findVm(call, cid);
   if (await isRecreated(call, cid, found)) return null;
   const vm = await requireActiveVm(call, cid, found);

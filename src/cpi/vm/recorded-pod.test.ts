@@ -5,21 +5,23 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { holdCall } from '../testing/held-call.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
+import { createVmRequest, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
 
 test('metadata that a VM gets after attach_disk has recorded its disks is on its next pod', async (t) => {
   const { cloud, api } = await testCloud(t, { kubernetes: { attach: 'recreate' } });
-  await createVm(cloud, createVmArguments());
-  await setVmMetadata(cloud, [cid, { deployment: 'former', job: 'group' }]);
-  const disk = await createDisk(cloud, [64, {}, null]);
+  await createVm(cloud, createVmRequest());
+  await setVmMetadata(cloud, { vmCid: cid, metadata: { deployment: 'former', job: 'group' } });
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   const reference = { resource: pods, namespace, name: cid };
   const { uid } = (await api.get(reference)).metadata;
 
-  const attaching = holdCall(cloud, `delete pods ${cid}`, (held) => attachDisk(held, [cid, disk]));
+  const attaching = holdCall(cloud, `delete pods ${cid}`, (held) =>
+    attachDisk(held, { vmCid: cid, diskCid: disk }),
+  );
   await attaching.arrived;
-  await setVmMetadata(cloud, [cid, { deployment: 'later' }]);
+  await setVmMetadata(cloud, { vmCid: cid, metadata: { deployment: 'later' } });
   await attaching.release();
 
   const { metadata } = await api.get(reference);

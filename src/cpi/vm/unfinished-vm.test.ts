@@ -10,7 +10,7 @@ import { holdCall } from '../testing/held-call.ts';
 import { rejection } from '../testing/rejection.ts';
 import {
   type TestCloud,
-  createVmArguments,
+  createVmRequest,
   groupEnv,
   namesLeft,
   namespace,
@@ -20,28 +20,29 @@ import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
+import type { CreateVmRequest } from '../protocol/methods.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 
 /** Two VMs of one deployment, each in its own instance group, that request the same address. */
-const first = (env: unknown = groupEnv('compilation-1')): unknown[] =>
-  createVmArguments({ agentId: 'first', env });
-const second = (env: unknown = groupEnv('compilation-2')): unknown[] =>
-  createVmArguments({ agentId: 'second', env });
+const first = (env: object = groupEnv('compilation-1')): CreateVmRequest =>
+  createVmRequest({ agentId: 'first', env });
+const second = (env: object = groupEnv('compilation-2')): CreateVmRequest =>
+  createVmRequest({ agentId: 'second', env });
 
 /** The number of the write by which create_vm creates its pod. */
 const podWrite = { hot: 2, recreate: 4 };
 
-async function killed(cloud: CallContext, args: readonly unknown[], write: number): Promise<void> {
+async function killed(cloud: CallContext, request: CreateVmRequest, write: number): Promise<void> {
   const dying = { ...cloud, api: crashingApi(cloud.api, write, 'after') };
-  await assert.rejects(createVm(dying, args), (error) => error instanceof Crash);
+  await assert.rejects(createVm(dying, request), (error) => error instanceof Crash);
 }
 
 /** Returns a world in which the first create_vm was killed after it created its pod. */
 async function withUnfinished(
   t: TestContext,
   config: Record<string, unknown> = {},
-  env?: unknown,
+  env?: object,
 ): Promise<TestCloud> {
   const world = await testCloud(t, config);
   await killed(world.cloud, first(env), 'kubernetes' in config ? podWrite.recreate : podWrite.hot);
@@ -105,7 +106,7 @@ test('the removal of a VM that did not get ready is told to the operator', async
 test('check_vm lets pass what create_vm replaces, and changes nothing', async (t) => {
   const world = await withUnfinished(t);
   const before = await versions(world);
-  await checkVm(world.cloud, [...second(), null]);
+  await checkVm(world.cloud, second());
   assert.deepEqual(await versions(world), before);
 });
 
@@ -117,7 +118,7 @@ test('the same agent id again finishes its VM, which is not replaced from then o
   await assert.rejects(createVm(world.cloud, second()), rejection('VM_CREATION_FAILED', /has the address/u));
 });
 
-const deploymentEnv = (director: string, deployment: string): unknown => {
+const deploymentEnv = (director: string, deployment: string): object => {
   const group = `${director}-${deployment}-web`;
   return {
     bosh: {
@@ -133,16 +134,16 @@ const byCreateEnv =
 
 interface Kept {
   readonly config?: Record<string, unknown>;
-  readonly firstEnv?: unknown;
-  readonly secondEnv?: unknown;
+  readonly firstEnv?: object;
+  readonly secondEnv?: object;
   readonly directorUuid?: string | undefined;
   readonly prepare?: (cloud: CallContext) => Promise<unknown>;
   readonly message?: RegExp;
 }
 
 const attach = async (cloud: CallContext): Promise<unknown> => {
-  const disk = await createDisk(cloud, [64, {}, null]);
-  return attachDisk(cloud, ['vm-first', disk]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  return attachDisk(cloud, { vmCid: 'vm-first', diskCid: disk });
 };
 const kept: Readonly<Record<string, Kept>> = {
   'of another deployment of the director': { secondEnv: deploymentEnv('director', 'other') },
@@ -155,7 +156,10 @@ const kept: Readonly<Record<string, Kept>> = {
   'that was finished': { prepare: (cloud) => createVm(cloud, first()) },
   'that has metadata': {
     prepare: (cloud) =>
-      setVmMetadata(cloud, ['vm-first', { director: 'director', deployment: 'deployment' }]),
+      setVmMetadata(cloud, {
+        vmCid: 'vm-first',
+        metadata: { director: 'director', deployment: 'deployment' },
+      }),
   },
   'that has a disk': { prepare: attach },
   'that has a disk under recreate': { config: recreate, prepare: attach },
@@ -170,7 +174,7 @@ for (const [name, { config, firstEnv, secondEnv, prepare, ...row }] of Object.en
     const cloud = { ...world.cloud, directorUuid };
     const refused = rejection('VM_CREATION_FAILED', row.message ?? byDirector);
     await assert.rejects(createVm(cloud, second(secondEnv)), refused);
-    await assert.rejects(checkVm(cloud, [...second(secondEnv), null]), refused);
+    await assert.rejects(checkVm(cloud, second(secondEnv)), refused);
     assert.deepEqual(await versions(world), before);
   });
 }
@@ -178,14 +182,14 @@ for (const [name, { config, firstEnv, secondEnv, prepare, ...row }] of Object.en
 test('of two VMs that have its addresses neither is removed if one of them is kept', async (t) => {
   const world = await withUnfinished(t);
   const other = { type: 'manual', ip: 'fd00::7', netmask: 'ffff:ffff:ffff:ffff::', cloud_properties: {} };
-  await createVm(world.cloud, createVmArguments({ agentId: 'other', networks: { six: other } }));
+  await createVm(world.cloud, createVmRequest({ agentId: 'other', networks: { six: other } }));
   const before = await versions(world);
   const networks = {
     four: { type: 'manual', ip: '127.64.0.10', netmask: '255.255.255.0', cloud_properties: {} },
     six: other,
   };
   await assert.rejects(
-    createVm(world.cloud, createVmArguments({ agentId: 'second', env: groupEnv('web'), networks })),
+    createVm(world.cloud, createVmRequest({ agentId: 'second', env: groupEnv('web'), networks })),
     rejection('VM_CREATION_FAILED', /VM 'vm-other' has the address fd00::7/u),
   );
   assert.deepEqual(await versions(world), before);
@@ -193,12 +197,18 @@ test('of two VMs that have its addresses neither is removed if one of them is ke
 
 test('the command in the message names the deployment as its director does', async (t) => {
   const world = await withUnfinished(t);
-  await setVmMetadata(world.cloud, ['vm-first', { director: 'd', deployment: 'My_Deployment' }]);
+  await setVmMetadata(world.cloud, {
+    vmCid: 'vm-first',
+    metadata: { director: 'd', deployment: 'My_Deployment' },
+  });
   await assert.rejects(
     createVm(world.cloud, second()),
     rejection('VM_CREATION_FAILED', /bosh -d My_Deployment delete-vm vm-first$/u),
   );
-  await setVmMetadata(world.cloud, ['vm-first', { director: 'd', deployment: '$(reboot)' }]);
+  await setVmMetadata(world.cloud, {
+    vmCid: 'vm-first',
+    metadata: { director: 'd', deployment: '$(reboot)' },
+  });
   await assert.rejects(
     createVm(world.cloud, second()),
     rejection('VM_CREATION_FAILED', /bosh -d deployment delete-vm vm-first$/u),
@@ -235,7 +245,10 @@ test('a VM that gets metadata while another create_vm is about to remove it stay
   const other = holdCall(world.cloud, 'patch secrets vm-first', (cloud) => createVm(cloud, second()));
   await other.arrived;
   const before = await uidOf(world, 'vm-first');
-  await setVmMetadata(world.cloud, ['vm-first', { director: 'director', deployment: 'deployment' }]);
+  await setVmMetadata(world.cloud, {
+    vmCid: 'vm-first',
+    metadata: { director: 'director', deployment: 'deployment' },
+  });
   await assert.rejects(other.release(), rejection('VM_CREATION_FAILED', byDirector));
   await createVm(world.cloud, first());
   assert.equal(await uidOf(world, 'vm-first'), before);
@@ -256,17 +269,17 @@ for (const config of [{}, recreate]) {
 
   test(`a disk that comes when the removal has begun survives the VM: ${JSON.stringify(config)}`, async (t) => {
     const world = await withUnfinished(t, { ...config, deadlines: { delete_vm: 1 } });
-    const disk = await createDisk(world.cloud, [64, {}, null]);
+    const disk = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: {} });
     const other = holdCall(world.cloud, 'delete secrets vm-first', (cloud) => createVm(cloud, second()));
     await other.arrived;
-    await attachDisk(world.cloud, ['vm-first', disk]);
+    await attachDisk(world.cloud, { vmCid: 'vm-first', diskCid: disk });
     // as with a concurrent delete_vm: the attachment pod, or the pod with the disk, was created after the
     // removal had looked for it
     await assert.rejects(other.release(), rejection('VM_CREATION_FAILED_RETRY', /VM 'vm-first'/u));
     await createVm(world.cloud, second());
     const { metadata } = await world.api.get({ resource: persistentVolumeClaims, namespace, name: disk });
     assert.equal(metadata.deletionTimestamp, undefined);
-    await attachDisk(world.cloud, ['vm-second', disk]);
+    await attachDisk(world.cloud, { vmCid: 'vm-second', diskCid: disk });
   });
 }
 
@@ -292,7 +305,7 @@ test('of two create_vm that make their pods for one address at the same time, at
 test('of two create_vm that remove the same VM both go on to the end of that, and one gets the address', async (t) => {
   const world = await withUnfinished(t);
   const third = (cloud: CallContext): Promise<unknown> =>
-    createVm(cloud, createVmArguments({ agentId: 'third', env: groupEnv('web') }));
+    createVm(cloud, createVmRequest({ agentId: 'third', env: groupEnv('web') }));
   const held = holdCall(world.cloud, 'patch secrets vm-first', third);
   await held.arrived;
   await createVm(world.cloud, second());
@@ -317,7 +330,7 @@ for (const config of [{}, recreate]) {
     const world = await testCloud(t, config);
     const slow = holdCall(world.cloud, 'create pods vm-first', (cloud) => createVm(cloud, first()));
     await slow.arrived;
-    await deleteVm(world.cloud, ['vm-first']);
+    await deleteVm(world.cloud, { vmCid: 'vm-first' });
     await createVm(world.cloud, first());
     const before = await versions(world);
     await assert.rejects(

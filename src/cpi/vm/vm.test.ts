@@ -6,7 +6,7 @@ import { pods, secrets } from '../../kubernetes/resources.ts';
 import { annotation } from '../objects/labels.ts';
 import { countingApi } from '../testing/counting-api.ts';
 import {
-  createVmArguments,
+  createVmRequest,
   namesLeft,
   namespace,
   testCloud,
@@ -16,6 +16,7 @@ import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
 import { hasVm } from './has-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
+import { verbOf } from '../testing/verb-of.ts';
 
 test('has_vm is false for what names no VM, also for pods of others', async (t) => {
   const { cloud, api } = await testCloud(t);
@@ -24,23 +25,23 @@ test('has_vm is false for what names no VM, also for pods of others', async (t) 
     spec: { containers: [{ name: 'c', image: 'i', command: ['c'] }] },
   });
   for (const cid of ['vm-none', 'vm-foreign', 'garbage', '', '../x', 7, null, undefined]) {
-    assert.equal(await hasVm(cloud, [cid]), false);
+    assert.equal(await verbOf('has_vm')(cloud, [cid]), false);
   }
 });
 
 test('has_vm asks for one pod, however many there are', async (t) => {
   const { cloud } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const { api, requests } = countingApi(cloud.api);
-  assert.equal(await hasVm({ ...cloud, api }, [vmCid]), true);
+  assert.equal(await hasVm({ ...cloud, api }, { vmCid }), true);
   assert.deepEqual(requests, { reads: ['get pods'], writes: [] });
 });
 
 test('delete_vm touches nothing of others', async (t) => {
   const { cloud, api } = await testCloud(t);
   await api.create(secrets, { metadata: { name: 'vm-foreign', namespace } });
-  await deleteVm(cloud, ['vm-foreign']);
-  await deleteVm(cloud, ['garbage']);
+  await deleteVm(cloud, { vmCid: 'vm-foreign' });
+  await deleteVm(cloud, { vmCid: 'garbage' });
   assert.deepEqual(await namesLeft(api), ['secrets vm-foreign']);
 });
 
@@ -48,7 +49,7 @@ test('create_vm does not take over a Secret of others', async (t) => {
   const { cloud, api } = await testCloud(t);
   await api.create(secrets, { metadata: { name: vmCid, namespace } });
   await assert.rejects(
-    createVm(cloud, createVmArguments()),
+    createVm(cloud, createVmRequest()),
     (error) => isProductError(error, 'VM_CREATION_FAILED') && error.message.includes('not of this CPI'),
   );
   assert.deepEqual(await namesLeft(api), [`secrets ${vmCid}`]);
@@ -56,29 +57,29 @@ test('create_vm does not take over a Secret of others', async (t) => {
 
 test('delete_vm collects a Secret whose pod is gone', async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   await api.delete({ resource: pods, namespace, name: vmCid }, { gracePeriodSeconds: 0 });
-  assert.equal(await hasVm(cloud, [vmCid]), false);
-  await deleteVm(cloud, [vmCid]);
+  assert.equal(await hasVm(cloud, { vmCid }), false);
+  await deleteVm(cloud, { vmCid });
   assert.deepEqual(await namesLeft(api), []);
 });
 
 test("set_vm_metadata: free text, long text, no text; what is gone goes; the VM's own labels stay", async (t) => {
   const { cloud, api } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const own = (await api.get<Pod>({ resource: pods, namespace, name: vmCid })).metadata.labels ?? {};
   const metadata = { name: 'group/7', job: 'a b', index: 7, id: 'x'.repeat(70), tag: 'ünïcode', none: null };
-  await setVmMetadata(cloud, [vmCid, metadata]);
+  await setVmMetadata(cloud, { vmCid, metadata });
   const full = (await api.get<Pod>({ resource: pods, namespace, name: vmCid })).metadata;
   assert.deepEqual(JSON.parse(full.annotations?.[annotation.metadata] ?? ''), metadata);
   assert.equal(full.labels?.['bosh.cloudfoundry.org/index'], '7');
   assert.match(full.labels?.['bosh.cloudfoundry.org/instance-group'] ?? '', /^a-b-x/u);
 
-  await setVmMetadata(cloud, [vmCid, {}]);
+  await setVmMetadata(cloud, { vmCid, metadata: {} });
   const empty = (await api.get<Pod>({ resource: pods, namespace, name: vmCid })).metadata;
   assert.deepEqual(empty.labels, own);
   assert.equal(empty.annotations?.[annotation.metadata], '{}');
-  await assert.rejects(setVmMetadata(cloud, ['vm-none', {}]), (error) =>
+  await assert.rejects(setVmMetadata(cloud, { vmCid: 'vm-none', metadata: {} }), (error) =>
     isProductError(error, 'VM_NOT_FOUND'),
   );
 });

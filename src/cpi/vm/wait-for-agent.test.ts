@@ -4,7 +4,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CallContext, ExecResult } from '../call.ts';
-import { createVmArguments, mbusPassword, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVmRequest, mbusPassword, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { agentSocketExit, waitForAgent } from './wait-for-agent.ts';
 import { createVm } from './create-vm.ts';
 import { findVm, findVmSecret } from './vms.ts';
@@ -26,7 +26,7 @@ interface Waited {
  */
 async function wait(t: TestContext, answers: readonly (ExecResult | Error)[], config = {}): Promise<Waited> {
   const { cloud } = await testCloud(t, config);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const [secret, pod] = [await findVmSecret(cloud, vmCid), await findVm(cloud, vmCid)];
   assert.ok(secret !== undefined && pod !== undefined);
   let now = 0;

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { events, pods } from '../../kubernetes/resources.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
+import { createVmRequest, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { vmContainer } from '../objects/layout.ts';
 import type { ContainerState, ContainerStatus, Pod } from '../../kubernetes/types/pod.ts';
@@ -31,7 +31,7 @@ test('a sandbox that cannot be made: to be retried, with the event, nothing left
   const { cloud, api, node } = await testCloud(t);
   node.sandboxTrouble = 'address 127.64.0.10 is in use';
   await assert.rejects(
-    createVm(cloud, createVmArguments()),
+    createVm(cloud, createVmRequest()),
     rejection(
       'VM_CREATION_FAILED_RETRY',
       /FailedCreatePodSandBox: address 127\.64\.0\.10 is in use/u,
@@ -52,7 +52,7 @@ test('a sandbox that was made at a second try: its event ends no VM whose image 
     // by now the event has been read for longer than a sandbox may take
     if (looks === 4) await api.patch(vmPod, { status: runningStatus }, { subresource: 'status' });
   };
-  const [cid] = await createVm({ ...cloud, api: interceptingApi(api, pulled) }, createVmArguments());
+  const [cid] = await createVm({ ...cloud, api: interceptingApi(api, pulled) }, createVmRequest());
   assert.equal(cid, vmCidOfTest);
   assert.ok(looks >= 4, String(looks));
 });
@@ -62,7 +62,7 @@ test("an image that is still being pulled at the deadline: to be retried, with t
   node.sandboxTrouble = 'address 127.64.0.10 is in use';
   node.isPulling = true;
   await assert.rejects(
-    createVm(cloud, createVmArguments()),
+    createVm(cloud, createVmRequest()),
     rejection(
       'VM_CREATION_FAILED_RETRY',
       /waited 1 s for container bosh of pod vm-\S+ to run; last known: phase Pending, container bosh ContainerCreating; events: FailedCreatePodSandBox: address 127\.64\.0\.10 is in use; look at its events/u,
@@ -86,7 +86,7 @@ test('events of a former pod of its name, and events that cannot be asked, end n
     return api.list(resource, query);
   };
   const unsteady = { ...interceptingApi(api, () => Promise.resolve()), list };
-  const [cid] = await createVm({ ...cloud, api: unsteady }, createVmArguments());
+  const [cid] = await createVm({ ...cloud, api: unsteady }, createVmRequest());
   assert.equal(cid, vmCidOfTest);
   assert.ok(looks >= 4, String(looks));
 });

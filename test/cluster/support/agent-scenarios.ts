@@ -50,7 +50,7 @@ export async function survivesReboot(
   const disk = await newAgentDisk(world, vm);
   await startWritingJob(world, vm, disk);
   await before?.(vm);
-  await rebootVm(vm.cloud, [vm.cid]);
+  await rebootVm(vm.cloud, { vmCid: vm.cid });
   await untilJobWrites(world, vm, disk);
   await back?.(vm, disk, 2);
   await killVmContainer(world, vm.cid);
@@ -117,7 +117,7 @@ export async function survivesAgentPowerCut(
   };
   const isRefused = await (take?.(vm, disk) ?? whileItWrites());
   await assertIntact(world, [disk], { node: other });
-  await deleteVm(world.cloud, [vm.cid]);
+  await deleteVm(world.cloud, { vmCid: vm.cid });
   return isRefused;
 }
 
@@ -158,7 +158,7 @@ export async function attachDetachCycle(
     seen.add(metadata.uid ?? '');
     assert.equal(metadata.labels?.[label.agentId], agentId);
     assert.equal(status?.podIP, address);
-    assert.deepEqual((await getDisks(cloud, [vm.cid])).toSorted(), attached.toSorted());
+    assert.deepEqual((await getDisks(cloud, { vmCid: vm.cid })).toSorted(), attached.toSorted());
     assert.deepEqual(((await vm.client.value('list_disk')) as string[]).toSorted(), attached.toSorted());
     for (const disk of attached) {
       const { stdout, stderr } = await world.exec(vm.cid, `cat /warden-cpi-dev/disks/${disk}/store/canary`);
@@ -177,11 +177,11 @@ export async function attachDetachCycle(
   for (const disk of disks.toReversed()) {
     await vm.client.task('unmount_disk', disk);
     await vm.client.task('remove_persistent_disk', disk);
-    await detachDisk(cloud, [vm.cid, disk]);
+    await detachDisk(cloud, { vmCid: vm.cid, diskCid: disk });
     await look(disks.slice(0, disks.indexOf(disk)));
   }
   assert.equal(seen.size, podsBeforeTheEnd, 'a pod for each change of the disks, or one for all');
-  await deleteVm(cloud, [vm.cid]);
+  await deleteVm(cloud, { vmCid: vm.cid });
   return disks;
 }
 
@@ -189,7 +189,7 @@ async function attachAndFill(
   world: ClusterWorld,
   { cloud, vm, disk }: { readonly cloud: ClusterWorld['cloud']; readonly vm: AgentVm; readonly disk: string },
 ): Promise<void> {
-  const hint = await attachDisk(cloud, [vm.cid, disk]);
+  const hint = await attachDisk(cloud, { vmCid: vm.cid, diskCid: disk });
   await untilAnswers(vm);
   await vm.client.task('add_persistent_disk', disk, { path: hint });
   await vm.client.task('mount_disk', disk);

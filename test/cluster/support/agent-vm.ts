@@ -60,7 +60,7 @@ export const untilAnswers = ({ client, cid }: AgentVm): Promise<boolean> =>
 /** Creates and attaches a disk and lets the agent mount it at /var/vcap/store. */
 export async function newAgentDisk(world: ClusterWorld, { cid, client, cloud }: AgentVm): Promise<string> {
   const disk = await world.newDisk('loop');
-  const hint = await attachDisk(cloud, [cid, disk]);
+  const hint = await attachDisk(cloud, { vmCid: cid, diskCid: disk });
   await client.task('add_persistent_disk', disk, { path: hint });
   await client.task('mount_disk', disk);
   return disk;
@@ -119,13 +119,13 @@ export async function detachFromJob(
   { cid, client, cloud }: AgentVm,
   disk: string,
 ): Promise<boolean> {
-  const isRefused = await isBusy(detachDisk(cloud, [cid, disk]));
+  const isRefused = await isBusy(detachDisk(cloud, { vmCid: cid, diskCid: disk }));
   if (!isRefused) return false;
   await client.task('stop');
   world.acknowledged.record(disk, Number(await world.inVm(cid, `tail -n 1 ${acknowledged}`)));
   world.acknowledged.end(disk);
   await client.task('unmount_disk', disk);
   await client.task('remove_persistent_disk', disk);
-  await detachDisk(cloud, [cid, disk]);
+  await detachDisk(cloud, { vmCid: cid, diskCid: disk });
   return true;
 }

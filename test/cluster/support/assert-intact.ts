@@ -23,11 +23,11 @@ export async function assertIntact(
 ): Promise<void> {
   const vm = await world.newVm(vmOptions);
   for (const disk of disks) {
-    const hint = await attachDisk(world.cloud, [vm, disk]);
+    const hint = await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     await assertIntactIn(world, { vm, disk, hint, origin: originOf(disk) });
   }
-  await deleteVm(world.cloud, [vm]);
-  for (const disk of disks) await deleteDisk(world.cloud, [disk]);
+  await deleteVm(world.cloud, { vmCid: vm });
+  for (const disk of disks) await deleteDisk(world.cloud, { diskCid: disk });
 }
 
 /**

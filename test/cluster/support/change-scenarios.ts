@@ -22,13 +22,16 @@ import { readFromSnapshot } from './snapshot-content.ts';
 export async function survivesAttributeChange(world: ClusterWorld, storageClass: DiskClass): Promise<void> {
   const filled = await filledDisk(world, storageClass);
   const { vm, disk } = filled;
-  await detachDisk(world.cloud, [vm, disk]);
+  await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   const properties = { ...world.diskProperties(storageClass), volume_attributes_class: 'loop-fast' };
-  assert.equal(await updateDisk(world.cloud, [disk, 32, properties]), null);
+  assert.equal(
+    await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 32, cloudProperties: properties }),
+    null,
+  );
   const claim = await world.api.get<PersistentVolumeClaim>(claimReference(world.cloud, disk));
   assert.equal(claim.status?.currentVolumeAttributesClassName, 'loop-fast');
   await assertCanary(world, filled);
-  await detachDisk(world.cloud, [vm, disk]);
+  await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   await endDisk(world, filled);
 }
 
@@ -36,12 +39,12 @@ export async function survivesAttributeChange(world: ClusterWorld, storageClass:
 export async function survivesResize(world: ClusterWorld, storageClass: DiskClass): Promise<void> {
   const filled = await filledDisk(world, storageClass);
   const { vm, disk } = filled;
-  await detachDisk(world.cloud, [vm, disk]);
-  await resizeDisk(world.cloud, [disk, 64]);
+  await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+  await resizeDisk(world.cloud, { diskCid: disk, sizeMiB: 64 });
   await assertCanary(world, filled);
   const size = await world.inVm(vm, `df --output=size -m /warden-cpi-dev/disks/${disk} | tail -n 1`);
   assert.ok(Number(size) > 45, `the file system has ${size.trim()} MiB`);
-  await detachDisk(world.cloud, [vm, disk]);
+  await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   await endDisk(world, filled);
 }
 
@@ -56,12 +59,16 @@ export async function survivesUpdate(
   const { vm, disks } = await createWritingVm(world, ['loop']);
   const [disk = ''] = disks;
   await stopWriting(world, vm, storeOf(0));
-  await detachDisk(cloud, [vm, disk]);
-  const copy = await updateDisk(cloud, [disk, 32, world.diskProperties('loop-wait')]);
+  await detachDisk(cloud, { vmCid: vm, diskCid: disk });
+  const copy = await updateDisk(cloud, {
+    diskCid: disk,
+    sizeMiB: 32,
+    cloudProperties: world.diskProperties('loop-wait'),
+  });
   assert.ok(typeof copy === 'string' && copy !== disk);
   const { spec } = await world.api.get<PersistentVolumeClaim>(claimReference(world.cloud, copy));
   assert.equal(spec.storageClassName, world.cluster.storageClass('loop-wait'));
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   await assertIntact(world, [copy], {}, () => disk);
 }
 
@@ -73,7 +80,7 @@ export async function survivesSnapshot(world: ClusterWorld, restoredInto: DiskCl
   const { api } = world;
   const filled = await filledDisk(world, 'loop');
   const { vm, disk, hint } = filled;
-  const snapshot = await snapshotDisk(world.cloud, [disk, {}]);
+  const snapshot = await snapshotDisk(world.cloud, { diskCid: disk, metadata: {} });
   await world.inVm(vm, `echo later > ${hint}/canary && sync -f ${hint}`);
   const restored = await readFromSnapshot(world, snapshot, {
     file: 'store/canary',
@@ -87,10 +94,10 @@ export async function survivesSnapshot(world: ClusterWorld, restoredInto: DiskCl
   const content = { resource: volumeSnapshotContents, name: status?.boundVolumeSnapshotContentName ?? '' };
   const handle = (await api.get<VolumeSnapshotContent>(content)).status?.snapshotHandle ?? '';
   assert.notEqual(await world.cluster.hasSnapshot(handle), false, 'the driver has no such snapshot');
-  await deleteSnapshot(world.cloud, [snapshot]);
+  await deleteSnapshot(world.cloud, { snapshotCid: snapshot });
   assert.equal(await world.isThere(at), false);
   await until('the content to go', async () => !(await world.isThere(content)));
   assert.ok(!(await world.cluster.hasSnapshot(handle)), 'the driver has it still');
-  assert.equal(await deleteSnapshot(world.cloud, [snapshot]), null);
+  assert.equal(await deleteSnapshot(world.cloud, { snapshotCid: snapshot }), null);
   await endDisk(world, filled);
 }

@@ -28,11 +28,11 @@ import type { ClusterUnderTest, DiskClass, NodeUnderTest } from './cluster-under
 
 export interface NewVm {
   readonly properties?: Readonly<Record<string, unknown>>;
-  readonly networks?: unknown;
+  readonly networks?: Readonly<Record<string, unknown>>;
   /** The name of the VM's node. */
   readonly node?: string;
   readonly agentId?: string;
-  readonly env?: unknown;
+  readonly env?: Readonly<Record<string, unknown>>;
   readonly cloud?: CallContext;
   /** The cid of the stemcell. The default is the suite's stemcell, which runs VMs of any profile. */
   readonly image?: string;
@@ -75,9 +75,9 @@ export class ClusterWorld {
   async close(): Promise<void> {
     this.acknowledged.close();
     try {
-      for (const cid of await this.#namesOf(pods, 'vm')) await deleteVm(this.cloud, [cid]);
+      for (const cid of await this.#namesOf(pods, 'vm')) await deleteVm(this.cloud, { vmCid: cid });
       for (const cid of await this.#namesOf(persistentVolumeClaims, 'disk'))
-        await deleteDisk(this.cloud, [cid]);
+        await deleteDisk(this.cloud, { diskCid: cid });
     } finally {
       for (const remove of this.#removals) await remove();
       await this.api.delete({ resource: namespaces, name: this.namespace });
@@ -104,12 +104,14 @@ export class ClusterWorld {
       deadlines: { release: 2 },
       ...sections,
     };
+    const config = parseConfig(file, {});
     return {
       api: this.api,
       exec: ({ namespace = this.namespace, pod, container, command, deadlineMs }) =>
         runScript(this.cluster.access, { namespace, pod, container, command, deadlineMs }),
-      config: parseConfig(file, {}),
+      config,
       namespace: this.namespace,
+      diskNamespace: config.kubernetes.diskNamespace ?? this.namespace,
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'director-1',
@@ -124,12 +126,19 @@ export class ClusterWorld {
     const networks = vm.networks ?? { default: { type: 'dynamic', cloud_properties: {} } };
     const selector = node === undefined ? {} : { node_selector: { 'kubernetes.io/hostname': node } };
     const all = { ...selector, ...properties };
-    const [cid] = await createVm(cloud, [agentId, image, all, networks, [], env]);
+    const [cid] = await createVm(cloud, {
+      agentId,
+      stemcellCid: image,
+      cloudProperties: all,
+      networks,
+      diskCids: [],
+      env,
+    });
     return cid;
   }
 
   newDisk(storageClass: DiskClass = 'loop', size = 32, cloud: CallContext = this.cloud): Promise<string> {
-    return createDisk(cloud, [size, this.diskProperties(storageClass), null]);
+    return createDisk(cloud, { sizeMiB: size, cloudProperties: this.diskProperties(storageClass) });
   }
 
   /** Returns the cloud_properties of a disk of that class. */

@@ -51,12 +51,14 @@ export async function survivesDetach(
   const subject = await createWritingVm(world, ['loop'], vmOptions, coming);
   const { vm, disks } = subject;
   await before?.(subject);
-  const isRefused = await isBusy(ask?.(cloud, subject) ?? detachDisk(cloud, [vm, disks[0]]));
+  const isRefused = await isBusy(
+    ask?.(cloud, subject) ?? detachDisk(cloud, { vmCid: vm, diskCid: disks[0] ?? '' }),
+  );
   if (isRefused) {
     await refused?.(subject);
     await stopWriting(world, vm, storeOf(0));
     await stopped?.(subject);
-    await (detach?.(subject) ?? detachDisk(cloud, [vm, disks[0]]));
+    await (detach?.(subject) ?? detachDisk(cloud, { vmCid: vm, diskCid: disks[0] ?? '' }));
   }
   await assertIntact(world, disks, { node: await world.otherNode(vm) });
   return { ...subject, isRefused };
@@ -89,15 +91,15 @@ export async function survivesDetachOfOneDisk(
     disks.push(await fillNewDisk(world, vm, { storageClass, place, cloud }));
     await startWriting(world, vm, place);
   }
-  assert.deepEqual((await getDisks(cloud, [vm])).toSorted(), disks.toSorted());
+  assert.deepEqual((await getDisks(cloud, { vmCid: vm })).toSorted(), disks.toSorted());
   const refused: string[] = [];
   for (const [index, disk] of disks.entries()) {
-    if (!(await isBusy(detachDisk(cloud, [vm, disk])))) continue;
+    if (!(await isBusy(detachDisk(cloud, { vmCid: vm, diskCid: disk })))) continue;
     refused.push(disk);
     await stopWriting(world, vm, storeOf(index));
-    await detachDisk(cloud, [vm, disk]);
+    await detachDisk(cloud, { vmCid: vm, diskCid: disk });
   }
-  assert.deepEqual(await getDisks(cloud, [vm]), []);
+  assert.deepEqual(await getDisks(cloud, { vmCid: vm }), []);
   await detached?.();
   await assertIntact(world, disks, { node: await world.otherNode(vm) });
   return { vm, disks, isRefused: refused.length === disks.length };
@@ -145,7 +147,7 @@ export async function survivesLeakedMount(
   const other = await world.otherNode(vm);
   await leakMount(world, subject);
   await remove(vm);
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   // The pod that delete_vm created to unmount the leftover mount.
   await world.untilGone(`attach-${vm}`);
   await assertIntact(world, disks, { node: other });
@@ -183,7 +185,7 @@ export async function survivesVmDeletion(
   const goneWithin = 2 * withinSeconds + 20;
   await world.untilGone(vm, goneWithin * 1000);
   assert.ok(seconds() < goneWithin, `the pod was there ${seconds()} s after it was asked to go`);
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   for (const disk of disks) await world.untilGone(`attach-${disk}`);
   await assertIntact(world, disks, { node: other });
 }

@@ -61,7 +61,7 @@ export async function fillNewDisk(
   { storageClass, place, cloud = world.cloud, attach, create }: NewDiskAt,
 ): Promise<string> {
   const disk = await (create?.(vm) ?? world.newDisk(storageClass));
-  const hint = await (attach?.(cloud, vm, disk) ?? attachDisk(cloud, [vm, disk]));
+  const hint = await (attach?.(cloud, vm, disk) ?? attachDisk(cloud, { vmCid: vm, diskCid: disk }));
   await world.inVm(
     vm,
     `mkdir -p ${place} && mount --bind ${hint} ${place} && echo ${disk} > ${place}/canary && sync -f ${place}`,
@@ -126,7 +126,7 @@ interface FilledDisk {
 export async function filledDisk(world: ClusterWorld, storageClass: DiskClass): Promise<FilledDisk> {
   const vm = await world.newVm();
   const disk = await world.newDisk(storageClass);
-  const hint = await attachDisk(world.cloud, [vm, disk]);
+  const hint = await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   await world.inVm(vm, `echo ${disk} > ${hint}/canary && sync -f ${hint}`);
   return { vm, disk, hint };
 }
@@ -137,7 +137,7 @@ export async function assertCanary(
   { vm, disk }: Pick<FilledDisk, 'vm' | 'disk'>,
   written = disk,
 ): Promise<void> {
-  const hint = await attachDisk(world.cloud, [vm, disk]);
+  const hint = await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
   const { stdout, stderr } = await world.exec(vm, `cat ${hint}/canary`);
   assert.equal(stdout, `${written}\n`, `the disk has lost its content: ${stdout}${stderr}`);
 }
@@ -146,14 +146,14 @@ export async function endDisk(
   world: ClusterWorld,
   { vm, disk }: Pick<FilledDisk, 'vm' | 'disk'>,
 ): Promise<void> {
-  await deleteVm(world.cloud, [vm]);
-  await deleteDisk(world.cloud, [disk]);
+  await deleteVm(world.cloud, { vmCid: vm });
+  await deleteDisk(world.cloud, { diskCid: disk });
 }
 
 /** Creates a disk for a VM. Only one pod may use its claim. */
 export async function diskForOnePod(world: ClusterWorld, vm: string): Promise<string> {
   const properties = { ...world.diskProperties('loop'), access_mode: 'ReadWriteOncePod' };
-  const disk = await createDisk(world.cloud, [32, properties, vm]);
+  const disk = await createDisk(world.cloud, { sizeMiB: 32, cloudProperties: properties, vmCid: vm });
   const { spec } = await world.api.get<PersistentVolumeClaim>(claimReference(world.cloud, disk));
   assert.deepEqual(spec.accessModes, ['ReadWriteOncePod']);
   return disk;

@@ -39,7 +39,7 @@ export async function survivesPowerCut(
   assert.equal((await world.pod(vm)).metadata.uid, uid);
   await back(subject);
   await assertIntact(world, disks, { node: other });
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
 }
 
 /**
@@ -88,17 +88,17 @@ export async function survivesRestart(
     {
       attach: (cloud, vm, disk) =>
         interrupted(cloud, { moment: 'pod made', action: restartBelow(vm) }, (each) =>
-          attachDisk(each, [vm, disk]),
+          attachDisk(each, { vmCid: vm, diskCid: disk }),
         ),
       ask: (cloud, { vm, disks: [disk = ''] }) =>
         interrupted(cloud, { moment: 'holder asked', action: restartBelow(vm) }, (each) =>
-          detachDisk(each, [vm, disk]),
+          detachDisk(each, { vmCid: vm, diskCid: disk }),
         ),
       refused: (subject) => untilRefusedAsInUse(used, subject),
       detach: async ({ vm, disks: [disk = ''] }) => {
         const detach = (moment: 'holder asked' | 'end requested'): Promise<null> =>
           interrupted(world.cloud, { moment, action: restartBelow(vm) }, (each) =>
-            detachDisk(each, [vm, disk]),
+            detachDisk(each, { vmCid: vm, diskCid: disk }),
           );
         const attachment = world.podReference(`attach-${disk}`);
         // Calls to the mount container go through both programs. If it was unreachable for too long, the disk
@@ -111,7 +111,7 @@ export async function survivesRestart(
           assert.ok(isProductError(failure, 'DISK_BUSY'), failure instanceof Error ? failure.message : '');
           assert.ok(await world.isThere(attachment));
         } else {
-          await attachDisk(world.cloud, [vm, disk]);
+          await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
         }
         // From here on no exec is necessary, so nothing may fail.
         await detach('end requested');
@@ -128,7 +128,7 @@ export async function survivesRestart(
  */
 async function untilRefusedAsInUse(cloud: CallContext, { vm, disks: [disk = ''] }: WritingVm): Promise<void> {
   await until('detach_disk to be refused for what uses the disk', async () => {
-    const refusal = await detachDisk(cloud, [vm, disk]).catch((error: unknown) => error);
+    const refusal = await detachDisk(cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => error);
     assert.ok(isProductError(refusal, 'DISK_BUSY'), `detach_disk came to ${String(refusal)}`);
     return /it was in use for \d+ s \(process \d+ has it mounted at/u.test(refusal.message);
   });
@@ -167,8 +167,8 @@ export async function survivesLostNode(
     assert.ok(await world.isThere(world.podReference(`attach-${disk}`)));
     await beforeRemedy?.();
     await world.kubectl(...told.split(' '));
-    await deleteVm(withShortDeadlines(world), [vm]);
-    assert.equal(await hasVm(withShortDeadlines(world), [vm]), false);
+    await deleteVm(withShortDeadlines(world), { vmCid: vm });
+    assert.equal(await hasVm(withShortDeadlines(world), { vmCid: vm }), false);
     await deleted?.();
     await assertIntact(world, disks, { node: other });
   } finally {
@@ -186,7 +186,7 @@ export async function readRemedy(
   { vm, stake, node }: { readonly vm: string; readonly stake: string; readonly node: string },
 ): Promise<string> {
   let told = '';
-  await assert.rejects(deleteVm(withShortDeadlines(world), [vm]), (error) => {
+  await assert.rejects(deleteVm(withShortDeadlines(world), { vmCid: vm }), (error) => {
     assert.ok(isProductError(error, 'NODE_LOST'), String(error));
     for (const word of [vm, stake, node])
       assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
@@ -194,7 +194,7 @@ export async function readRemedy(
     assert.notEqual(told, '', `no command is in: ${error.message}`);
     return true;
   });
-  assert.equal(await hasVm(withShortDeadlines(world), [vm]), true);
+  assert.equal(await hasVm(withShortDeadlines(world), { vmCid: vm }), true);
   return told;
 }
 

@@ -90,7 +90,7 @@ export async function evict(
 /** Calls delete_vm for each VM of the suite's namespace. */
 export async function deleteVms({ api, namespace, cloud }: ClusterWorld): Promise<void> {
   const { items } = await api.list<Pod>(pods, { namespace, labelSelector: `${label.kind}=vm` });
-  await Promise.all(items.map(({ metadata }) => deleteVm(cloud, [metadata.name])));
+  await Promise.all(items.map(({ metadata }) => deleteVm(cloud, { vmCid: metadata.name ?? '' })));
 }
 
 /**
@@ -131,6 +131,6 @@ export async function expectDataLossInHub(world: ClusterWorld, vm: string, disk:
       return exitCode === 0 && !stdout.includes('canary');
     },
   );
-  await deleteVm(world.cloud, [vm]);
+  await deleteVm(world.cloud, { vmCid: vm });
   await world.untilGone(`attach-${disk}`);
 }

@@ -1,4 +1,5 @@
-import { signatures, type Parameter } from '../../../src/cpi/protocol/methods.ts';
+import { methodNames } from '../../../src/cpi/protocol/methods.ts';
+import { parametersOf, type Parameter } from '../../../src/cpi/testing/parameters.ts';
 import { image } from '../../../src/cpi/testing/test-cloud.ts';
 import { cpiSections, valuesOf } from '../../cpi/documented.ts';
 import { anyBytes, anyValue, mutate, mutateBytes } from '../support/mutate-json.ts';
@@ -23,7 +24,6 @@ export interface Known {
 export type MakeInput = (random: Random, known: Known) => Input;
 
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-const methods = [...signatures.keys()];
 const agents = ['agent-1', '2b3c4d5e-0000-4000-8000-000000000002', 'An Agent_3'];
 
 /**
@@ -38,8 +38,8 @@ export async function inputMaker(): Promise<MakeInput> {
     disk: [{}, null, ...shown('cloud_properties of a disk')],
     network: [{}, null, ...shown('cloud_properties of a network')],
   };
-  const argument = (random: Random, method: string, { name, type }: Parameter, known: Known): unknown => {
-    switch (type) {
+  const argument = (random: Random, method: string, { name, kind }: Parameter, known: Known): unknown => {
+    switch (kind) {
       case 'string':
         return name === 'agent_id' ? random.oneOf(agents) : image;
       case 'size':
@@ -65,15 +65,14 @@ export async function inputMaker(): Promise<MakeInput> {
       case 'object':
         return object(random, method);
       default:
-        return type satisfies never;
+        return kind satisfies never;
     }
   };
   const request = (random: Random, known: Known): Record<string, unknown> => {
-    const method = random.oneOf(methods);
-    const parameters = signatures.get(method)?.parameters ?? [];
+    const method = random.oneOf(methodNames);
     return {
       method,
-      arguments: parameters.map((parameter) => argument(random, method, parameter, known)),
+      arguments: parametersOf(method).map((parameter) => argument(random, method, parameter, known)),
       context: { director_uuid: 'd', request_id: 'cpi-1', ...random.oneOf(overrides) },
       api_version: random.oneOf([2, 3]),
     };

@@ -4,15 +4,16 @@ import { pods } from '../../../src/kubernetes/resources.ts';
 import type { CallContext } from '../../../src/cpi/call.ts';
 import { attachmentPodName } from '../../../src/cpi/objects/names.ts';
 import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
-import { createVmArguments, namespace } from '../../../src/cpi/testing/test-cloud.ts';
+import { createVmArguments, createVmRequest, namespace } from '../../../src/cpi/testing/test-cloud.ts';
 import { argumentsOf } from '../simulated/arguments-of.ts';
 import { KillableProcess } from '../simulated/killable-process.ts';
 import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/plan.ts';
-import { verbOf } from '../simulated/verbs.ts';
+import { verbOf } from '../../../src/cpi/testing/verb-of.ts';
 import type { CpiProcesses, Outcome } from './cpi-processes.ts';
 import { Job, WrittenDisk } from './job.ts';
 import { killHolders } from './kill-holders.ts';
 import type { Turnstile } from './turnstile.ts';
+import type { CreateVmRequest } from '../../../src/cpi/protocol/methods.ts';
 
 export interface EmbeddedRunOptions {
   readonly plan: Plan;
@@ -63,7 +64,10 @@ export class EmbeddedRun {
 
   async do(): Promise<void> {
     for (const vm of [0, 1]) {
-      const [cid] = (await verbOf('create_vm')(this.#cloudOf(vm), this.#vmArguments(vm))) as [string];
+      const [cid] = (await verbOf('create_vm')(
+        this.#cloudOf(vm),
+        createVmArguments(this.#vmRequest(vm)),
+      )) as [string];
       this.#vmCids.push(cid);
       const disk = await verbOf('create_disk')(this.#cloudOf(0), [16, { storage_class: 'now' }, null]);
       this.#disks.push(new WrittenDisk(String(disk)));
@@ -84,11 +88,11 @@ export class EmbeddedRun {
     return this.#options.world.cloudWith({ attach: this.#options.plan.strategies[vm] ?? 'hot' });
   }
 
-  #vmArguments(vm: number): unknown[] {
+  #vmRequest(vm: number): CreateVmRequest {
     const { number } = this.#options;
     const ip = `127.64.${200 + (Math.floor(number / 100) % 50)}.${2 * (number % 100) + vm + 1}`;
     const networks = { default: { type: 'manual', ip, netmask: '255.255.255.0' } };
-    return createVmArguments({ agentId: `run-${number}-${vm}`, networks });
+    return createVmRequest({ agentId: `run-${number}-${vm}`, networks });
   }
 
   #subjects({ vm, disk }: PlannedStep): Subjects {
@@ -162,7 +166,7 @@ export class EmbeddedRun {
   #argumentsOf(planned: PlannedCall, { vmCid, disk }: Subjects): readonly unknown[] {
     const { vm } = planned;
     return argumentsOf(planned, {
-      ...{ vmCid, diskCid: disk.cid, vmArguments: this.#vmArguments(vm) },
+      ...{ vmCid, diskCid: disk.cid, vmArguments: createVmArguments(this.#vmRequest(vm)) },
       ...{ diskSizeMiB: 16, storageClass: vm === 0 ? 'now' : 'other' },
     });
   }

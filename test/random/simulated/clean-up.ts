@@ -54,15 +54,15 @@ async function cleanOnce(world: SimulatedWorld, { oracle, vmCids }: CleanUpOptio
       if (disk.isGivenUp) await giveUp(world, cid);
       for (const vmCid of vmCids) {
         oracle.untell(vmCid, disk);
-        await attempt(`detach_disk ${vmCid} ${cid}`, () => detachDisk(cloud, [vmCid, cid]));
+        await attempt(`detach_disk ${vmCid} ${cid}`, () => detachDisk(cloud, { vmCid, diskCid: cid }));
       }
     }
   }
-  for (const vmCid of vmCids) await attempt(`delete_vm ${vmCid}`, () => deleteVm(cloud, [vmCid]));
+  for (const vmCid of vmCids) await attempt(`delete_vm ${vmCid}`, () => deleteVm(cloud, { vmCid }));
   for (const disk of oracle.disks) {
     for (const cid of disk.names) {
       if (disk.isGivenUp) await giveUp(world, cid);
-      await attempt(`delete_disk ${cid}`, () => deleteDisk(cloud, [cid]));
+      await attempt(`delete_disk ${cid}`, () => deleteDisk(cloud, { diskCid: cid }));
     }
   }
   return failures;

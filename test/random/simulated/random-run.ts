@@ -2,11 +2,12 @@ import type fc from 'fast-check';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/json-web-token.ts';
-import type { CallContext, Verb } from '../../../src/cpi/call.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
+import { type CallVerb, verbOf } from '../../../src/cpi/testing/verb-of.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';
-import { createVmArguments } from '../../../src/cpi/testing/test-cloud.ts';
+import { createVmArguments, createVmRequest } from '../../../src/cpi/testing/test-cloud.ts';
 import { argumentsOf } from './arguments-of.ts';
 import { cleanUp } from './clean-up.ts';
 import { doFault } from './faults.ts';
@@ -15,7 +16,7 @@ import { Disk, Oracle } from './oracle.ts';
 import type { Plan, PlannedCall, PlannedStep, VerbName } from './plan.ts';
 import { classNames, SimulatedWorld } from './simulated-world.ts';
 import { Steps } from './steps.ts';
-import { verbOf } from './verbs.ts';
+import type { CreateVmRequest } from '../../../src/cpi/protocol/methods.ts';
 
 export interface Outcome {
   readonly violations: readonly string[];
@@ -37,7 +38,7 @@ export interface RunOptions {
   readonly journal: string;
   readonly tokenKey: TokenKey;
   /** Verbs that replace those of the CPI, to check that their bugs are found. */
-  readonly instead?: Partial<Record<VerbName, Verb>>;
+  readonly instead?: Partial<Record<VerbName, CallVerb>>;
 }
 
 /**
@@ -113,17 +114,17 @@ class RandomRun {
     await this.#world.start();
     const { cloud } = this.#world;
     for (const vm of [0, 1]) {
-      const [cid] = await createVm(this.#cloudOf(vm, cloud), this.#vmArguments(vm));
+      const [cid] = await createVm(this.#cloudOf(vm, cloud), this.#vmRequest(vm));
       this.#vmCids.push(cid);
     }
     for (let left = 2; left > 0; left -= 1) {
-      const cid = await createDisk(cloud, [64, { storage_class: classNames[0] }, null]);
+      const cid = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: classNames[0] } });
       this.#diskCids.push(cid);
       this.oracle.disks.push(new Disk(cid));
     }
     if (!this.#plan.isAttached) return;
     const [vmCid = '', diskCid = ''] = [this.#vmCids[0], this.#diskCids[0]];
-    const hint = await attachDisk(cloud, [vmCid, diskCid]);
+    const hint = await attachDisk(cloud, { vmCid, diskCid });
     const [disk] = this.oracle.disks;
     if (disk !== undefined) this.#attached(vmCid, disk, hint);
   }
@@ -133,10 +134,10 @@ class RandomRun {
     return { ...cloud, config: { ...cloud.config, kubernetes: { ...cloud.config.kubernetes, attach } } };
   }
 
-  #vmArguments(vm: number): unknown[] {
+  #vmRequest(vm: number): CreateVmRequest {
     const networks = { default: { type: 'manual', ip: `127.64.0.1${vm}`, netmask: '255.255.255.0' } };
     const zone = this.#plan.isOneNode || vm === 0 ? 'z1' : 'z2';
-    return createVmArguments({ agentId: `agent-${vm}`, networks, properties: { zone } });
+    return createVmRequest({ agentId: `agent-${vm}`, networks, properties: { zone } });
   }
 
   async #callAll(): Promise<void> {
@@ -212,7 +213,7 @@ class RandomRun {
 
   #argumentsOf(planned: PlannedCall, vmCid: string, diskCid: string): readonly unknown[] {
     return argumentsOf(planned, {
-      ...{ vmCid, diskCid, vmArguments: this.#vmArguments(planned.vm) },
+      ...{ vmCid, diskCid, vmArguments: createVmArguments(this.#vmRequest(planned.vm)) },
       ...{ diskSizeMiB: 64, storageClass: classNames[planned.vm] ?? '' },
     });
   }

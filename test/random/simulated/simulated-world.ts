@@ -157,6 +157,7 @@ export class SimulatedWorld {
       exec: (command) => execIn(this, command),
       config: parseConfig({ agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' }, deadlines }, {}),
       namespace,
+      diskNamespace: namespace,
       clock: this.clock,
       newUuid,
       directorUuid: 'director-1',

@@ -3,7 +3,7 @@ import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { pods, persistentVolumeClaims } from '../../../kubernetes/resources.ts';
-import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import type { CallContext } from '../../call.ts';
 import {
   createOrGet,
   type DeletionWaitOptions,
@@ -19,7 +19,7 @@ import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 /** Returns a reference to the pod of that name in the namespace of the attachment pods. */
 export const attachmentReference = (call: CallContext, name: string): ObjectReference => ({
   resource: pods,
-  namespace: diskNamespaceOf(call),
+  namespace: call.diskNamespace,
   name,
 });
 
@@ -40,7 +40,7 @@ export async function listAttachments(call: CallContext, vmCid: string): Promise
  */
 export async function listHubPods(call: CallContext, vmCid: string): Promise<Pod[]> {
   const { items } = await call.api.list<Pod>(pods, {
-    namespace: diskNamespaceOf(call),
+    namespace: call.diskNamespace,
     labelSelector: `${label.kind}=attachment,${label.vmId}=${vmCid}`,
   });
   return items;
@@ -79,7 +79,7 @@ export async function createAttachmentPod(call: CallContext, pod: Pod): Promise<
 /** Returns where the pods of a VM's hub run, and what they mount. */
 export function attachmentPlanBase(call: CallContext, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
   return {
-    namespace: diskNamespaceOf(call),
+    namespace: call.diskNamespace,
     vm,
     nodeName: vm.spec.nodeName ?? '',
     kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,

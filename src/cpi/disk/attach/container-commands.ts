@@ -1,7 +1,7 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
-import { type CallContext, diskNamespaceOf, type ExecResult } from '../../call.ts';
+import type { CallContext, ExecResult } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { mountContainer, vmContainer } from '../../objects/layout.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
@@ -34,7 +34,7 @@ export async function runBindScript(call: CallContext, attachment: Pod, mark: st
   const vmUid = annotations[annotation.vmUid] ?? '';
   try {
     const { exitCode, stderr } = await call.exec({
-      namespace: diskNamespaceOf(call),
+      namespace: call.diskNamespace,
       pod: name,
       container: mountContainer,
       command: [
@@ -158,7 +158,7 @@ async function runReleaseScript(
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   try {
     return await call.exec({
-      namespace: diskNamespaceOf(call),
+      namespace: call.diskNamespace,
       pod: name,
       container: mountContainer,
       command: [

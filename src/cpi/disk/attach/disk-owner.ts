@@ -1,7 +1,7 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { conflictError, waitForDeletion } from '../../objects/objects.ts';
-import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import type { CallContext } from '../../call.ts';
 import { annotation, label } from '../../objects/labels.ts';
 import { findVm, findVmSecret, type VmSecret } from '../../vm/vms.ts';
 import { podReference } from '../../objects/names.ts';
@@ -33,7 +33,7 @@ export async function lockOwner(
   const vmCid = claim.metadata.labels?.[label.vmId];
   if (vmCid === undefined) return undefined;
   // a VM with such a disk is in the namespace of the claim; the VMs of this CPI may be in another one
-  const there = { ...call, namespace: diskNamespaceOf(call) };
+  const there = { ...call, namespace: call.diskNamespace };
   try {
     return await livingVm(there, vmCid, claim);
   } catch (error) {

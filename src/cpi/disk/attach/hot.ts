@@ -5,7 +5,7 @@ import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { describePodAndEvents } from '../../../kubernetes/describe-pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { waitFor } from '../../../kubernetes/client/wait.ts';
-import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { vmNotFound } from '../../vm/vms.ts';
 import { whileNodeAnswers } from '../../objects/node-state.ts';
@@ -301,7 +301,7 @@ async function waitUntilContainerRuns(
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs,
     lastWords: async (last) => ({
-      state: await describePodAndEvents(call.api, { namespace: diskNamespaceOf(call), name }, last),
+      state: await describePodAndEvents(call.api, { namespace: call.diskNamespace, name }, last),
       next: inspectPodHint,
     }),
     onProgress: call.reportProgress,

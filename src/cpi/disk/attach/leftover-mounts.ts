@@ -1,6 +1,6 @@
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { conflictError } from '../../objects/objects.ts';
-import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 import {
@@ -145,7 +145,7 @@ async function runningPodUsing(
   nodeName: string,
 ): Promise<string | undefined> {
   const { items } = await call.api.list<Pod>(pods, {
-    namespace: diskNamespaceOf(call),
+    namespace: call.diskNamespace,
     fieldSelector: `spec.nodeName=${nodeName}`,
   });
   const user = items.find(

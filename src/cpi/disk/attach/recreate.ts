@@ -2,7 +2,7 @@ import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { type ApiError, isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { conflictError } from '../../objects/objects.ts';
-import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import type { CallContext } from '../../call.ts';
 import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, findVmSecret, vmNotFound, type VmSecret } from '../../vm/vms.ts';
 import { recordedDiskCids, recordedPod, recordDisks, reconcileRecordedPod } from '../../vm/recorded-pod.ts';
@@ -229,7 +229,7 @@ async function assertNodeReachable(call: CallContext, { secret, pod }: Recreated
 
 /** Rejects a disk of another namespace: a pod can only mount claims of its own namespace. */
 function assertSameNamespace(call: CallContext, vmCid: string, diskCid: string): void {
-  const disks = diskNamespaceOf(call);
+  const disks = call.diskNamespace;
   if (disks === call.namespace) return;
   throw new ProductError(
     'NOT_SUPPORTED',

@@ -7,7 +7,7 @@ import { namespaces, pods } from '../../../kubernetes/resources.ts';
 import type { CallContext } from '../../call.ts';
 import { parseConfig } from '../../config/config.ts';
 import {
-  createVmArguments,
+  createVmRequest,
   mbusPassword,
   namesLeft,
   namespace,
@@ -55,7 +55,7 @@ function refusing(api: KubernetesApi, code: number, message: string): Kubernetes
 }
 
 async function strategyMade(cloud: CallContext): Promise<string> {
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   return strategyOf(await cloud.api.get({ resource: pods, namespace, name: vmCid }));
 }
 
@@ -69,9 +69,9 @@ test('auto is recreate where it is refused, and the VM stays that when the polic
   const { cloud, api } = await testCloud(t, auto);
   assert.equal(await strategyMade({ ...cloud, api: refusing(api, 403, violates) }), 'recreate');
 
-  const disk = await createDisk(cloud, [64, {}, vmCid]);
-  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${disk}/store`);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
+  assert.equal(await attachDisk(cloud, { vmCid, diskCid: disk }), `/warden-cpi-dev/disks/${disk}/store`);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
   const names = await namesLeft(api);
   assert.equal(names.includes(`pods attach-${disk}`), false);
 });
@@ -99,12 +99,15 @@ test('disks of another namespace need an attachment: refused before anything is 
 test('a VM of recreate is not given a disk of another namespace by a later configuration', async (t) => {
   const { cloud, api } = await testCloud(t, { kubernetes: { attach: 'recreate' } });
   await api.create(namespaces, { metadata: { name: 'disks' } });
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const agent = { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` };
-  const moved = { ...cloud, config: parseConfig({ agent, kubernetes: { disk_namespace: 'disks' } }, {}) };
-  const disk = await createDisk(moved, [64, {}, vmCid]);
+  const config = parseConfig({ agent, kubernetes: { disk_namespace: 'disks' } }, {});
+  const moved = { ...cloud, config, diskNamespace: 'disks' };
+  const disk = await createDisk(moved, { sizeMiB: 64, cloudProperties: {}, vmCid });
   const { uid } = (await api.get({ resource: pods, namespace, name: vmCid })).metadata;
-  await assert.rejects(attachDisk(moved, [vmCid, disk]), (error) => isProductError(error, 'NOT_SUPPORTED'));
+  await assert.rejects(attachDisk(moved, { vmCid, diskCid: disk }), (error) =>
+    isProductError(error, 'NOT_SUPPORTED'),
+  );
   assert.equal((await api.get({ resource: pods, namespace, name: vmCid })).metadata.uid, uid);
-  assert.deepEqual(await getDisks(moved, [vmCid]), []);
+  assert.deepEqual(await getDisks(moved, { vmCid }), []);
 });

@@ -1,7 +1,7 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
-import { type CallContext, diskNamespaceOf } from '../../call.ts';
+import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { mountContainer } from '../../objects/layout.ts';
 import {
@@ -110,7 +110,7 @@ async function isEndedByHolder(call: CallContext, now: Pod): Promise<boolean> {
   const script = untilReadyIn(now) + endUnlessBoundScript;
   try {
     const { exitCode } = await call.exec({
-      namespace: diskNamespaceOf(call),
+      namespace: call.diskNamespace,
       pod: name,
       container: mountContainer,
       command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid, uid],

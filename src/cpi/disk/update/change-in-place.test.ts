@@ -10,7 +10,7 @@ import {
   type VolumeSnapshotClass,
   volumeAnnotations,
 } from '../../../kubernetes/types/storage.ts';
-import { namespace, testCloud, createVmArguments, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { namespace, testCloud, createVmRequest, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
 import { createDisk } from '../create-disk.ts';
 import { changeAttributesClass } from './change-in-place.ts';
 import { ApiError } from '../../../kubernetes/client/api-error.ts';
@@ -27,7 +27,7 @@ import { kill, type Moment } from './testing/killed-changes.ts';
 
 test('a driver that refuses attributes without a reason: the error says that it gave none', async (t) => {
   const { cloud, api } = await testCloud(t);
-  const disk = await createDisk(cloud, [64, {}, null]);
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   const reference = { resource: persistentVolumeClaims, namespace, name: disk };
   const modifyVolumeStatus = { status: 'Infeasible', targetVolumeAttributesClassName: 'fast' };
   const claim = await api.patch<PersistentVolumeClaim>(
@@ -50,25 +50,36 @@ async function isDefault({ api }: StorageCloud, name: string, value: 'true' | 'f
 test('another default class moves no disk whose type names none, and one whose type names none any more', async (t) => {
   const world = await storageCloud(t);
   const { cloud } = world;
-  await createVm(cloud, createVmArguments());
-  const unnamed = await createDisk(cloud, [64, {}, null]);
-  await attachDisk(cloud, [vmCid, unnamed]);
-  await detachDisk(cloud, [vmCid, unnamed]);
+  await createVm(cloud, createVmRequest());
+  const unnamed = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await attachDisk(cloud, { vmCid, diskCid: unnamed });
+  await detachDisk(cloud, { vmCid, diskCid: unnamed });
   const named = await boundDisk(world, 'now');
   await isDefault(world, 'local', 'false');
   await isDefault(world, 'other', 'true');
 
-  assert.equal(await updateDisk(cloud, [unnamed, 128, {}]), null);
+  assert.equal(await updateDisk(cloud, { diskCid: unnamed, sizeMiB: 128, cloudProperties: {} }), null);
   assert.equal((await claimOf(world, unnamed)).spec.storageClassName, 'local');
-  const copy = await updateDisk(cloud, [named, 64, {}]);
+  const copy = await updateDisk(cloud, { diskCid: named, sizeMiB: 64, cloudProperties: {} });
   assert.ok(copy !== null);
   assert.equal((await claimOf(world, copy)).spec.storageClassName, 'other');
 
   await isDefault(world, 'other', 'false');
   await isDefault(world, 'now', 'true');
-  assert.equal(await updateDisk(cloud, [copy, 128, {}]), null, 'its type names none now');
-  assert.equal(await updateDisk(cloud, [copy, 128, { storage_class: 'other' }]), null);
-  assert.notEqual(await updateDisk(cloud, [copy, 128, {}]), null, 'its type named one');
+  assert.equal(
+    await updateDisk(cloud, { diskCid: copy, sizeMiB: 128, cloudProperties: {} }),
+    null,
+    'its type names none now',
+  );
+  assert.equal(
+    await updateDisk(cloud, { diskCid: copy, sizeMiB: 128, cloudProperties: { storage_class: 'other' } }),
+    null,
+  );
+  assert.notEqual(
+    await updateDisk(cloud, { diskCid: copy, sizeMiB: 128, cloudProperties: {} }),
+    null,
+    'its type named one',
+  );
 });
 
 const failure = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
@@ -86,11 +97,11 @@ test('a disk of a CPI that noted nothing keeps its class once an update_disk has
   await isDefault(world, 'now', 'true');
   const noted = await boundDisk(world, 'now');
   const other = await boundDisk(world, 'now');
-  assert.equal(await updateDisk(world.cloud, [noted, 64, {}]), null);
+  assert.equal(await updateDisk(world.cloud, { diskCid: noted, sizeMiB: 64, cloudProperties: {} }), null);
   await isDefault(world, 'now', 'false');
   await isDefault(world, 'other', 'true');
-  assert.equal(await updateDisk(world.cloud, [noted, 64, {}]), null);
-  assert.notEqual(await updateDisk(world.cloud, [other, 64, {}]), null);
+  assert.equal(await updateDisk(world.cloud, { diskCid: noted, sizeMiB: 64, cloudProperties: {} }), null);
+  assert.notEqual(await updateDisk(world.cloud, { diskCid: other, sizeMiB: 64, cloudProperties: {} }), null);
 });
 
 test('a snapshot_class that no snapshot of the disk could have is refused, and not noted', async (t) => {
@@ -101,7 +112,11 @@ test('a snapshot_class that no snapshot of the disk could have is refused, and n
   const disk = await boundDisk(world);
   const before = await claimOf(world, disk);
   const update = (name: string, more: object, cloud = world.cloud): Promise<string | null> =>
-    updateDisk(cloud, [disk, 64, { storage_class: 'now', snapshot_class: name, ...more }]);
+    updateDisk(cloud, {
+      diskCid: disk,
+      sizeMiB: 64,
+      cloudProperties: { storage_class: 'now', snapshot_class: name, ...more },
+    });
   const failing = (error: Error): StorageCloud['cloud'] => ({
     ...world.cloud,
     api: interceptingApi(world.api, (request) =>
@@ -140,18 +155,33 @@ async function copyTwiceKilled(
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const type = { storage_class: 'other', snapshot_class: 'local' };
-  const isFirstKilled = await kill(world, updateDisk, [disk, 64, type], moment);
+  const isFirstKilled = await kill(
+    world,
+    updateDisk,
+    { diskCid: disk, sizeMiB: 64, cloudProperties: type },
+    moment,
+  );
   await isDefault(world, 'local', 'false');
   await isDefault(world, 'other', 'true');
   const isSecondKilled =
-    second > 0 && (await kill(world, updateDisk, [disk, 64, {}], { ...moment, write: second }));
-  const cid = (await updateDisk(world.cloud, [disk, 64, {}])) ?? disk;
+    second > 0 &&
+    (await kill(
+      world,
+      updateDisk,
+      { diskCid: disk, sizeMiB: 64, cloudProperties: {} },
+      { ...moment, write: second },
+    ));
+  const cid = (await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: {} })) ?? disk;
   assert.equal((await claimOf(world, cid)).metadata.annotations?.[annotation.snapshotClass], undefined);
 
   await isDefault(world, 'other', 'false');
   await isDefault(world, 'now', 'true');
   const where = `killed at write ${moment.write}, then at ${second}`;
-  assert.equal(await updateDisk(world.cloud, [cid, 64, {}]), null, `${where}: its type names none`);
+  assert.equal(
+    await updateDisk(world.cloud, { diskCid: cid, sizeMiB: 64, cloudProperties: {} }),
+    null,
+    `${where}: its type names none`,
+  );
   assert.deepEqual(await diskObjects(world), [cid]);
   return { isFirstKilled, isSecondKilled };
 }

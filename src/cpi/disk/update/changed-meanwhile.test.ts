@@ -8,7 +8,7 @@ import { Crash, crashingApi } from '../../testing/crashing-api.ts';
 import { atRequest, interceptingApi } from '../../testing/intercepting-api.ts';
 import { rejection } from '../../testing/rejection.ts';
 import { storageCloud, type StorageCloud } from '../../testing/storage-cloud.ts';
-import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { createVmRequest, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
 import { createVm } from '../../vm/create-vm.ts';
 import { attachDisk } from '../attach-disk.ts';
 import { resizeDisk } from '../resize-disk.ts';
@@ -27,7 +27,7 @@ const after = { deployment: 'after', index: 7 };
 async function describedDisk(t: TestContext): Promise<StorageCloud & { disk: string }> {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
-  await setDiskMetadata(world.cloud, [disk, before]);
+  await setDiskMetadata(world.cloud, { diskCid: disk, metadata: before });
   return { ...world, disk };
 }
 
@@ -63,11 +63,11 @@ test('metadata that set_disk_metadata gives a disk while update_disk copies it i
   const world = await describedDisk(t);
   const { cloud, api, disk } = world;
   const describing = beforeWrite(cloud, { disk, count: 2 }, async () => {
-    await setDiskMetadata(cloud, [disk, after]);
+    await setDiskMetadata(cloud, { diskCid: disk, metadata: after });
     const patch = { metadata: { labels: { 'example.com/tier': 'gold' } } };
     await api.patch({ resource: persistentVolumeClaims, namespace, name: disk }, patch);
   });
-  const copy = await updateDisk(describing, [disk, 64, other]);
+  const copy = await updateDisk(describing, { diskCid: disk, sizeMiB: 64, cloudProperties: other });
   assert.ok(copy !== null);
   await assertDescribed(world, copy);
   assert.equal((await claimOf(world, copy)).metadata.labels?.['example.com/tier'], 'gold');
@@ -78,10 +78,13 @@ test('… and so is what it got when an update_disk had been killed, which the n
   const { cloud, disk } = world;
   // mark, snapshot, replacement
   const killed = { ...cloud, api: crashingApi(cloud.api, 3, 'after') };
-  await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
+  await assert.rejects(
+    updateDisk(killed, { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
+    (error) => error instanceof Crash,
+  );
   const made = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy];
-  await setDiskMetadata(cloud, [disk, after]);
-  const copy = await updateDisk(cloud, [disk, 64, other]);
+  await setDiskMetadata(cloud, { diskCid: disk, metadata: after });
+  const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other });
   assert.equal(copy, made);
   await assertDescribed(world, copy ?? '');
 });
@@ -94,9 +97,12 @@ test('… and a call that is slow to put the copy in the place of the disk takes
     const isOfCopy = request.startsWith('patch persistentvolumeclaims ') && !request.endsWith(disk);
     if (isDescribed || !isOfCopy) return;
     isDescribed = true;
-    await setDiskMetadata(cloud, [disk, after]);
+    await setDiskMetadata(cloud, { diskCid: disk, metadata: after });
   });
-  const copy = await updateDisk({ ...cloud, api: slow }, [disk, 64, other]);
+  const copy = await updateDisk(
+    { ...cloud, api: slow },
+    { diskCid: disk, sizeMiB: 64, cloudProperties: other },
+  );
   assert.ok(isDescribed);
   await assertDescribed(world, copy ?? '');
 });
@@ -104,36 +110,45 @@ test('… and a call that is slow to put the copy in the place of the disk takes
 test('… and set_disk_metadata answers no success for a claim that was replaced, when its cid names nothing any more', async (t) => {
   const world = await describedDisk(t);
   const { cloud, disk } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const killed = beforeWrite(cloud, { disk, count: 1 }, async () => {
     const dying = { ...cloud, api: crashingApi(cloud.api, 6, 'after') };
-    await assert.rejects(updateDisk(dying, [disk, 64, other]), (error) => error instanceof Crash);
+    await assert.rejects(
+      updateDisk(dying, { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
+      (error) => error instanceof Crash,
+    );
   });
   const known = atRequest(
     `get persistentvolumeclaims ${disk}`,
     async () => {
-      const copy = await updateDisk(cloud, [disk, 64, other]);
+      const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other });
+      assert.ok(copy !== null);
       // the caller knows the replacement: its previous cid is dropped
-      await attachDisk(cloud, [vmCid, copy]);
+      await attachDisk(cloud, { vmCid, diskCid: copy });
     },
     2,
   );
   const describing = { ...cloud, api: interceptingApi(killed.api, known) };
-  await assert.rejects(setDiskMetadata(describing, [disk, after]), rejection('DISK_NOT_FOUND'));
+  await assert.rejects(
+    setDiskMetadata(describing, { diskCid: disk, metadata: after }),
+    rejection('DISK_NOT_FOUND'),
+  );
 });
 
 test('a disk that resize_disk grows while update_disk copies it is not replaced by a smaller copy', async (t) => {
   const world = await describedDisk(t);
   const { cloud, disk } = world;
-  const resizing = beforeWrite(cloud, { disk, count: 2 }, () => resizeDisk(cloud, [disk, 128]));
+  const resizing = beforeWrite(cloud, { disk, count: 2 }, () =>
+    resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
+  );
   const refused = rejection('NOT_SUPPORTED', /it has 128 MiB, and volumes do not shrink to 64 MiB/u);
-  await assert.rejects(updateDisk(resizing, [disk, 64, other]), refused);
+  await assert.rejects(updateDisk(resizing, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), refused);
   assert.deepEqual(await diskObjects(world), [disk]);
   const { metadata, status } = await claimOf(world, disk);
   assert.equal(metadata.annotations?.[annotation.copy], undefined);
   assert.equal(status?.capacity?.['storage'], '128Mi');
-  await assert.rejects(updateDisk(cloud, [disk, 64, other]), refused);
-  const copy = await updateDisk(cloud, [disk, 128, other]);
+  await assert.rejects(updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), refused);
+  const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: other });
   assert.equal((await claimOf(world, copy ?? '')).status?.capacity?.['storage'], '128Mi');
 });
 
@@ -142,17 +157,27 @@ for (const [when, replace] of [
     'and has not deleted yet',
     async (cloud: CallContext, disk: string) => {
       const killed = { ...cloud, api: crashingApi(cloud.api, 5, 'after') };
-      await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
+      await assert.rejects(
+        updateDisk(killed, { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
+        (error) => error instanceof Crash,
+      );
     },
   ],
-  ['and deletes', (cloud: CallContext, disk: string) => updateDisk(cloud, [disk, 64, other])],
+  [
+    'and deletes',
+    (cloud: CallContext, disk: string) =>
+      updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
+  ],
 ] as const) {
   test(`resize_disk of a disk that update_disk replaces meanwhile ${when}: the same call again grows the copy`, async (t) => {
     const world = await describedDisk(t);
     const { cloud, disk } = world;
     const replacing = beforeWrite(cloud, { disk, count: 1 }, () => replace(cloud, disk));
-    await assert.rejects(resizeDisk(replacing, [disk, 128]), rejection('DISK_BUSY', /run the call again/u));
-    await resizeDisk(cloud, [disk, 128]);
+    await assert.rejects(
+      resizeDisk(replacing, { diskCid: disk, sizeMiB: 128 }),
+      rejection('DISK_BUSY', /run the call again/u),
+    );
+    await resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 });
     const [copy = '', ...more] = await diskObjects(world);
     assert.deepEqual([copy === disk, more], [false, []]);
     assert.equal((await claimOf(world, copy)).status?.capacity?.['storage'], '128Mi');

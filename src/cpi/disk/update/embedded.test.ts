@@ -16,7 +16,7 @@ import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/ty
 import { deleteSnapshot } from '../../snapshot/delete-snapshot.ts';
 import { snapshotDisk } from '../../snapshot/snapshot-disk.ts';
 import { EmbeddedWorld } from '../../testing/embedded-world.ts';
-import { createVmArguments, namespace } from '../../testing/test-cloud.ts';
+import { createVmRequest, namespace } from '../../testing/test-cloud.ts';
 import { createVm } from '../../vm/create-vm.ts';
 import { deleteVm } from '../../vm/delete-vm.ts';
 import { attachDisk } from '../attach-disk.ts';
@@ -34,7 +34,7 @@ describeInOneNamespace(import.meta.filename, () => {
   before(async () => {
     world = await EmbeddedWorld.start();
     const networks = { default: { type: 'manual', ip: '127.64.9.1' } };
-    [vm] = await createVm(world.cloud, createVmArguments({ agentId: 'agent-1', networks }));
+    [vm] = await createVm(world.cloud, createVmRequest({ agentId: 'agent-1', networks }));
     await world.cloud.api.create<StorageClass>(storageClasses, {
       metadata: { name: 'other' },
       provisioner: 'bosh-kubernetes.io/local',
@@ -43,7 +43,7 @@ describeInOneNamespace(import.meta.filename, () => {
     });
   });
   after(async () => {
-    await deleteVm(world.cloud, [vm]);
+    await deleteVm(world.cloud, { vmCid: vm });
     await world.stop();
     assert.deepEqual(world.errors, []);
   });
@@ -61,12 +61,12 @@ describeInOneNamespace(import.meta.filename, () => {
   };
 
   const write = async (disk: string, text: string): Promise<void> => {
-    const hint = await attachDisk(world.cloud, [vm, disk]);
+    const hint = await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     await world.inVm(vm, `echo ${text} > ${hint}/canary`);
   };
 
   const read = async (disk: string): Promise<string> => {
-    const hint = await attachDisk(world.cloud, [vm, disk]);
+    const hint = await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     return (await world.inVm(vm, `cat ${hint}/canary`)).trim();
   };
 
@@ -75,20 +75,24 @@ describeInOneNamespace(import.meta.filename, () => {
       if (means === 'a clone') {
         await world.cloud.api.delete({ resource: volumeSnapshotClasses, name: 'local' });
       }
-      const disk = await createDisk(world.cloud, [16, {}, null]);
+      const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {} });
       await write(disk, 'alive');
-      await detachDisk(world.cloud, [vm, disk]);
-      const copy = await updateDisk(world.cloud, [disk, 32, { storage_class: 'other' }]);
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+      const copy = await updateDisk(world.cloud, {
+        diskCid: disk,
+        sizeMiB: 32,
+        cloudProperties: { storage_class: 'other' },
+      });
       assert.ok(copy !== null);
       assert.deepEqual((await names()).toSorted(), [copy, vm].toSorted());
       assert.equal(await read(copy), 'alive');
-      await detachDisk(world.cloud, [vm, copy]);
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: copy });
 
-      await resizeDisk(world.cloud, [copy, 64]);
+      await resizeDisk(world.cloud, { diskCid: copy, sizeMiB: 64 });
       assert.equal((await claimOf(copy)).status?.capacity?.['storage'], '64Mi');
       assert.equal(await read(copy), 'alive');
-      await detachDisk(world.cloud, [vm, copy]);
-      await deleteDisk(world.cloud, [copy]);
+      await detachDisk(world.cloud, { vmCid: vm, diskCid: copy });
+      await deleteDisk(world.cloud, { diskCid: copy });
     });
   }
 
@@ -98,17 +102,17 @@ describeInOneNamespace(import.meta.filename, () => {
       driver: 'bosh-kubernetes.io/local',
       deletionPolicy: 'Delete',
     } as KubernetesObject);
-    const disk = await createDisk(world.cloud, [16, { snapshot_class: 'again' }, null]);
+    const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { snapshot_class: 'again' } });
     await write(disk, 'then');
-    const snapshot = await snapshotDisk(world.cloud, [disk, { deployment: 'd' }]);
+    const snapshot = await snapshotDisk(world.cloud, { diskCid: disk, metadata: { deployment: 'd' } });
     await write(disk, 'now');
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteDisk(world.cloud, [disk]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
+    await deleteDisk(world.cloud, { diskCid: disk });
 
     // only an operator restores a snapshot: the contract has no verb for it
-    const restored = await createDisk(world.cloud, [16, {}, null]);
+    const restored = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {} });
     const claim = await claimOf(restored);
-    await deleteDisk(world.cloud, [restored]);
+    await deleteDisk(world.cloud, { diskCid: restored });
     const { name, namespace: where, labels } = claim.metadata;
     await world.cloud.api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
       metadata: { ...(name !== undefined && { name }), namespace: where ?? '', labels: labels ?? {} },
@@ -118,11 +122,11 @@ describeInOneNamespace(import.meta.filename, () => {
       },
     });
     assert.equal(await read(restored), 'then');
-    await detachDisk(world.cloud, [vm, restored]);
-    await deleteSnapshot(world.cloud, [snapshot]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: restored });
+    await deleteSnapshot(world.cloud, { snapshotCid: snapshot });
     assert.equal(await read(restored), 'then');
-    await detachDisk(world.cloud, [vm, restored]);
-    await deleteDisk(world.cloud, [restored]);
+    await detachDisk(world.cloud, { vmCid: vm, diskCid: restored });
+    await deleteDisk(world.cloud, { diskCid: restored });
     assert.deepEqual(await names(), [vm]);
     assert.deepEqual(await readdir(join(world.directory, 'volumes', '.snapshots')), []);
     // a volume is deleted a moment after its claim; the test's own deadline limits this

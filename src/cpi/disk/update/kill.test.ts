@@ -13,10 +13,10 @@ const stories: Story[] = [
     name: 'resize_disk',
     writes: 1,
     run: async (world, moment) => {
-      const args = [await boundDisk(world), 128];
-      const killed = await kill(world, resizeDisk, args, moment);
-      await resizeDisk(world.cloud, args);
-      assert.equal((await claimOf(world, String(args[0]))).status?.capacity?.['storage'], '128Mi');
+      const request = { diskCid: await boundDisk(world), sizeMiB: 128 };
+      const killed = await kill(world, resizeDisk, request, moment);
+      await resizeDisk(world.cloud, request);
+      assert.equal((await claimOf(world, request.diskCid)).status?.capacity?.['storage'], '128Mi');
       return killed;
     },
   },
@@ -26,8 +26,16 @@ const stories: Story[] = [
     run: async (world, moment) => {
       const disk = await boundDisk(world);
       const type = { storage_class: 'now', volume_attributes_class: 'open', snapshot_class: 'local' };
-      const killed = await kill(world, updateDisk, [disk, 128, type], moment);
-      assert.equal(await updateDisk(world.cloud, [disk, 128, type]), null);
+      const killed = await kill(
+        world,
+        updateDisk,
+        { diskCid: disk, sizeMiB: 128, cloudProperties: type },
+        moment,
+      );
+      assert.equal(
+        await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: type }),
+        null,
+      );
       const { status, metadata } = await claimOf(world, disk);
       assert.equal(status?.capacity?.['storage'], '128Mi');
       assert.equal(status.currentVolumeAttributesClassName, 'open');
@@ -40,8 +48,8 @@ const stories: Story[] = [
     writes: 1,
     run: async (world, moment) => {
       const disk = await boundDisk(world);
-      const killed = await kill(world, snapshotDisk, [disk, {}], moment);
-      await snapshotDisk(world.cloud, [disk, {}]);
+      const killed = await kill(world, snapshotDisk, { diskCid: disk, metadata: {} }, moment);
+      await snapshotDisk(world.cloud, { diskCid: disk, metadata: {} });
       const { items } = await world.api.list(volumeSnapshots);
       assert.ok(items.every(({ metadata }) => metadata.labels?.[label.unclaimed] === 'true'));
       assert.ok(items.length <= 2);
@@ -52,9 +60,9 @@ const stories: Story[] = [
     name: 'delete_snapshot',
     writes: 1,
     run: async (world, moment) => {
-      const snapshot = await snapshotDisk(world.cloud, [await boundDisk(world), {}]);
-      const killed = await kill(world, deleteSnapshot, [snapshot], moment);
-      await deleteSnapshot(world.cloud, [snapshot]);
+      const snapshot = await snapshotDisk(world.cloud, { diskCid: await boundDisk(world), metadata: {} });
+      const killed = await kill(world, deleteSnapshot, { snapshotCid: snapshot }, moment);
+      await deleteSnapshot(world.cloud, { snapshotCid: snapshot });
       assert.deepEqual((await world.api.list(volumeSnapshots)).items, []);
       return killed;
     },

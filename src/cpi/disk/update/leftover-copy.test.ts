@@ -6,7 +6,7 @@ import { boundDisk, claimOf, diskObjects } from '../../testing/bound-disk.ts';
 import { atRequest, interceptingApi, type Intercept } from '../../testing/intercepting-api.ts';
 import { rejection } from '../../testing/rejection.ts';
 import { storageCloud, type StorageCloud } from '../../testing/storage-cloud.ts';
-import { createVmArguments, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { createVmRequest, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
 import { createVm } from '../../vm/create-vm.ts';
 import { attachDisk } from '../attach-disk.ts';
 import { deleteDisk } from '../delete-disk.ts';
@@ -28,7 +28,7 @@ const seen = (cloud: CallContext, intercept: Intercept): CallContext => ({
 
 async function vmAndDisk(t: TestContext): Promise<StorageCloud & { disk: string }> {
   const world = await storageCloud(t);
-  await createVm(world.cloud, createVmArguments());
+  await createVm(world.cloud, createVmRequest());
   return { ...world, disk: await boundDisk(world) };
 }
 
@@ -65,14 +65,14 @@ test('a copy that update_disk makes after attach_disk looked for it, and before 
         await attaching;
       }
     }),
-    [disk, 64, other],
+    { diskCid: disk, sizeMiB: 64, cloudProperties: other },
   );
   await update.reached;
   const attaching = attachDisk(
     seen(cloud, async (request) => {
       if (request.startsWith('get volumesnapshots copy-')) await attach.pass();
     }),
-    [vmCid, disk],
+    { vmCid, diskCid: disk },
   );
   await attach.reached;
   update.release();
@@ -81,9 +81,9 @@ test('a copy that update_disk makes after attach_disk looked for it, and before 
   await attaching;
 
   assert.deepEqual(await copiesOf(world, disk), []);
-  await detachDisk(cloud, [vmCid, disk]);
-  await deleteDisk(cloud, [disk]);
-  assert.equal(await hasDisk(cloud, [disk]), false);
+  await detachDisk(cloud, { vmCid, diskCid: disk });
+  await deleteDisk(cloud, { diskCid: disk });
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), false);
 });
 
 /**
@@ -102,16 +102,16 @@ async function leaveCopy(world: StorageCloud, disk: string): Promise<string> {
     const hasLooked = (now: string): boolean => now.startsWith('get volumesnapshots copy-');
     attaching = attachDisk(
       seen(cloud, (now) => (hasLooked(now) ? attach.pass() : Promise.resolve())),
-      [vmCid, disk],
+      { vmCid, diskCid: disk },
     );
     await attach.reached;
   });
-  await assert.rejects(updateDisk(killed, [disk, 64, other]), /killed/u);
+  await assert.rejects(updateDisk(killed, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), /killed/u);
   const [copy = ''] = await copiesOf(world, disk);
   while ((await claimOf(world, copy)).status?.phase !== 'Bound') await cloud.clock.sleep(5);
   attach.release();
   await attaching;
-  await detachDisk(cloud, [vmCid, disk]);
+  await detachDisk(cloud, { vmCid, diskCid: disk });
   // the server reports creation times in whole seconds
   const createdAt = Date.parse((await claimOf(world, copy)).metadata.creationTimestamp ?? '');
   while (Date.now() < createdAt + 1000) await cloud.clock.sleep(5);
@@ -122,11 +122,11 @@ test('a copy that a killed update_disk left does not bring a deleted disk back',
   const world = await vmAndDisk(t);
   const { cloud, disk } = world;
   const copy = await leaveCopy(world, disk);
-  await deleteDisk(cloud, [disk]);
-  assert.equal(await hasDisk(cloud, [disk]), false);
-  assert.equal(await hasDisk(cloud, [copy]), false);
-  await assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_FOUND'));
-  await assert.rejects(attachDisk(cloud, [vmCid, copy]), rejection('DISK_NOT_FOUND'));
+  await deleteDisk(cloud, { diskCid: disk });
+  assert.equal(await hasDisk(cloud, { diskCid: disk }), false);
+  assert.equal(await hasDisk(cloud, { diskCid: copy }), false);
+  await assert.rejects(attachDisk(cloud, { vmCid, diskCid: disk }), rejection('DISK_NOT_FOUND'));
+  await assert.rejects(attachDisk(cloud, { vmCid, diskCid: copy }), rejection('DISK_NOT_FOUND'));
   assert.deepEqual(await copiesOf(world, disk), []);
 });
 
@@ -134,11 +134,11 @@ test('a copy that a killed update_disk left is not the answer of the next: what 
   const world = await vmAndDisk(t);
   const { cloud, disk } = world;
   const left = await leaveCopy(world, disk);
-  const copy = await updateDisk(cloud, [disk, 64, other]);
+  const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other });
   assert.ok(copy !== null && copy !== left);
   // as after a kill before the response
-  assert.equal(await updateDisk(cloud, [disk, 64, other]), copy);
-  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${copy}/store`);
+  assert.equal(await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), copy);
+  assert.equal(await attachDisk(cloud, { vmCid, diskCid: disk }), `/warden-cpi-dev/disks/${copy}/store`);
 });
 
 test('update_disk that finds the disk replaced by the copy of another call answers no success', async (t) => {
@@ -151,15 +151,15 @@ test('update_disk that finds the disk replaced by the copy of another call answe
     atRequest(
       `get persistentvolumeclaims ${disk}`,
       async () => {
-        copy = await updateDisk(cloud, [disk, 128, other]);
+        copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: other });
       },
       3,
     ),
   );
-  await assert.rejects(updateDisk(slow, [disk, 64, other]), busy);
+  await assert.rejects(updateDisk(slow, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), busy);
   assert.ok(copy !== null);
   assert.deepEqual(await copiesOf(world, disk), [copy]);
-  assert.equal(await updateDisk(cloud, [disk, 128, other]), copy);
+  assert.equal(await updateDisk(cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: other }), copy);
 });
 
 test('two update_disk calls for the same type make one copy, and both answer it', async (t) => {
@@ -174,12 +174,12 @@ test('two update_disk calls for the same type make one copy, and both answer it'
       atRequest(
         `get persistentvolumeclaims ${from}`,
         async () => {
-          copy = await updateDisk(cloud, [from, 64, type]);
+          copy = await updateDisk(cloud, { diskCid: from, sizeMiB: 64, cloudProperties: type });
         },
         count,
       ),
     );
-    assert.equal(await updateDisk(slow, [from, 64, type]), copy);
+    assert.equal(await updateDisk(slow, { diskCid: from, sizeMiB: 64, cloudProperties: type }), copy);
     assert.ok(copy !== null);
     assert.deepEqual(await copiesOf(world, disk), [copy]);
   }
@@ -193,7 +193,7 @@ test("attach_disk that drops a copy takes away that copy's mark, and not the mar
     isDead ||= request.startsWith('delete volumesnapshots ');
     return isDead ? Promise.reject(new Error('killed')) : Promise.resolve();
   });
-  await assert.rejects(updateDisk(killed, [disk, 64, other]), /killed/u);
+  await assert.rejects(updateDisk(killed, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), /killed/u);
   // the snapshot's controller has nothing more to write to the claim
   while (
     (await claimOf(world, disk)).metadata.finalizers?.some((name) => name.startsWith('snapshot.')) === true
@@ -207,11 +207,11 @@ test("attach_disk that drops a copy takes away that copy's mark, and not the mar
   const unmarking = atRequest(
     `patch persistentvolumeclaims ${disk}`,
     async () => {
-      updating = updateDisk(seen(cloud, atRequest(`get persistentvolumeclaims ${disk}`, update.pass, 4)), [
-        disk,
-        64,
-        other,
-      ]);
+      updating = updateDisk(seen(cloud, atRequest(`get persistentvolumeclaims ${disk}`, update.pass, 4)), {
+        diskCid: disk,
+        sizeMiB: 64,
+        cloudProperties: other,
+      });
       await Promise.race([update.reached, updating]);
       marks = [await mark()];
     },
@@ -222,7 +222,7 @@ test("attach_disk that drops a copy takes away that copy's mark, and not the mar
     if (marks.length === 1 && request === `get pods attach-${disk}`) marks.push(await mark());
   });
 
-  await attachDisk(attach, [vmCid, disk]);
+  await attachDisk(attach, { vmCid, diskCid: disk });
   update.release();
 
   await assert.rejects(updating ?? Promise.resolve(null), busy);

@@ -75,7 +75,10 @@ for (const [who, code, message, expected, said] of refusals) {
     const api = interceptingApi(world.api, (request) =>
       request.startsWith('create pods bind-') ? Promise.reject(refused) : Promise.resolve(),
     );
-    const updating = updateDisk({ ...world.cloud, api }, [disk, 64, { storage_class: 'later' }]);
+    const updating = updateDisk(
+      { ...world.cloud, api },
+      { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: 'later' } },
+    );
     await assert.rejects(updating, (error: unknown) => {
       const answered = isApiError(error) ? explainApiError(error) : error;
       assert.ok(isProductError(answered, expected), String(answered));

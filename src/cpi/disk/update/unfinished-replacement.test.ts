@@ -9,7 +9,7 @@ import { Crash, crashingApi } from '../../testing/crashing-api.ts';
 import { atRequest, interceptingApi, type Intercept } from '../../testing/intercepting-api.ts';
 import { rejection } from '../../testing/rejection.ts';
 import { storageCloud, type StorageCloud } from '../../testing/storage-cloud.ts';
-import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { createVmRequest, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
 import { snapshotDisk } from '../../snapshot/snapshot-disk.ts';
 import { createVm } from '../../vm/create-vm.ts';
 import { deleteVm } from '../../vm/delete-vm.ts';
@@ -40,10 +40,13 @@ interface Replaced extends StorageCloud {
  */
 async function replacedDisk(t: TestContext, killedAfter: number, attach: string): Promise<Replaced> {
   const world = await storageCloud(t, { kubernetes: { attach } });
-  await createVm(world.cloud, createVmArguments());
+  await createVm(world.cloud, createVmRequest());
   const disk = await boundDisk(world);
   const killed = { ...world.cloud, api: crashingApi(world.api, killedAfter, 'after') };
-  await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
+  await assert.rejects(
+    updateDisk(killed, { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
+    (error) => error instanceof Crash,
+  );
   const { deletionTimestamp, annotations } = (await claimOf(world, disk)).metadata;
   assert.deepEqual([deletionTimestamp, annotations?.[annotation.replaced]], [undefined, 'true']);
   return { ...world, disk, copy: annotations?.[annotation.copy] ?? '' };
@@ -53,33 +56,33 @@ const verbs: readonly [string, (world: Replaced) => Promise<void>][] = [
   [
     'has_disk says that it is there',
     async ({ cloud, disk }) => {
-      assert.equal(await hasDisk(cloud, [disk]), true);
+      assert.equal(await hasDisk(cloud, { diskCid: disk }), true);
     },
   ],
   [
     'attach_disk attaches the copy',
     async ({ cloud, disk, copy }) => {
-      assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${copy}/store`);
-      assert.deepEqual(await getDisks(cloud, [vmCid]), [copy]);
+      assert.equal(await attachDisk(cloud, { vmCid, diskCid: disk }), `/warden-cpi-dev/disks/${copy}/store`);
+      assert.deepEqual(await getDisks(cloud, { vmCid }), [copy]);
     },
   ],
   [
     'detach_disk finds it on no VM',
     async ({ cloud, disk }) => {
-      await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_ATTACHED'));
+      await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), rejection('DISK_NOT_ATTACHED'));
     },
   ],
   [
     'resize_disk grows the copy',
     async (world) => {
-      await resizeDisk(world.cloud, [world.disk, 128]);
+      await resizeDisk(world.cloud, { diskCid: world.disk, sizeMiB: 128 });
       assert.equal((await claimOf(world, world.copy)).status?.capacity?.['storage'], '128Mi');
     },
   ],
   [
     'set_disk_metadata describes the copy',
     async (world) => {
-      await setDiskMetadata(world.cloud, [world.disk, { deployment: 'zookeeper' }]);
+      await setDiskMetadata(world.cloud, { diskCid: world.disk, metadata: { deployment: 'zookeeper' } });
       const { annotations } = (await claimOf(world, world.copy)).metadata;
       assert.match(annotations?.[annotation.metadata] ?? '', /zookeeper/u);
     },
@@ -87,7 +90,7 @@ const verbs: readonly [string, (world: Replaced) => Promise<void>][] = [
   [
     'snapshot_disk takes one of the copy',
     async (world) => {
-      const name = await snapshotDisk(world.cloud, [world.disk, {}]);
+      const name = await snapshotDisk(world.cloud, { diskCid: world.disk, metadata: {} });
       const { spec } = await world.api.get<VolumeSnapshot>({ resource: volumeSnapshots, namespace, name });
       assert.equal(spec.source.persistentVolumeClaimName, world.copy);
     },
@@ -95,14 +98,14 @@ const verbs: readonly [string, (world: Replaced) => Promise<void>][] = [
   [
     'update_disk answers the copy',
     async ({ cloud, disk, copy }) => {
-      assert.equal(await updateDisk(cloud, [disk, 64, other]), copy);
+      assert.equal(await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), copy);
     },
   ],
   [
     'create_vm looks for the volume of the copy',
     async ({ cloud, disk }) => {
       const networks = { default: { type: 'dynamic' } };
-      await createVm(cloud, createVmArguments({ agentId: 'next', networks }).with(4, [disk]));
+      await createVm(cloud, { ...createVmRequest({ agentId: 'next', networks }), diskCids: [disk] });
     },
   ],
 ];
@@ -123,8 +126,8 @@ for (const [killedAfter, when] of [
     }
     test(`${attach}: a disk that update_disk replaced, killed ${when}: delete_disk leaves nothing`, async (t) => {
       const world = await replacedDisk(t, killedAfter, attach);
-      await deleteDisk(world.cloud, [world.disk]);
-      assert.equal(await hasDisk(world.cloud, [world.disk]), false);
+      await deleteDisk(world.cloud, { diskCid: world.disk });
+      assert.equal(await hasDisk(world.cloud, { diskCid: world.disk }), false);
       assert.deepEqual(
         (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
         [],
@@ -137,9 +140,9 @@ test('a disk whose copy somebody deletes before it stands for the disk is the di
   const world = await replacedDisk(t, 5, 'hot');
   const { cloud, api, disk, copy } = world;
   await api.delete({ resource: persistentVolumeClaims, namespace, name: copy });
-  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${disk}/store`);
-  await detachDisk(cloud, [vmCid, disk]);
-  const next = await updateDisk(cloud, [disk, 64, other]);
+  assert.equal(await attachDisk(cloud, { vmCid, diskCid: disk }), `/warden-cpi-dev/disks/${disk}/store`);
+  await detachDisk(cloud, { vmCid, diskCid: disk });
+  const next = await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other });
   assert.ok(next !== null && next !== copy);
 });
 
@@ -154,9 +157,12 @@ test('update_disk whose disk somebody deletes answers no success, and its copy d
     if (request === `patch persistentvolumeclaims ${disk}`) count += 1;
     if (count === 2) await deleted(request);
   };
-  await assert.rejects(updateDisk(seen(world.cloud, late), [disk, 64, other]), rejection('DISK_BUSY'));
+  await assert.rejects(
+    updateDisk(seen(world.cloud, late), { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
+    rejection('DISK_BUSY'),
+  );
   assert.deepEqual(await diskObjects(world), []);
-  assert.equal(await hasDisk(world.cloud, [disk]), false);
+  assert.equal(await hasDisk(world.cloud, { diskCid: disk }), false);
 });
 
 /**
@@ -174,7 +180,7 @@ async function waitingAttach(cloud: CallContext, disk: string): Promise<{ goOn: 
       await opened.promise;
       isMade = true;
     }),
-    [vmCid, disk],
+    { vmCid, diskCid: disk },
   );
   const killed = assert.rejects(attaching, /killed/u);
   await arrived.promise;
@@ -189,7 +195,7 @@ async function waitingAttach(cloud: CallContext, disk: string): Promise<{ goOn: 
 test('an attach_disk that is killed while update_disk replaces the disk holds nothing up', async (t) => {
   const world = await storageCloud(t);
   const { cloud } = world;
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmRequest());
   const disk = await boundDisk(world);
   const attach = await waitingAttach(cloud, disk);
   let isEarly = true;
@@ -200,37 +206,40 @@ test('an attach_disk that is killed while update_disk replaces the disk holds no
       isEarly = false;
       await attach.goOn();
     }),
-    [disk, 64, other],
+    { diskCid: disk, sizeMiB: 64, cloudProperties: other },
   );
   assert.equal(isEarly, false);
-  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
-  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${String(copy)}/store`);
+  assert.deepEqual(await getDisks(cloud, { vmCid }), []);
+  assert.equal(
+    await attachDisk(cloud, { vmCid, diskCid: disk }),
+    `/warden-cpi-dev/disks/${String(copy)}/store`,
+  );
 });
 
 for (const [name, end] of [
-  ['detach_disk', (cloud: CallContext, disk: string) => detachDisk(cloud, [vmCid, disk])],
-  ['delete_vm', (cloud: CallContext) => deleteVm(cloud, [vmCid])],
+  ['detach_disk', (cloud: CallContext, disk: string) => detachDisk(cloud, { vmCid, diskCid: disk })],
+  ['delete_vm', (cloud: CallContext) => deleteVm(cloud, { vmCid })],
 ] as const) {
   test(`an attachment that a killed attach_disk made of a replaced disk when that was deleted is no loss: ${name} ends it`, async (t) => {
     const world = await storageCloud(t, { deadlines: { delete_disk: 1 } });
     const { cloud, node } = world;
-    await createVm(cloud, createVmArguments());
+    await createVm(cloud, createVmRequest());
     const disk = await boundDisk(world);
     // the attachment pod uses the claim
     node.keepsClaims = true;
     const attach = await waitingAttach(cloud, disk);
     const meanwhile = atRequest(`delete persistentvolumeclaims ${disk}`, attach.goOn);
     await assert.rejects(
-      updateDisk(seen(cloud, meanwhile), [disk, 64, other]),
+      updateDisk(seen(cloud, meanwhile), { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
       rejection('DEADLINE', /which was copied/u),
     );
-    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+    assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
     await end(cloud, disk);
     assert.deepEqual(
       (await diskObjects(world)).filter((one) => one.startsWith('attach-')),
       [],
     );
     const copy = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy];
-    assert.equal(await updateDisk(cloud, [disk, 64, other]), copy);
+    assert.equal(await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), copy);
   });
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../../../kubernetes/types/storage.ts';
 import type { StorageCloud } from '../../../testing/storage-cloud.ts';
-import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../../../testing/test-cloud.ts';
+import { createVmRequest, namespace, vmCidOfTest as vmCid } from '../../../testing/test-cloud.ts';
 import { createVm } from '../../../vm/create-vm.ts';
 import { attachDisk } from '../../attach-disk.ts';
 import { deleteDisk } from '../../delete-disk.ts';
@@ -51,12 +51,17 @@ export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later
     if (means === 'a clone') await world.api.delete({ resource: volumeSnapshotClasses, name: 'local' });
     const disk = await boundDisk(world);
     const origin = await originOf(world, disk);
-    const killed = await kill(world, updateDisk, [disk, 128, type], moment);
-    assert.equal(await hasDisk(world.cloud, [disk]), true);
+    const killed = await kill(
+      world,
+      updateDisk,
+      { diskCid: disk, sizeMiB: 128, cloudProperties: type },
+      moment,
+    );
+    assert.equal(await hasDisk(world.cloud, { diskCid: disk }), true);
     return { disk, origin, killed };
   };
   const finish = async (world: StorageCloud, disk: string, origin: string): Promise<void> => {
-    const copy = await updateDisk(world.cloud, [disk, 128, type]);
+    const copy = await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: type });
     assert.ok(copy !== null);
     assert.equal(await originOf(world, copy), origin);
     assert.equal((await claimOf(world, copy)).spec.storageClassName, target);
@@ -64,7 +69,7 @@ export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later
       (await names(world)).filter((name) => name !== vmCid),
       [copy],
     );
-    assert.equal(await updateDisk(world.cloud, [copy, 128, type]), null);
+    assert.equal(await updateDisk(world.cloud, { diskCid: copy, sizeMiB: 128, cloudProperties: type }), null);
   };
   const name = `update_disk by ${means} to class ${target}`;
   return [
@@ -81,14 +86,15 @@ export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later
       name: `${name}, then attached and written to, then called again`,
       writes,
       run: async (world, moment) => {
-        await createVm(world.cloud, createVmArguments());
+        await createVm(world.cloud, createVmRequest());
         const { disk, killed } = await begin(world, moment);
         const before = new Set(world.provisioner.sources.keys());
-        await attachDisk(world.cloud, [vmCid, disk]);
+        await attachDisk(world.cloud, { vmCid, diskCid: disk });
         const [holder] = (await names(world)).filter((one) => one.startsWith('attach-'));
         const written = await claimOf(world, (holder ?? '').replace('attach-', ''));
-        await detachDisk(world.cloud, [vmCid, disk]);
-        const copy = (await updateDisk(world.cloud, [disk, 128, type])) ?? disk;
+        await detachDisk(world.cloud, { vmCid, diskCid: disk });
+        const copy =
+          (await updateDisk(world.cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: type })) ?? disk;
         const volume = (await claimOf(world, copy)).spec.volumeName ?? '';
         // either the replacement is the volume that was written to, or it was made after the write
         assert.ok(volume === written.spec.volumeName || !before.has(volume));
@@ -100,8 +106,8 @@ export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later
       writes,
       run: async (world, moment) => {
         const { disk, killed } = await begin(world, moment);
-        await deleteDisk(world.cloud, [disk]);
-        assert.equal(await hasDisk(world.cloud, [disk]), false);
+        await deleteDisk(world.cloud, { diskCid: disk });
+        assert.equal(await hasDisk(world.cloud, { diskCid: disk }), false);
         assert.deepEqual(await names(world), []);
         await untilNoVolumes(world);
         return killed;
@@ -112,7 +118,11 @@ export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later
       writes,
       run: async (world, moment) => {
         const { disk, origin, killed } = await begin(world, moment);
-        const copy = await updateDisk(world.cloud, [disk, 256, { storage_class: target }]);
+        const copy = await updateDisk(world.cloud, {
+          diskCid: disk,
+          sizeMiB: 256,
+          cloudProperties: { storage_class: target },
+        });
         assert.ok(copy !== null);
         assert.equal(await originOf(world, copy), origin);
         assert.equal((await claimOf(world, copy)).spec.resources?.requests?.['storage'], '256Mi');

@@ -14,7 +14,7 @@ export const claimOf = ({ api }: StorageCloud, name: string): Promise<Persistent
 
 /** Makes a disk with a bound volume, and a VolumeAttributesClass `open`. */
 export async function boundDisk(world: StorageCloud): Promise<string> {
-  const cid = await createDisk(world.cloud, [64, { storage_class: 'now' }, null]);
+  const cid = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'now' } });
   while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
   await world.api.create<VolumeAttributesClass>(volumeAttributesClasses, {
     metadata: { name: 'open' },
@@ -25,15 +25,15 @@ export async function boundDisk(world: StorageCloud): Promise<string> {
 }
 
 /** Kills a verb around its n-th write. Returns false if it has fewer writes. */
-export async function kill(
+export async function kill<Request>(
   world: StorageCloud,
-  verb: Verb,
-  args: unknown[],
+  verb: Verb<Request>,
+  request: Request,
   moment: Moment,
 ): Promise<boolean> {
   const dying = { ...world.cloud, api: crashingApi(world.api, moment.write, moment.when) };
   try {
-    await verb(dying, args);
+    await verb(dying, request);
     return false;
   } catch (error) {
     if (error instanceof Crash) return true;
