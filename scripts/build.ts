@@ -67,9 +67,9 @@ async function buildAll(beside: readonly string[]): Promise<void> {
  * Runs the command early. Its errors are ignored: the command for which this build runs has the same errors
  * later and reports them.
  */
-async function runBeside(words: readonly string[]): Promise<void> {
-  if (words.length === 0) return;
-  const child = spawn(process.execPath, [mainModulePath(root), ...words], {
+async function runBeside(args: readonly string[]): Promise<void> {
+  if (args.length === 0) return;
+  const child = spawn(process.execPath, [mainModulePath(root), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said = text(child.stderr);

@@ -26,8 +26,8 @@ test('`npm ci` by hand runs no script of a package', { skip: npmIsMissing }, (t)
   mkdirSync(join(directory, 'evil'));
   json('evil/package.json', evil);
   json('package.json', { name: 'victim', version: '1.0.0', dependencies: { evil: 'file:./evil' } });
-  const npm = (...words: string[]): void => {
-    const { status, stderr } = spawnSync('npm', [...words, '--offline'], {
+  const npm = (...args: string[]): void => {
+    const { status, stderr } = spawnSync('npm', [...args, '--offline'], {
       cwd: directory,
       encoding: 'utf8',
     });

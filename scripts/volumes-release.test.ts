@@ -71,8 +71,8 @@ test("the old jobs' certificates are the driver's, and mapfs maps ids where the 
 });
 
 test('signed volumes and secrets that they name: properties of both jobs', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trust-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trust-'));
+  t.after(() => rm(directory, { recursive: true }));
   const credhub = {
     ...{ url: 'https://credhub.internal:8844', ca_cert: 'CA', uaa_client_id: 'driver' },
     uaa_client_secret: `a"b\\c`,
@@ -93,9 +93,9 @@ test('signed volumes and secrets that they name: properties of both jobs', async
     assert.equal(await rendered(job, 'signature_keys.pem.erb', properties), 'KEYS\n');
     assert.equal(await rendered(job, 'credhub_ca.crt.erb', properties), 'CA\n');
     const settings = JSON.parse(await rendered(job, 'credhub.json.erb', properties)) as object;
-    const ca = join(folder, 'ca.crt');
+    const ca = join(directory, 'ca.crt');
     await writeFile(ca, 'CA');
-    const path = join(folder, `${job}.json`);
+    const path = join(directory, `${job}.json`);
     await writeFile(path, JSON.stringify({ ...settings, ca }), { mode: 0o600 });
     assert.equal((await openCredhub(path)).prefix, '/volumes');
     assert.match(JSON.stringify(settings), /"client_secret":"a\\"b\\\\c"/u);
@@ -165,7 +165,7 @@ async function preStart(
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-pre-start-'));
   t.after(() => rm(directory, { recursive: true }));
   const [bin, host] = [join(directory, 'bin'), join(directory, 'host')];
-  for (const folder of [bin, host, join(directory, 'config')]) await mkdir(folder);
+  for (const path of [bin, host, join(directory, 'config')]) await mkdir(path);
   // grep: the kernel knows no file system, so that each module must be loaded. As in a pod, mount(2) loads
   // the module although it fails
   const known = join(directory, 'known');

@@ -27,13 +27,13 @@ async function preparedClone(top: string): Promise<string> {
   return clone;
 }
 
-function npm(clone: string, words: readonly string[]): Promise<Run> {
+function npm(clone: string, args: readonly string[]): Promise<Run> {
   const clock = new StageClock();
   const began = performance.now();
   let building: number | undefined;
   let first: number | undefined;
   let last = began;
-  const child = spawn('npm', ['--silent', ...words], {
+  const child = spawn('npm', ['--silent', ...args], {
     cwd: clone,
     env: { PATH: process.env['PATH'], HOME: join(dirname(clone), 'home') },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,7 +50,7 @@ function npm(clone: string, words: readonly string[]): Promise<Run> {
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
-      if (code !== 0) return reject(new Error(`npm ${words.join(' ')} ended with ${code}`));
+      if (code !== 0) return reject(new Error(`npm ${args.join(' ')} ended with ${code}`));
       const ended = performance.now();
       const deploying = first ?? ended;
       builtAt(clone).then((built) => {

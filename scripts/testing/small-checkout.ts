@@ -28,7 +28,7 @@ export interface SmallCheckout {
   place(path: string, script: string): Promise<void>;
   start(step: Step): Start;
   /** Runs `bosh-kubernetes`. */
-  command(words: readonly string[]): Start;
+  command(args: readonly string[]): Start;
   /** Returns the pids of the programs that have started so far. */
   running(): Promise<number[]>;
   release(): Promise<void>;
@@ -66,8 +66,8 @@ while [ -e ${directory}/running ] && [ ! -e ${directory}/released ]; do sleep 0.
       await chmod(path, 0o755);
     },
     start: (step: Step) => start(directory, ['--input-type=module', '--eval', scriptOf(step)]),
-    command: (words: readonly string[]) =>
-      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...words]),
+    command: (args: readonly string[]) =>
+      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...args]),
     running: async () => (await readdir(join(directory, 'running'))).map(Number),
     release: () => writeFile(join(directory, 'released'), ''),
   };
@@ -77,8 +77,8 @@ const scriptOf = (step: Step): string =>
   `import * as steps from './scripts/${step === 'ensureBuilt' ? 'ensure-built' : 'ensure-installed'}.mjs';
     if ((await steps.${step}()) === false) process.exit(2);`;
 
-function start(directory: string, words: readonly string[]): Start {
-  const child = spawn(process.execPath, words, {
+function start(directory: string, args: readonly string[]): Start {
+  const child = spawn(process.execPath, args, {
     cwd: directory,
     env: { PATH: `${join(directory, 'bin')}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -48,8 +48,8 @@ class Installation {
     return made;
   }
 
-  run(prefix: readonly string[], words: readonly string[]): Promise<Outcome> {
-    const [program = '', ...args] = [...prefix, process.execPath, main, ...words];
+  run(prefix: readonly string[], argv: readonly string[]): Promise<Outcome> {
+    const [program = '', ...args] = [...prefix, process.execPath, main, ...argv];
     const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: this.home };
     return new Promise((resolve) => {
       execFile(program, args, { env, cwd: '/' }, (error, stdout, stderr) =>

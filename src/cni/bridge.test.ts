@@ -75,7 +75,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
   /** Calls the plugin in the node's namespace. */
   const run = (verb: string, pod: string, input: string): Promise<ProcessOutcome> =>
     runExecutable('/usr/bin/nsenter', {
-      words: [`--net=${namespaceOf('node')}`, built.path],
+      args: [`--net=${namespaceOf('node')}`, built.path],
       environment: {
         CNI_COMMAND: verb,
         CNI_CONTAINERID: pod,
@@ -87,8 +87,8 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
       input,
     });
 
-  function ip(namespace: string, ...words: readonly string[]): unknown[] {
-    const { stdout } = spawnSync('nsenter', [`--net=${namespaceOf(namespace)}`, 'ip', '-json', ...words], {
+  function ip(namespace: string, ...args: readonly string[]): unknown[] {
+    const { stdout } = spawnSync('nsenter', [`--net=${namespaceOf(namespace)}`, 'ip', '-json', ...args], {
       encoding: 'utf8',
     });
     return stdout.trim() === '' ? [] : (JSON.parse(stdout) as unknown[]);

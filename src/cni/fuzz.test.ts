@@ -47,8 +47,8 @@ describe('as processes', { skip: executableIsMissing }, () => {
       }
       // uses a shell, because environments in Node are text
       const script = 'export "$1=$(printf "$2")"; exec "$0"';
-      const words = ['-c', script, built.path, name, String.raw`c1\377\300x`];
-      const outcome = await runExecutable('/bin/sh', { words, environment: others, input });
+      const args = ['-c', script, built.path, name, String.raw`c1\377\300x`];
+      const outcome = await runExecutable('/bin/sh', { args, environment: others, input });
       assert.equal(assertCniError(outcome.stdout), odd);
       assert.deepEqual([outcome.code, outcome.stderr], [1, '']);
     });

@@ -15,11 +15,11 @@ import { currentDisk } from './state/state-changes.ts';
 import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =
-  (code: ErrorCode, ...words: string[]) =>
+  (code: ErrorCode, ...args: string[]) =>
   (error: unknown) => {
     const chain = errorChain(error).join('\n');
     assert.ok(isProductError(error, code), `${String(isProductError(error) ? error.code : error)}: ${chain}`);
-    for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
+    for (const word of args) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
     return true;
   };
 
@@ -147,7 +147,7 @@ test('jobs that do not come up are named with what the agent last said', async (
     // The format of upstream's agent.
     { name: 'worker', state: 'failing', uptime: {} },
   ];
-  const commandInVm = (vm: string, words: readonly string[]): string => `in ${vm} ${words.join(' ')}`;
+  const commandInVm = (vm: string, args: readonly string[]): string => `in ${vm} ${args.join(' ')}`;
 
   await assert.rejects(createEnv({ ...options, commandInVm }, ports), (error) => {
     const [told = ''] = errorChain(error).slice(-1);

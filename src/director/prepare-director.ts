@@ -179,11 +179,11 @@ function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
 
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },
-  { opsFiles, cloudConfig, vmStemcell, stemcellFolders }: Artifacts,
+  { opsFiles, cloudConfig, vmStemcell, stemcellDirectories: stemcellFolders }: Artifacts,
   variables: Variables,
 ): Record<string, string> {
   const script = commandsScript({
-    ...{ ...request, stemcellFolders, opsFiles: Object.keys(opsFiles) },
+    ...{ ...request, stemcellDirectories: stemcellFolders, opsFiles: Object.keys(opsFiles) },
     vmStemcell: vmStemcell.hasOurAgent ? undefined : vmStemcell.path,
   });
   return {

@@ -17,9 +17,9 @@ const busy = 5;
  * no call for it): it ends when the run is killed, and it works across pid namespaces. Rejects with
  * FILE_NOT_TRUSTED if others can write in the folder: they could take or remove the lock.
  */
-export async function takeFileLock(folder: string, name: PathSegment): Promise<FileLock | undefined> {
-  await ensurePrivateDirectory(folder);
-  const path = join(folder, name);
+export async function takeFileLock(directory: string, name: PathSegment): Promise<FileLock | undefined> {
+  await ensurePrivateDirectory(directory);
+  const path = join(directory, name);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);

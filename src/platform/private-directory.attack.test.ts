@@ -11,10 +11,10 @@ const notTrusted = (message: RegExp) => ({ code: 'FILE_NOT_TRUSTED', message });
 
 /** Creates a folder of the other user in /tmp, and one of this user to which nothing may be written. */
 async function places(t: TestContext): Promise<{ theirs: string; own: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'own-folder-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await chmod(folder, 0o1777);
-  const [theirs, own] = [join(folder, 'theirs'), join(folder, 'own')];
+  const directory = await mkdtemp(join(tmpdir(), 'own-folder-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await chmod(directory, 0o1777);
+  const [theirs, own] = [join(directory, 'theirs'), join(directory, 'own')];
   await mkdir(theirs);
   await chown(theirs, other, other);
   await mkdir(own, { mode: 0o700 });
@@ -73,12 +73,12 @@ describe('another user makes what lies above the workspace', { skip }, () => {
 });
 
 test('a folder of the user is used by its path without links, below /tmp too, and stays private', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'own-folder-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, 'real'), { mode: 0o700 });
-  await symlink('real', join(folder, 'link'));
-  const made = await ensurePrivateDirectory(join(folder, 'link', 'a', 'workspace'));
-  assert.equal(made, join(folder, 'real', 'a', 'workspace'));
-  assert.equal(await ensurePrivateDirectory(join(folder, 'link'), { mayBeLink: true }), join(folder, 'real'));
-  await assert.rejects(ensurePrivateDirectory(join(folder, 'link')), notTrusted(/is a symbolic link/u));
+  const directory = await mkdtemp(join(tmpdir(), 'own-folder-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await mkdir(join(directory, 'real'), { mode: 0o700 });
+  await symlink('real', join(directory, 'link'));
+  const made = await ensurePrivateDirectory(join(directory, 'link', 'a', 'workspace'));
+  assert.equal(made, join(directory, 'real', 'a', 'workspace'));
+  assert.equal(await ensurePrivateDirectory(join(directory, 'link'), { mayBeLink: true }), join(directory, 'real'));
+  await assert.rejects(ensurePrivateDirectory(join(directory, 'link')), notTrusted(/is a symbolic link/u));
 });

@@ -16,8 +16,8 @@ export async function removeTree(path: string, { within }: { readonly within: st
   await rm(target, { recursive: true, force: true });
 }
 
-function isBelow(path: string, folder: string): boolean {
-  return path !== folder && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+function isBelow(path: string, directory: string): boolean {
+  return path !== directory && path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);
 }
 
 async function realPath(path: string): Promise<string | undefined> {

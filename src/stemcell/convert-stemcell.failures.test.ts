@@ -106,8 +106,8 @@ test('a layout of which an upper layer takes the agent or the shell away is refu
   const lacksShell = { code: 'STEMCELL_INVALID', message: /it has no program \/bin\/sh\./u };
   await fails(await layout(await empty('var/vcap/bosh/bin/.wh.bosh-agent')), lacksAgent, 'x');
   await fails(await layout(await empty('usr/bin/.wh..wh..opq')), lacksShell, 'x');
-  const folder = { name: 'var/vcap/bosh/bin/bosh-agent', type: 'directory', size: 0 } as const;
-  await fails(await layout(await packTar([{ header: folder }])), lacksAgent, 'x');
+  const entry = { name: 'var/vcap/bosh/bin/bosh-agent', type: 'directory', size: 0 } as const;
+  await fails(await layout(await packTar([{ header: entry }])), lacksAgent, 'x');
   await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
 });
 
@@ -190,7 +190,7 @@ test('the tar of a container image is named, with what makes a folder in OCI lay
   const { directory, convert, fails } = await workshop(t);
   const path = join(directory, 'image.tar');
   const [id, blob] = ['a'.repeat(64), `blobs/sha256/${'b'.repeat(64)}`];
-  const folder = [`${id}/`, `${id}/VERSION`, `${id}/json`, `${id}/layer.tar`];
+  const imageFiles = [`${id}/`, `${id}/VERSION`, `${id}/json`, `${id}/layer.tar`];
   const oci =
     /is the tar of a container image in OCI layout\. .*: mkdir layout && tar -xf \S*image\.tar -C layout; /u;
   const docker =
@@ -199,8 +199,8 @@ test('the tar of a container image is named, with what makes a folder in OCI lay
     [['blobs/', 'blobs/sha256/', blob, 'index.json', 'oci-layout'], oci],
     [['blobs/', 'blobs/sha256/', blob, 'index.json', 'manifest.json', 'oci-layout', 'repositories'], oci],
     [['./', './oci-layout', './index.json', `./${blob}`], oci],
-    [[...folder, `${id}.json`, 'manifest.json', 'repositories'], docker],
-    [[`${id}.tar`, `${'c'.repeat(64)}.json`, ...folder, 'manifest.json'], docker],
+    [[...imageFiles, `${id}.json`, 'manifest.json', 'repositories'], docker],
+    [[`${id}.tar`, `${'c'.repeat(64)}.json`, ...imageFiles, 'manifest.json'], docker],
   ];
   for (const [files, message] of cases)
     for (const pack of [(tar: Uint8Array) => tar, gzipSync, zstdCompressSync]) {
@@ -263,9 +263,9 @@ test('a conversion that is interrupted after its first megabyte leaves nothing',
 const megabyte = 1024 * 1024;
 
 /** Returns the number of bytes in the files of a folder; 0 if it does not exist. */
-async function sizeBelow(folder: string): Promise<number> {
+async function sizeBelow(directory: string): Promise<number> {
   try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
     const stats = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
     return stats.reduce((sum, { size }) => sum + size, 0);

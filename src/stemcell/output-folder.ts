@@ -30,7 +30,7 @@ export function outputExists(problem: string): ProductError {
   return new ProductError('FILE_EXISTS', `${problem}, or name another folder with --output`);
 }
 
-export interface StagingFolder {
+export interface StagingDirectory {
   readonly path: string;
   /** Removes the folder, and the parent folders that were made for it. */
   remove(): Promise<void>;
@@ -39,7 +39,7 @@ export interface StagingFolder {
 /**
  * Makes an empty folder beside the output for this process. Removes folders that killed builds left there.
  */
-export async function createStagingFolder(place: string): Promise<StagingFolder> {
+export async function createStagingDirectory(place: string): Promise<StagingDirectory> {
   const parent = dirname(place);
   for (const { path, pid } of await partialsOf(place))
     if (pid === process.pid || !isRunning(pid)) await removeTree(path, { within: parent });

@@ -191,10 +191,10 @@ class FailureLog {
 
   note({ host, port }: Destination, error: unknown): void {
     const key = `${host}:${port}`;
-    const words = describe(error);
-    if (this.#told.get(key) === words) return;
-    this.#told.set(key, words);
-    this.#log(`${key}: ${words}`);
+    const message = describe(error);
+    if (this.#told.get(key) === message) return;
+    this.#told.set(key, message);
+    this.#log(`${key}: ${message}`);
   }
 
   forget({ host, port }: Destination): void {

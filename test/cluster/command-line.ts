@@ -18,12 +18,12 @@ const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter CO
 npm run test:cluster -- --build PROGRAM,...`;
 
 /** Throws an error of one sentence for invalid arguments. */
-export function parseCommand(words: readonly string[]): Command {
+export function parseCommand(args: readonly string[]): Command {
   // The arguments after either of these belong to another program.
-  const at = words.findIndex((word) => word === '--enter' || word.endsWith('main.ts'));
-  const own = at < 0 ? words : words.slice(0, at);
-  const command = words[at] === '--enter' ? words.slice(at + 1) : undefined;
-  const program = at < 0 || command !== undefined ? undefined : words.slice(at);
+  const at = args.findIndex((word) => word === '--enter' || word.endsWith('main.ts'));
+  const own = at < 0 ? args : args.slice(0, at);
+  const command = args[at] === '--enter' ? args.slice(at + 1) : undefined;
+  const program = at < 0 || command !== undefined ? undefined : args.slice(at);
   const { values, positionals: files } = parseArgs({
     args: [...own],
     allowPositionals: true,

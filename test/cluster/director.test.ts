@@ -104,7 +104,7 @@ const commandsOf = (script: string): string[] =>
 
 interface Operator {
   /** Runs `director init` twice. Changes in between are kept. */
-  readonly init: (...words: string[]) => Promise<void>;
+  readonly init: (...args: string[]) => Promise<void>;
   readonly script: () => Promise<string>;
   readonly run: (commands: readonly string[]) => Promise<string[]>;
 }
@@ -134,8 +134,8 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
   };
   const run = (commands: readonly string[]): Promise<string[]> =>
     runInShell(commands, { script: join(home, 'run.sh'), cwd: home, env, signal: t.signal });
-  const init = async (...words: string[]): Promise<void> => {
-    const command = `node ${own} director init ${words.join(' ')} --stemcell ${stemcell} ${directory}`;
+  const init = async (...args: string[]): Promise<void> => {
+    const command = `node ${own} director init ${args.join(' ')} --stemcell ${stemcell} ${directory}`;
     await run([command]);
     const ops = join(directory, 'ops', 'cpi.yml');
     await writeFile(ops, `${await readFile(ops, 'utf8')}${edits}`);

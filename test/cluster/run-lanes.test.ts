@@ -6,11 +6,11 @@ import { after, before, test } from 'node:test';
 import { runLanes } from './run-lanes.ts';
 import type { ParallelGroup } from './suites.ts';
 
-let folder = '';
+let directory = '';
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-lanes-'));
+  directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-lanes-'));
 });
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
 const laneOf = (cluster: number, file: string): ParallelGroup => ({
   cluster,
@@ -19,7 +19,7 @@ const laneOf = (cluster: number, file: string): ParallelGroup => ({
 
 /** Runs `action` with the variable that CI sets. */
 async function withFailedFiles<T>(action: () => Promise<T>): Promise<{ answer: T; failed: string[] }> {
-  const path = join(folder, 'failed');
+  const path = join(directory, 'failed');
   await writeFile(path, '');
   const { FAILED_TEST_FILES: former } = process.env;
   process.env['FAILED_TEST_FILES'] = path;

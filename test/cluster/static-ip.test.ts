@@ -311,9 +311,9 @@ async function manifest(name: 'daemonset' | 'remove' = 'daemonset'): Promise<str
   return forAll.replace(/image: registry\.example\.com\/.*/gu, image);
 }
 
-function kubectl(words: readonly string[], input = ''): string {
-  const { status, stdout, stderr } = spawnSync('kubectl', words, { input, encoding: 'utf8' });
-  assert.equal(status, 0, `kubectl ${words.join(' ')}: ${stderr}`);
+function kubectl(args: readonly string[], input = ''): string {
+  const { status, stdout, stderr } = spawnSync('kubectl', args, { input, encoding: 'utf8' });
+  assert.equal(status, 0, `kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
 

@@ -144,12 +144,12 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
   // validateSeccompProfileField
   test('a securityContext that contradicts itself, and profiles that are none, are invalid', async () => {
     const { api, namespace } = subject;
-    const refused = async (securityContext: object, words: string): Promise<void> => {
+    const refused = async (securityContext: object, message: string): Promise<void> => {
       const pod = unschedulablePod(namespace, 'security');
       for (const container of pod.spec.containers) container.securityContext = securityContext;
       await assert.rejects(
         api.create(pods, pod),
-        (error) => isApiError(error, 422) && error.message.includes(words),
+        (error) => isApiError(error, 422) && error.message.includes(message),
       );
     };
     await refused({ privileged: true, allowPrivilegeEscalation: false }, '`privileged` to true');

@@ -20,7 +20,7 @@ import { kubernetesCpiJob, type KubernetesCpiJob } from './kubernetes-cpi-job.ts
 // director.cpi_additional_volumes.
 
 const node = '/var/vcap/packages/node/bin/node';
-const tokenFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const tokenDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** A user without files and rights here, like vcap on a VM. */
 const vcap = 65_534;
 /** The system calls that bpm's filter refuses and a runtime may try, by the error that they return. */
@@ -124,13 +124,13 @@ function configuration(volumes: readonly Volume[]): object {
 }
 
 /** Runs one call of the job's bin/cpi in that container. */
-async function ask(method: string, words: readonly unknown[], hasToken: boolean): Promise<CpiResponse> {
+async function ask(method: string, args: readonly unknown[], hasToken: boolean): Promise<CpiResponse> {
   const readOnly = ['exec', 'ro'];
   const volumes = [
     { path: '/var/vcap/packages', source: join(place, 'packages'), options: readOnly },
     { path: '/var/vcap/jobs/kubernetes_cpi', source: join(place, 'job'), options: readOnly },
     { path: '/var/vcap/sys/log/kubernetes_cpi', source: join(place, 'log'), options: ['noexec', 'rw'] },
-    ...(hasToken ? [{ path: tokenFolder, source: join(place, 'token'), options: ['noexec', 'ro'] }] : []),
+    ...(hasToken ? [{ path: tokenDirectory, source: join(place, 'token'), options: ['noexec', 'ro'] }] : []),
   ];
   const bundle = join(place, 'bundle');
   await rm(bundle, { recursive: true, force: true });
@@ -138,7 +138,7 @@ async function ask(method: string, words: readonly unknown[], hasToken: boolean)
   await writeFile(join(bundle, 'config.json'), JSON.stringify(configuration(volumes)));
   const id = basename(world.directory);
   const child = spawn('runc', ['--root', join(place, 'state'), 'run', '--bundle', bundle, id]);
-  child.stdin.end(JSON.stringify({ method, arguments: words, context: {} }));
+  child.stdin.end(JSON.stringify({ method, arguments: args, context: {} }));
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   assert.equal(errors, '');
   return JSON.parse(output) as CpiResponse;

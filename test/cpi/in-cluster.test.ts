@@ -84,13 +84,13 @@ for (const name of ['executable', 'bundle'] as const) {
         { config: path },
       );
     };
-    const succeeds = async (...words: Parameters<typeof ask>): Promise<unknown> => {
-      const { result, error } = await ask(...words);
+    const succeeds = async (...args: Parameters<typeof ask>): Promise<unknown> => {
+      const { result, error } = await ask(...args);
       assert.equal(error, null, error?.message);
       return result;
     };
-    const fails = async (...words: Parameters<typeof ask>): Promise<string> =>
-      (await ask(...words)).error?.message ?? '';
+    const fails = async (...args: Parameters<typeof ask>): Promise<string> =>
+      (await ask(...args)).error?.message ?? '';
 
     test('needs no configuration of the cluster, and works in the namespace of its own or in one given', async () => {
       const own = { config: { kubernetes: {} }, environment: ownServer };

@@ -185,10 +185,10 @@ describe('faults of the API', () => {
       first.error === null && each.isSlowAgain === true
         ? first
         : await verbs.world.request(each.method, args, { settings: each.settings ?? {} });
-    const words = `${each.row} again, ${what}: ${error?.type}: ${error?.message}; at first: ${first.error?.message}`;
-    if (error !== null) assert.ok(each.againMayFail?.test(error.type) === true, words);
+    const text = `${each.row} again, ${what}: ${error?.type}: ${error?.message}; at first: ${first.error?.message}`;
+    if (error !== null) assert.ok(each.againMayFail?.test(error.type) === true, text);
     else if (first.error === null && each.mayLeave === undefined)
-      assert.deepEqual(result, first.result, words);
+      assert.deepEqual(result, first.result, text);
     await each.check?.(verbs, args, error === null ? result : first.result);
     await verbs.isAsBefore(each, { empty, what });
     return { first, ...rest };

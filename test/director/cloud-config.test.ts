@@ -11,7 +11,7 @@ import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
 import type { Json, Location } from '../../src/cpi/input.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
-const folder = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
+const directory = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
 const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
 const variables = { internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' };
 
@@ -33,10 +33,10 @@ interface CloudConfig {
 }
 
 describe('manifests/cloud-config', () => {
-  for (const name of readdirSync(folder).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
+  for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
     test(`${name} names what it has and asks the CPI for what that takes, in either network`, async () => {
-      for (const opsFiles of [[], [`${folder}manual-network.yml`]]) {
-        const text = await interpolateTemplate({ path: folder + name, opsFiles, variables, varErrs: true });
+      for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
+        const text = await interpolateTemplate({ path: directory + name, opsFiles, variables, varErrs: true });
         assertAccepted(parse(text) as CloudConfig);
       }
     });
@@ -45,7 +45,7 @@ describe('manifests/cloud-config', () => {
   test('cpi-config.yml has two configurations that the CPI accepts', async () => {
     const { ca } = await makeServerCertificate();
     const text = await interpolateTemplate({
-      path: `${folder}cpi-config.yml`,
+      path: `${directory}cpi-config.yml`,
       variables: {
         ...{ kubernetes_namespace: 'bosh', second_server: 'https://192.0.2.1:6443', second_ca: ca },
         ...{ second_token: 'token', second_namespace: 'bosh' },
@@ -61,7 +61,7 @@ describe('manifests/cloud-config', () => {
   });
 
   test('disks of static volumes are as large as the volumes of manifests/cluster', async () => {
-    const { disk_types: types } = parse(await readFile(`${folder}minikube.yml`, 'utf8')) as CloudConfig;
+    const { disk_types: types } = parse(await readFile(`${directory}minikube.yml`, 'utf8')) as CloudConfig;
     const volumes = await readFile(new URL('../../manifests/cluster/volumes.yaml', import.meta.url), 'utf8');
     const size = types.find(({ name }) => name === 'static')?.disk_size ?? 0;
     assert.deepEqual(new Set(volumes.match(/storage: \w+/gu)), new Set([`storage: ${size / 1024}Gi`]));

@@ -23,10 +23,10 @@ import { operationsBetween, pathsOf, treeOf } from './manifest-paths.ts';
  * bosh-deployment's files as documents with only their paths (paths/, by write-paths.ts), and our unchanged
  * files.
  */
-const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-ops-'));
+const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-ops-'));
 const job = await kubernetesCpiJob();
 after(async () => {
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
   await job.close();
 });
 
@@ -44,7 +44,7 @@ function changed(paths: readonly string[], name: string): string[] {
 
 const bosh = pathsIn('bosh');
 const uaa = changed(bosh, 'uaa');
-const manifest = join(folder, 'bosh.yml');
+const manifest = join(directory, 'bosh.yml');
 writeFileSync(manifest, stringify(treeOf(bosh)));
 const upstream = Object.fromEntries(
   (
@@ -55,7 +55,7 @@ const upstream = Object.fromEntries(
       ['bbr', bosh, changed(bosh, 'bbr')],
     ] as const
   ).map(([name, before, now]) => {
-    const path = join(folder, `${name}.yml`);
+    const path = join(directory, `${name}.yml`);
     writeFileSync(path, stringify(operationsBetween(treeOf(before), treeOf(now))));
     return [`${name}.yml`, path];
   }),
@@ -220,13 +220,13 @@ describe('manifests/bosh-deployment', () => {
     'the bosh CLI makes the same of them',
     { skip: program === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>' },
     async () => {
-      const given = join(folder, 'vars.yml');
+      const given = join(directory, 'vars.yml');
       writeFileSync(given, stringify(variables));
       for (const name of files) {
         const own = [...neededBy(name), name];
         for (const order of ordersOf(own, ['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) {
-          const words = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), '-l', given];
-          const { stdout } = await promisify(execFile)(program ?? '', words);
+          const args = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), '-l', given];
+          const { stdout } = await promisify(execFile)(program ?? '', args);
           assert.equal(stdout, await render(order), order.join(' '));
         }
       }

@@ -16,7 +16,7 @@ const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 const oldest = 31;
 
 describe('an unmodified kubectl', { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
   const agents = new Set<string>();
   const errors: unknown[] = [];
   const fake = new FakeConsole();
@@ -25,21 +25,21 @@ describe('an unmodified kubectl', { skip }, () => {
   let kubectl: Kubectl;
 
   before(async () => {
-    api = await openLocalApi({ directory: folder });
+    api = await openLocalApi({ directory });
     server = await startApiServer({
       api,
       console: fake,
-      directory: folder,
+      directory,
       onError: (error) => errors.push(error),
       onRequest: ({ headers }) => agents.add(headers['user-agent'] ?? ''),
     });
-    kubectl = new Kubectl(server.kubeconfig, folder);
+    kubectl = new Kubectl(server.kubeconfig, directory);
     await makeRunningPod(api);
   });
   after(async () => {
     await server.close();
     await api.close();
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
     assert.deepEqual(errors, []);
   });
 

@@ -20,9 +20,9 @@ before(async () => {
 afterEach(() => writeFile(line.manifestPath, original));
 after(() => line.remove());
 
-function assertRefused({ exitCode, stdout, stderr }: Outcome, ...words: readonly (string | RegExp)[]): void {
+function assertRefused({ exitCode, stdout, stderr }: Outcome, ...args: readonly (string | RegExp)[]): void {
   assert.notEqual(exitCode, 0, stdout);
-  for (const word of words) {
+  for (const word of args) {
     if (typeof word === 'string') assert.ok(stderr.includes(word), `${word} is not in: ${stderr}`);
     else assert.match(stderr, word);
   }
@@ -166,8 +166,8 @@ test('a home that the system can never have is refused, too', async () => {
 
 test('if the reader of its output ends, the run ends at a safe point', async () => {
   const script = '"$0" "$1" up "$2" | head -1';
-  const words = ['-c', script, process.execPath, mainModulePath(root), line.manifestPath];
-  const { stdout, stderr } = await promisify(execFile)('/bin/sh', words, {
+  const args = ['-c', script, process.execPath, mainModulePath(root), line.manifestPath];
+  const { stdout, stderr } = await promisify(execFile)('/bin/sh', args, {
     env: { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: line.home },
   });
 

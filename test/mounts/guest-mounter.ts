@@ -14,7 +14,7 @@ export function guestMounter(guest: Guest): Mounter {
     mount: (order, target) => guest.call('mount', [order, target, deadline]),
     unmount: (target) => guest.call('unmount', [target, deadline]),
     probe: (target, deadlineSeconds) => guest.call('probe', [target, deadlineSeconds]),
-    listMounts: (folder) => guest.call('mounted', [folder]),
+    listMounts: (directory) => guest.call('mounted', [directory]),
   };
 }
 
@@ -22,14 +22,14 @@ export function guestMounter(guest: Guest): Mounter {
 export function guestSubject(guest: Guest, order: MountSpec, missing: MountSpec): MounterSubject {
   return {
     mounter: guestMounter(guest),
-    folder: join(volumes, 'suite'),
+    directory: join(volumes, 'suite'),
     order,
     missing,
-    makeFolder: (path) => guest.call('makeFolder', [path]),
-    write: (folder, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, folder]),
-    read: (folder, name) => guest.call('asApp', [`cat ${name}`, folder]),
-    holdOpen: async (folder, name) => {
-      const opened = await guest.call('holdOpen', [join(folder, name)]);
+    makeDirectory: (path) => guest.call('makeFolder', [path]),
+    write: (directory, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, directory]),
+    read: (directory, name) => guest.call('asApp', [`cat ${name}`, directory]),
+    holdOpen: async (directory, name) => {
+      const opened = await guest.call('holdOpen', [join(directory, name)]);
       return () => guest.call('close', [opened]);
     },
   };

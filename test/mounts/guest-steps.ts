@@ -22,16 +22,16 @@ export const unmount = (target: string, deadline: number): Promise<void> =>
 export const probe = (target: string, deadlineSeconds: number): Promise<MountHealth> =>
   mounter.probe(target, deadlineSeconds);
 
-export const mounted = (folder: string): Promise<readonly string[]> => mounter.listMounts(folder);
+export const mounted = (directory: string): Promise<readonly string[]> => mounter.listMounts(directory);
 
-export const makeFolder = async (path: string): Promise<void> =>
+export const makeDirectory = async (path: string): Promise<void> =>
   void (await mkdir(path, { recursive: true, mode: 0o711 }));
 
 /** Runs a shell script of the test as the user of an app's container, and returns what it printed. */
-export async function asApp(script: string, folder: string): Promise<string> {
+export async function asApp(script: string, directory: string): Promise<string> {
   const user = ['--reuid=2000', '--regid=2000', '--clear-groups'];
   const { stdout } = await promisify(execFile)('setpriv', [...user, 'sh', '-c', script], {
-    cwd: folder,
+    cwd: directory,
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
   });
   return stdout;

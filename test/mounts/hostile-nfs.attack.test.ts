@@ -12,10 +12,10 @@ let guest: Guest;
 before(async () => {
   if (skip !== false) return;
   guest = await Guest.boot();
-  await mkdir(join(guest.folder, 'plain', 'folder'));
+  await mkdir(join(guest.directory, 'plain', 'folder'));
   // links that an app makes in its own share
-  await symlink('/private', join(guest.folder, 'plain', 'link'));
-  await symlink('folder', join(guest.folder, 'plain', 'own-link'));
+  await symlink('/private', join(guest.directory, 'plain', 'link'));
+  await symlink('folder', join(guest.directory, 'plain', 'own-link'));
 });
 after(() => guest?.stop());
 
@@ -156,7 +156,7 @@ test(
   'a submount that the kernel creates has the restrictions of its mount and is unmounted with it',
   { skip },
   async () => {
-    await symlink('/etc', join(guest.folder, 'plain', 'to-machine'));
+    await symlink('/etc', join(guest.directory, 'plain', 'to-machine'));
     const path = await target('submounts');
     await guestMounter(guest).mount({ ...share, path: '/', ids }, path, inTime);
     const seen = await guest.call<string>('asApp', [
@@ -174,7 +174,7 @@ test(
 test('a deep folder behind a link leaves the table of mounts readable', { skip }, async (t) => {
   const path = await target('deep');
   // the directories are deeper than the end of the suite can remove
-  t.after(() => execFileSync('find', [join(guest.folder, 'plain'), '-delete']));
+  t.after(() => execFileSync('find', [join(guest.directory, 'plain'), '-delete']));
   await guestMounter(guest).mount(share, path, inTime);
   await guest.call('makeDeepLink', [path], others);
   await guestMounter(guest).unmount(path, inTime);

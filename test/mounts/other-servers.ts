@@ -45,11 +45,11 @@ function silence(host: string): void {
  * the silent server had ended.
  */
 export async function watchBesideSilent(relay: string, host: string): Promise<number> {
-  const folder = await mkdtemp('/mnt/watch-');
+  const directory = await mkdtemp('/mnt/watch-');
   const log: string[] = [];
-  const words = ['-watchInterval', '1s', '-probeTimeout', '2s', '-mountTimeout', '10m'];
+  const args = ['-watchInterval', '1s', '-probeTimeout', '2s', '-mountTimeout', '10m'];
   const mounter = new ShareMounter({ mountSeconds: 600, unmountSeconds: 2 });
-  const driver = await startDriver(configIn(folder, words), { mounter, out: (line) => log.push(line) });
+  const driver = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
   const call = callerOf(driver.address);
   const mounted = async (Name: string, server: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${server}/plain`, version: '4.0' } });
@@ -69,7 +69,7 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
     return log.filter((line) => line.includes('driver-server.watch"')).length;
   } finally {
     await driver.stop();
-    const left = await mounter.listMounts(join(folder, 'mounts'));
+    const left = await mounter.listMounts(join(directory, 'mounts'));
     await Promise.all(left.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
   }
 }
@@ -118,9 +118,9 @@ export async function nameHost(line: string): Promise<void> {
  * /mnt/server/private. Its mountd follows links.
  */
 export async function startKernelServer(): Promise<void> {
-  for (const folder of ['plain/folder', 'private']) await mkdir(`/mnt/server/${folder}`, { recursive: true });
+  for (const directory of ['plain/folder', 'private']) await mkdir(`/mnt/server/${directory}`, { recursive: true });
   await run('mount', ['-t', 'tmpfs', 'tmpfs', '/mnt/server']);
-  for (const folder of ['plain/folder', 'private']) await mkdir(`/mnt/server/${folder}`, { recursive: true });
+  for (const directory of ['plain/folder', 'private']) await mkdir(`/mnt/server/${directory}`, { recursive: true });
   await symlink('/mnt/server/private', '/mnt/server/plain/link');
   const options = '*(rw,insecure,no_subtree_check,no_root_squash,fsid=';
   await writeFile('/run/exports', `/mnt/server/plain ${options}11)\n/mnt/server/private ${options}12)\n`);

@@ -193,21 +193,21 @@ grep CapEff /proc/self/status
   for (const [index, [name, spec, why]] of refusals.entries()) {
     test(`no pod gets ${name}`, async () => {
       const pod = `refused-${index}`;
-      let words: string;
+      let output: string;
       try {
         await createPod(pod, spec());
-        words = await until(`a word about ${pod}`, async () => {
+        output = await until(`a word about ${pod}`, async () => {
           const said = await wordsAbout(pod);
           return why.test(said) ? said : undefined;
         });
-        assert.notEqual((await getPod(pod)).status?.phase, 'Running', words);
+        assert.notEqual((await getPod(pod)).status?.phase, 'Running', output);
         await (await line.api()).delete({ resource: pods, namespace, name: pod });
       } catch (error) {
         // The API server itself rejected it.
         if ((error as Error).name !== 'ApiError') throw error;
-        words = String(error);
+        output = String(error);
       }
-      assert.match(words, why);
+      assert.match(output, why);
     });
   }
 

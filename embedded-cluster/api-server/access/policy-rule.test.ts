@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { ResourceAttributes } from './policy-rule.ts';
 import { breakdownRule, ruleMatches, ruleCovers, type PolicyRule } from './policy-rule.ts';
 
-const wordsOf = (words: readonly string[]): fc.Arbitrary<string[]> =>
-  fc.uniqueArray(fc.constantFrom(...words), { minLength: 1, maxLength: 3 });
+const wordsOf = (args: readonly string[]): fc.Arbitrary<string[]> =>
+  fc.uniqueArray(fc.constantFrom(...args), { minLength: 1, maxLength: 3 });
 
 const rule: fc.Arbitrary<PolicyRule> = fc.record(
   {

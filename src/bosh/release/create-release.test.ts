@@ -203,8 +203,8 @@ test('what git does not have is refused unless it is taken with --force', async 
   const { directory, ports } = await releaseWorld(t);
   const real = { ...ports, readGit: readGitState };
   assert.equal((await createRelease({ directory }, real)).commitHash, 'non-git');
-  const git = (...words: string[]): Promise<unknown> =>
-    run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...words], { cwd: directory });
+  const git = (...args: string[]): Promise<unknown> =>
+    run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: directory });
   await git('init', '-q');
   await writeFile(join(directory, '.gitignore'), 'dev_releases\n.dev_builds\nblobs\n');
   await assert.rejects(createRelease({ directory }, real), { code: 'RELEASE_UNCOMMITTED', message: /--force:\n.*LICENSE/su });
@@ -220,9 +220,9 @@ test('what git does not have is refused unless it is taken with --force', async 
 
 test('the bosh CLI goes on with what this made, and this with what the bosh CLI made', { skip: withoutBoshCli() }, async (t) => {
   const { scratch, directory, create } = await releaseWorld(t);
-  const bosh = async (...words: string[]): Promise<readonly string[]> => {
+  const bosh = async (...args: string[]): Promise<readonly string[]> => {
     const env = { ...process.env, HOME: scratch };
-    const { stdout } = await run(boshCli() ?? 'bosh', ['create-release', '--json', ...words], { cwd: directory, env });
+    const { stdout } = await run(boshCli() ?? 'bosh', ['create-release', '--json', ...args], { cwd: directory, env });
     const { Tables } = JSON.parse(stdout) as { Tables: { Rows: Record<string, string>[] }[] };
     return Tables.slice(1).flatMap(({ Rows }) => Rows.map(({ job, package: name, digest }) => `${job ?? name} ${digest}`));
   };

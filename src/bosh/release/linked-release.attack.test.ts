@@ -57,12 +57,12 @@ test("a link in a release directory brings no file of the operator's into a rele
   await refused('a license');
   await rm(join(release, 'NOTICE.linked'));
 
-  for (const folder of ['jobs/web/templates', 'jobs', 'packages', 'src']) {
-    await rename(join(release, folder), join(own, 'moved'));
-    await symlink(join(own, 'moved'), join(release, folder));
-    await refused(folder);
-    await rm(join(release, folder));
-    await rename(join(own, 'moved'), join(release, folder));
+  for (const directory of ['jobs/web/templates', 'jobs', 'packages', 'src']) {
+    await rename(join(release, directory), join(own, 'moved'));
+    await symlink(join(own, 'moved'), join(release, directory));
+    await refused(directory);
+    await rm(join(release, directory));
+    await rename(join(own, 'moved'), join(release, directory));
   }
   await pack();
 });
@@ -86,12 +86,12 @@ test('no link of a release directory leads what is written elsewhere', async (t)
   await rename(join(release, 'blobs.was'), join(release, 'blobs'));
   await rename(`${index}.was`, index);
 
-  for (const folder of ['.dev_builds', 'dev_releases']) {
-    await rm(join(release, folder), { recursive: true, force: true });
-    await symlink(own, join(release, folder));
-    await assert.rejects(create(), leadsOut, folder);
-    assert.deepEqual(await readdir(own), ['key'], folder);
-    await rm(join(release, folder));
+  for (const directory of ['.dev_builds', 'dev_releases']) {
+    await rm(join(release, directory), { recursive: true, force: true });
+    await symlink(own, join(release, directory));
+    await assert.rejects(create(), leadsOut, directory);
+    assert.deepEqual(await readdir(own), ['key'], directory);
+    await rm(join(release, directory));
   }
   await create();
 });

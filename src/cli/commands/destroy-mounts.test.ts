@@ -39,16 +39,16 @@ describeInNamespace(import.meta.filename, () => {
     test(`a mount among the cluster's volumes, as ${who}: nothing of the cluster is removed`, async (t) => {
       const installation = await smallInstallation(t);
       const { home } = installation;
-      const folder = join(home, '..', 'folder');
+      const directory = join(home, '..', 'folder');
       const target = join(home, 'cluster', 'volumes', 'x');
-      await mkdir(folder);
+      await mkdir(directory);
       await mkdir(target);
-      await writeFile(join(folder, 'canary'), 'alive');
-      await mount('--bind', folder, target);
+      await writeFile(join(directory, 'canary'), 'alive');
+      await mount('--bind', directory, target);
 
       const { exitCode, stderr } = await startDestroy(installation, prefix).ended;
 
-      assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+      assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
       assert.equal(exitCode, 1);
       assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
       assert.ok(stderr.includes(target), stderr);
@@ -57,23 +57,23 @@ describeInNamespace(import.meta.filename, () => {
       await unmount(target);
       assert.equal((await startDestroy(installation, prefix).ended).exitCode, 0);
       assert.deepEqual(await installation.left(), []);
-      assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+      assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
     });
   }
 
   test('as root the cluster is left to no program that would cross a mount made at the last moment', async (t) => {
     const installation = await smallInstallation(t);
     const { home } = installation;
-    const folder = join(home, '..', 'folder');
-    await mkdir(folder);
-    await writeFile(join(folder, 'canary'), 'alive');
+    const directory = join(home, '..', 'folder');
+    await mkdir(directory);
+    await writeFile(join(directory, 'canary'), 'alive');
     const removal = join(home, 'rm');
     const real = await realpath('/bin/rm');
     await copyFile(real, `${removal}.real`);
     const volumes = join(home, 'cluster', 'volumes');
     await writeFile(
       removal,
-      `#!/bin/sh\nmount --bind ${folder} ${volumes} || exit\nexec ${removal}.real "$@"\n`,
+      `#!/bin/sh\nmount --bind ${directory} ${volumes} || exit\nexec ${removal}.real "$@"\n`,
     );
     await chmod(removal, 0o755);
     await mount('--bind', removal, real);
@@ -81,7 +81,7 @@ describeInNamespace(import.meta.filename, () => {
     const { exitCode, stderr } = await startDestroy(installation).ended;
 
     await unmount(real, volumes);
-    assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+    assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
     assert.equal(exitCode, 0, stderr);
     assert.deepEqual(await installation.left(), []);
   });

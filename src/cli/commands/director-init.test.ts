@@ -51,7 +51,7 @@ interface Setting {
   readonly kubeconfig: string;
   readonly stemcell: string;
   /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
-  readonly init: (...words: string[]) => Promise<{ out: string }>;
+  readonly init: (...args: string[]) => Promise<{ out: string }>;
 }
 
 async function setting(t: TestContext): Promise<Setting> {
@@ -73,11 +73,11 @@ async function setting(t: TestContext): Promise<Setting> {
   await writeFile(join(manifests, 'cloud-config', 'any.yml'), 'networks: [{name: default, type: dynamic}]\n');
   const directory = join(scratch, 'director');
   const release = join(checkout, 'dist', 'hello-release.tgz');
-  const init = async (...words: string[]): Promise<{ out: string }> => {
+  const init = async (...args: string[]): Promise<{ out: string }> => {
     const heard = said();
     const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
     const installation = { root } as Installation;
-    assert.equal(await initDirector([...flags, ...words], { ...heard.context, installation }), 0);
+    assert.equal(await initDirector([...flags, ...args], { ...heard.context, installation }), 0);
     return { out: heard.out };
   };
   return { cluster, directory, kubeconfig, stemcell, init };

@@ -21,16 +21,16 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
     JSON.stringify({ ...emptyState, installation_id: 'one', current_vm_cid: 'vm-1' }),
   );
   const installation = { clusterDirectory: directory } as Installation;
-  const run = async (...words: string[]) => {
+  const run = async (...args: string[]) => {
     const { context, errors } = said();
     const flags = ['--kubeconfig', kubeconfigPath(directory)];
-    const exitCode = await status.run([...flags, ...words], { ...context, installation });
+    const exitCode = await status.run([...flags, ...args], { ...context, installation });
     return { exitCode, errors: errors.join() };
   };
   const deployment = [[join(directory, 'm.yml')], ['--state', statePath]];
 
-  for (const words of deployment) {
-    const { exitCode, errors } = await run(...words);
+  for (const args of deployment) {
+    const { exitCode, errors } = await run(...args);
 
     assert.equal(exitCode, 1);
     assert.match(
@@ -46,15 +46,15 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
     metadata: { name: 'vm-1', namespace: 'default' },
     spec: { containers: [{ name: 'vm', image: 'any' }], automountServiceAccountToken: false },
   } as never);
-  for (const words of deployment) assert.deepEqual(await run(...words), { exitCode: 0, errors: '' });
+  for (const args of deployment) assert.deepEqual(await run(...args), { exitCode: 0, errors: '' });
 });
 
 test('status of a manifest or a state file that is not there names it, and tells a manifest that was never deployed', async (t) => {
   const { directory } = await startTestServer(t);
   const installation = { clusterDirectory: directory } as Installation;
   const spoken = said();
-  const run = (...words: string[]) =>
-    status.run(['--kubeconfig', kubeconfigPath(directory), ...words], { ...spoken.context, installation });
+  const run = (...args: string[]) =>
+    status.run(['--kubeconfig', kubeconfigPath(directory), ...args], { ...spoken.context, installation });
   const manifestPath = join(directory, 'm.yml');
 
   await assert.rejects(run(manifestPath), {
@@ -78,12 +78,12 @@ interface Kubeconfig {
 test('status and orphans open the kubeconfig of $KUBECONFIG with what stands beside it, its plugin on PATH and proxies', async (t) => {
   const { directory } = await startTestServer(t);
   const source = parse(await readFile(kubeconfigPath(directory), 'utf8')) as Kubeconfig;
-  const folder = join(directory, 'elsewhere');
+  const otherDirectory = join(directory, 'elsewhere');
   const bin = join(directory, 'bin');
-  await mkdir(folder);
+  await mkdir(otherDirectory);
   await mkdir(bin);
   const [cluster, user] = [source.clusters[0]?.cluster ?? {}, source.users[0] ?? { user: {} }];
-  await writeFile(join(folder, 'ca.crt'), Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'));
+  await writeFile(join(otherDirectory, 'ca.crt'), Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'));
   delete cluster['certificate-authority-data'];
   cluster['certificate-authority'] = 'ca.crt';
   const { 'client-certificate-data': certificate, 'client-key-data': key } = user.user;
@@ -97,7 +97,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with what stands bes
   await writeFile(join(bin, 'our-login'), '#!/bin/sh\nexec cat "$HOME/credential.json"\n');
   await chmod(join(bin, 'our-login'), 0o755);
   user.user = { exec: { apiVersion, command: 'our-login', interactiveMode: 'Never' } };
-  const path = join(folder, 'config');
+  const path = join(otherDirectory, 'config');
   await writeFile(path, JSON.stringify(source));
   const environment = { KUBECONFIG: path, HOME: directory, PATH: `${bin}${delimiter}/usr/bin:/bin` };
   // There is no embedded cluster in that directory.
@@ -112,7 +112,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with what stands bes
   assert.match(await run(status, environment), /VM .*Instance/u);
   assert.match(await run(orphans, environment), /Nothing that a killed call may have left/u);
   await assert.rejects(
-    run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(folder, 'ca.crt')}` }),
+    run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(otherDirectory, 'ca.crt')}` }),
     { code: 'INVALID_ARGUMENT', message: /KUBECONFIG names several files.*--kubeconfig/u },
   );
   cluster['server'] = 'https://k8s.example:6443';

@@ -10,8 +10,8 @@ import { commandHelp, usage } from './usage.ts';
 const main = join(import.meta.dirname, '..', 'main.ts');
 
 test('a command and a sub-command with --help print their usage, and do nothing else', async () => {
-  const help = async (...words: string[]): Promise<string> =>
-    (await promisify(execFile)(process.execPath, [main, ...words])).stdout;
+  const help = async (...args: string[]): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
   assert.match(
     await help('stemcell', 'build', '--help'),
     /^ {2}bosh-kubernetes stemcell build \(--from-debian/mu,

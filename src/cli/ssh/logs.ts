@@ -47,7 +47,7 @@ function failed(what: string): ProductError {
   return new ProductError('SSH_FAILED', `${what}; run the command again`);
 }
 
-const folders = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', system: '/var/log' } as const;
+const directories = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', system: '/var/log' } as const;
 const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
 
 /**
@@ -57,7 +57,7 @@ const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
  */
 export function tailCommand({ types, jobs, follow, lines = 10 }: LogsArguments): string[] {
   const places = types.flatMap((type) =>
-    type === 'job' && jobs.length > 0 ? jobs.map((name) => `${folders.job}/${name}/`) : [`${folders[type]}/`],
+    type === 'job' && jobs.length > 0 ? jobs.map((name) => `${directories.job}/${name}/`) : [`${directories[type]}/`],
   );
   const names = notText.map((glob) => `! -name "${glob}"`).join(' ');
   const find = `find ${places.join(' ')} -type f ${names} -print0`;

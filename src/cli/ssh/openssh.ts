@@ -12,7 +12,7 @@ export interface SshLogin {
   /** The VM's IP address. */
   readonly address: string;
   /** The directory with `key` and `known_hosts`. */
-  readonly folder: string;
+  readonly directory: string;
   /** The command through which the address is reached. If absent, it is reached directly. */
   readonly proxyCommand?: string | undefined;
   /** Additional options from the operator. */
@@ -27,7 +27,7 @@ export const hostKeyAlias = 'bosh-vm';
  * options nor ~/.ssh/config can make it accept another host key. ~/.ssh/config may define how the address is
  * reached.
  */
-export function opensshOptions({ folder, proxyCommand, options }: SshLogin): string[] {
+export function opensshOptions({ directory: folder, proxyCommand, options }: SshLogin): string[] {
   const ours = {
     IdentityFile: quoted(join(folder, 'key')),
     IdentitiesOnly: 'yes',

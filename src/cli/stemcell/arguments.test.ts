@@ -49,12 +49,12 @@ test('what stemcell build cannot use is named', () => {
 });
 
 test('an architecture is that which is named, else left to the machine', () => {
-  const words = ['--from', 'a', '--output', 'c'];
+  const args = ['--from', 'a', '--output', 'c'];
   for (const [more, architecture] of [
     [['--architecture', 'arm64'], 'arm64'],
     [[], undefined],
   ] as const) {
-    const { from } = parseBuildArguments([...words, ...more]);
+    const { from } = parseBuildArguments([...args, ...more]);
     assert.deepEqual(from.kind === 'source' && from.architecture, architecture);
   }
 });

@@ -29,8 +29,8 @@ test(
       const at = said(environment);
       const output = join(directory, `out-${options.length}`);
       const flags = options.flatMap((option) => [`--${option}`, join(directory, option)]);
-      const words = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
-      assert.equal(await buildStemcell(words, at.context), 0);
+      const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
+      assert.equal(await buildStemcell(args, at.context), 0);
       return {
         err: at.errors.join('\n'),
         version: at.out.split('\n')[0] ?? '',
@@ -67,8 +67,8 @@ test(
     for (const option of ['agent', 'monit', 'davcli']) {
       const programs = { agent: script, [option]: foreign };
       const flags = Object.entries(programs).flatMap(([name, path]) => [`--${name}`, path]);
-      const words = ['--from-debian', '--profile', 'baseline', ...flags, '--output', join(directory, 'out')];
-      await assert.rejects(buildStemcell(words, said(environment).context), {
+      const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', join(directory, 'out')];
+      await assert.rejects(buildStemcell(args, said(environment).context), {
         code: 'INVALID_ARGUMENT',
         message: /foreign' is an executable for (arm64|amd64), and the stemcell is for (arm64|amd64)/,
       });
@@ -136,8 +136,8 @@ test(
     const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
     const agent = join(directory, 'given-agent');
     await writeFile(agent, '#!/bin/sh\n');
-    const words = ['--from-debian', '--profile', 'baseline', '--agent', agent];
-    await buildStemcell([...words, '--output', join(directory, 'first')], said(environment).context);
+    const args = ['--from-debian', '--profile', 'baseline', '--agent', agent];
+    await buildStemcell([...args, '--output', join(directory, 'first')], said(environment).context);
     const at = said(environment);
     const interrupted = new AbortController();
     const { terminal } = at.context;
@@ -154,7 +154,7 @@ test(
       },
     };
     const before = await readdir(directory);
-    await assert.rejects(buildStemcell([...words, '--output', join(directory, 'second')], context), {
+    await assert.rejects(buildStemcell([...args, '--output', join(directory, 'second')], context), {
       code: 'INTERRUPTED',
       message: /^No stemcell was built: interrupted by SIGTERM/,
     });

@@ -138,12 +138,12 @@ export interface BuiltAgent {
  * and the compiler have ended, because they write files until then.
  */
 export async function buildAgent(
-  folder: string,
+  directory: string,
   { installation, signal }: Pick<CommandContext, 'installation' | 'signal'>,
 ): Promise<BuiltAgent> {
   signal.throwIfAborted();
   const script = join(installation.root, 'scripts', 'build-agent.ts');
-  const agent = join(folder, 'bosh-agent');
+  const agent = join(directory, 'bosh-agent');
   const child = spawn(installation.nodeBinary, [script, agent], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Create a process group, which also contains the compiler.
@@ -160,6 +160,6 @@ export async function buildAgent(
   const code = await new Promise<number | null>((done) => child.on('close', done));
   signal.removeEventListener('abort', interrupt);
   signal.throwIfAborted();
-  if (code === 0) return { agent, notice: join(folder, 'NOTICE') };
+  if (code === 0) return { agent, notice: join(directory, 'NOTICE') };
   throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${said}`);
 }

@@ -21,7 +21,7 @@ const checkout = join(import.meta.dirname, '..', '..', '..');
 /** Runs the command and returns its peak resident memory in KiB, as the kernel measured it (getrusage(2)). */
 async function peakOf(
   directory: string,
-  words: readonly string[],
+  args: readonly string[],
   changes: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const note = join(directory, 'peak');
@@ -31,7 +31,7 @@ async function peakOf(
     `import { writeFileSync } from 'node:fs';
 process.on('exit', () => writeFileSync(process.env.PEAK, String(process.resourceUsage().maxRSS)));`,
   );
-  const child = spawn(process.execPath, ['--import', probe, mainModulePath(checkout), ...words], {
+  const child = spawn(process.execPath, ['--import', probe, mainModulePath(checkout), ...args], {
     env: { ...process.env, PEAK: note, ...changes },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -110,8 +110,8 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar.gz');
     await largeRoot(directory, source, 'stored');
-    const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
-    const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+    const args = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+    const peak = await peakOf(directory, [...args, '--operating-system', 'debian-bookworm']);
     t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
     assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });
@@ -122,13 +122,13 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar');
     await largeRoot(directory, source, 'none');
-    const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+    const args = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
     if (missing === false) {
       const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
       await writeFile(join(directory, 'ca.pem'), ca);
-      words.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
+      args.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
     }
-    const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+    const peak = await peakOf(directory, [...args, '--operating-system', 'debian-bookworm']);
     t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
     assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });

@@ -27,7 +27,7 @@ export async function load(
   args: readonly string[],
   { terminal, environment, signal }: CommandContext,
 ): Promise<number> {
-  const { folder, reference, destination } = parseLoadArguments(args);
+  const { directory: folder, reference, destination } = parseLoadArguments(args);
   const layout = await findLayout(folder);
   const name = parseImageName(await layoutReference(layout, reference));
   const image = await openLayout(layout, { reference });
@@ -40,7 +40,7 @@ export async function load(
 }
 
 interface LoadArguments {
-  readonly folder: string;
+  readonly directory: string;
   /** The name of an image in the layout. Undefined: its only image. */
   readonly reference: string | undefined;
   readonly destination: Destination;
@@ -53,7 +53,7 @@ export function parseLoadArguments(args: readonly string[]): LoadArguments {
   if (folder === undefined || extra !== undefined)
     throw invalidArgument('needs one folder that stemcell build made');
   const { reference } = values;
-  return { folder: resolve(expandHome(folder)), reference, destination: destinationOf(values) };
+  return { directory: resolve(expandHome(folder)), reference, destination: destinationOf(values) };
 }
 
 function destinationOf({

@@ -41,15 +41,15 @@ const wantsBasic =
     return true;
   };
 
-async function world(t: TestContext): Promise<{ registry: HostileRegistry; folder: string; host: string }> {
+async function world(t: TestContext): Promise<{ registry: HostileRegistry; directory: string; host: string }> {
   const registry = await HostileRegistry.start(t);
-  const folder = await layoutOf(join(await scratchDirectory(t), 'stemcell'));
-  return { registry, folder, host: new URL(registry.origin).host };
+  const directory = await layoutOf(join(await scratchDirectory(t), 'stemcell'));
+  return { registry, directory, host: new URL(registry.origin).host };
 }
 
 describe('stemcell push', () => {
   test('streams what stemcell build made, by the login that docker or podman left', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory: folder, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'pass:word');
     const directory = await scratchDirectory(t);
     const auth = Buffer.from('robot:pass:word').toString('base64');
@@ -87,7 +87,7 @@ describe('stemcell push', () => {
   });
 
   test('of a layout with two images takes the one that --reference names; a file is told what it is', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory: folder, host } = await world(t);
     const index = join(folder, 'image', 'index.json');
     const { manifests } = JSON.parse(await readFile(index, 'utf8')) as { manifests: [{ digest: string }] };
     const [only] = manifests;
@@ -98,8 +98,8 @@ describe('stemcell push', () => {
     });
     const two = [named('v1', `sha256:${'0'.repeat(64)}`), named('v2', only.digest)];
     await writeFile(index, JSON.stringify({ manifests: two }));
-    const push = (source: string, ...words: string[]): Promise<number> =>
-      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...words], said().context);
+    const push = (source: string, ...args: string[]): Promise<number> =>
+      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...args], said().context);
     await assert.rejects(push(folder), {
       code: 'IMAGE_INVALID',
       message: /v1, v2; choose one with --reference/u,
@@ -122,10 +122,10 @@ describe('stemcell push', () => {
   });
 
   test('mounts what a named repository of the registry has, and sends the rest', async (t) => {
-    const { folder, host } = await world(t);
-    const push = async (repository: string, ...words: string[]): Promise<string[]> => {
+    const { directory: folder, host } = await world(t);
+    const push = async (repository: string, ...args: string[]): Promise<string[]> => {
       const at = said();
-      await pushStemcell([folder, `${host}/${repository}:1`, '--plain-http', ...words], at.context);
+      await pushStemcell([folder, `${host}/${repository}:1`, '--plain-http', ...args], at.context);
       return at.errors.map((line) => line.replace(/^.*: /u, ''));
     };
     assert.deepEqual(await push('team/stemcell'), ['uploaded', 'uploaded']);
@@ -134,7 +134,7 @@ describe('stemcell push', () => {
   });
 
   test('says what is wrong, and no password', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory: folder, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
     const file = join(directory, 'auth.json');
@@ -181,11 +181,11 @@ describe('stemcell push', () => {
       ],
       root,
     );
-    const words = ['--from', root, '--operating-system', 'ubuntu-noble', '--version', '1.2'];
+    const args = ['--from', root, '--operating-system', 'ubuntu-noble', '--version', '1.2'];
     const output = join(directory, 'out');
     const name = `${host}/team/stemcell:1.2`;
     const build = (more: readonly string[]): Promise<number> =>
-      buildStemcell([...words, '--output', output, ...more], at.context);
+      buildStemcell([...args, '--output', output, ...more], at.context);
     const at = said();
     await assert.rejects(build(['--plain-http']), { code: 'INVALID_ARGUMENT', message: /needs --push/u });
     await build(['--push', name, '--plain-http']);
@@ -217,16 +217,16 @@ describe('stemcell push', () => {
       root,
     );
     const name = `${host}/team/stemcell:1`;
-    const build = (folder: string, ...more: string[]): Promise<number> =>
+    const build = (output: string, ...more: string[]): Promise<number> =>
       buildStemcell(
-        ['--from', root, '--operating-system', 'x', '--output', join(directory, folder), ...more],
+        ['--from', root, '--operating-system', 'x', '--output', join(directory, output), ...more],
         said().context,
       );
     await build('at-once', '--push', name, '--plain-http');
     await build('later');
-    const read = (folder: string): Promise<Buffer[]> =>
+    const read = (layout: string): Promise<Buffer[]> =>
       Promise.all(
-        ['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, folder, file))),
+        ['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, layout, file))),
       );
     const built = await read('later');
     registry.trouble = wantsBasic('robot', 'right');
@@ -262,8 +262,8 @@ describe('stemcell push', () => {
       ...['--registry-ca', ca, '--plain-http'],
     ];
     const at = said();
-    const words = ['--from', root, '--operating-system', 'x', '--output', output, '--push', name];
-    await assert.rejects(buildStemcell([...words, ...options], at.context), {
+    const args = ['--from', root, '--operating-system', 'x', '--output', output, '--push', name];
+    await assert.rejects(buildStemcell([...args, ...options], at.context), {
       code: 'REGISTRY_UNAUTHORIZED',
     });
     const offered = /: bosh-kubernetes stemcell push (.*)$/u.exec(at.errors.at(-1) ?? '')?.[1] ?? '';
@@ -273,7 +273,7 @@ describe('stemcell push', () => {
   });
 
   test('ends when the operator interrupts it, and publishes nothing', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory: folder, host } = await world(t);
     const interrupted = new AbortController();
     registry.trouble = (request) => {
       if (request.method === 'PUT') interrupted.abort(new Error('interrupted by SIGTERM'));
@@ -303,8 +303,8 @@ describe('stemcell pre-pull', () => {
   test('prints a DaemonSet that runs the image on every node with no rights', async () => {
     const at = said();
     const image = `registry.example/team/Stemcell_x@sha256:${'ab'.repeat(32)}`.toLowerCase();
-    const words = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
-    assert.equal(await prePull(words, at.context), 0);
+    const args = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
+    assert.equal(await prePull(args, at.context), 0);
     const manifest = parse(at.out) as {
       kind: string;
       metadata: { name: string; namespace: string };
@@ -318,9 +318,9 @@ describe('stemcell pre-pull', () => {
   });
 
   test('takes a cid too, and then only nodes of its architecture', async () => {
-    const selectorFor = async (words: string): Promise<unknown> => {
+    const selectorFor = async (text: string): Promise<unknown> => {
       const at = said();
-      await prePull([words], at.context);
+      await prePull([text], at.context);
       const { spec } = parse(at.out) as { spec: { template: { spec: Record<string, unknown> } } };
       const [container] = spec.template.spec['containers'] as { image: string }[];
       assert.equal(container?.image, 'b.example/stemcell:1');
@@ -363,7 +363,7 @@ describe('stemcell pre-pull', () => {
   });
 
   test('refuses what is no image', async () => {
-    for (const words of [
+    for (const args of [
       [],
       ['a b'],
       ['a', 'b'],
@@ -373,6 +373,6 @@ describe('stemcell pre-pull', () => {
       ['a', '--namespace', 'B'],
       ['a', '--what'],
     ])
-      await assert.rejects(prePull(words, said().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
+      await assert.rejects(prePull(args, said().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
   });
 });

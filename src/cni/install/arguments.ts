@@ -50,8 +50,8 @@ Without a command it is a CNI plugin, called by a container runtime.
 `;
 
 /** Parses the command line. Throws INVALID_ARGUMENT. */
-export function parseArguments(words: readonly string[]): InstallArguments {
-  const { values, positionals } = parsed(words);
+export function parseArguments(args: readonly string[]): InstallArguments {
+  const { values, positionals } = parsed(args);
   const [command = 'help', ...more] = positionals;
   if (values.help === true)
     return { command: 'help', place: placeOf(values), daemonSet: undefined, keepInstalled: false };
@@ -101,10 +101,10 @@ function parseNamespaces(text: string): readonly string[] {
   throw invalid(`--namespaces ${text}: '${wrong}' is no name of a namespace`);
 }
 
-function parsed(words: readonly string[]) {
+function parsed(args: readonly string[]) {
   try {
     return parseArgs({
-      args: [...words],
+      args: [...args],
       options: {
         'conflist-directory': { type: 'string' },
         'bin-directory': { type: 'string' },

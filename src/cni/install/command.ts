@@ -10,9 +10,9 @@ import { isSystemError } from './system-error.ts';
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Runs one command of the installer and returns the exit code. */
-export async function runCommand(words: readonly string[]): Promise<number> {
+export async function runCommand(args: readonly string[]): Promise<number> {
   try {
-    return await perform(parseArguments(words));
+    return await perform(parseArguments(args));
   } catch (error) {
     if (!isProductError(error) && !isSystemError(error)) throw error;
     process.stderr.write(`${error.message} [${error.code}]\n`);

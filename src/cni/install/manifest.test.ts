@@ -94,8 +94,8 @@ test('the pods become Ready with what the docs let an operator add to the argume
   const executable = new Executable(join(root, 'static-ip'));
   await writeFile(join(root, 'static-ip'), 'the executable');
   const [{ args, readinessProbe } = assert.fail()] = podSpecOf('daemonset.yaml').containers;
-  const inRoot = (words: readonly string[]): CniPaths => ({
-    ...parseArguments(words).place,
+  const inRoot = (args: readonly string[]): CniPaths => ({
+    ...parseArguments(args).place,
     conflistDirectory,
     binDirectory,
   });

@@ -35,7 +35,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
 
   interface Node {
     readonly root: string;
-    readonly words: (command: string) => string[];
+    readonly args: (command: string) => string[];
     readonly present: () => Promise<string[]>;
   }
 
@@ -48,25 +48,25 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     await writeFile(join(conflists, '10-pods.conflist'), former);
     return {
       root,
-      words: (command) => [command, '--conflist-directory', conflists, '--bin-directory', bin],
+      args: (command) => [command, '--conflist-directory', conflists, '--bin-directory', bin],
       present: async () => [...(await readdir(bin)), ...(await readdir(conflists))].toSorted(),
     };
   }
 
   const inPlace = 'static-ip is before 10-pods.conflist';
 
-  async function untilSaid(child: ChildProcess, words: string): Promise<void> {
+  async function untilSaid(child: ChildProcess, text: string): Promise<void> {
     let output = '';
     for await (const chunk of child.stdout ?? []) {
       output += String(chunk);
-      if (output.includes(words)) return;
+      if (output.includes(text)) return;
     }
     assert.fail(`ended after: ${output}`);
   }
 
   /** Leaves behind what a killed installer leaves. */
-  async function installed(words: Node['words']): Promise<void> {
-    const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
+  async function installed(args: Node['args']): Promise<void> {
+    const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
     await untilSaid(child, inPlace);
     child.kill('SIGKILL');
@@ -74,7 +74,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   }
 
   test('uninstall --stay waits for SIGTERM, the former network back', async (context) => {
-    const { words, present } = await node(context);
+    const { args: words, present } = await node(context);
     await installed(words);
     const child = spawn(built.path, [...words('uninstall'), '--stay'], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -88,7 +88,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   });
 
   test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
-    const { root, words, present } = await node(context);
+    const { root, args: words, present } = await node(context);
     for (let delay = 0; delay < 200; delay += 15) {
       const child = spawn(built.path, words('install'), { stdio: 'ignore' });
       const ended = once(child, 'close');
@@ -112,13 +112,13 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     const ended = once(child, 'close');
     await untilSaid(child, inPlace);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
-    assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 0);
+    assert.equal((await runExecutable(built.path, { args: words('installed') })).code, 0);
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
-    assert.equal((await runExecutable(built.path, { words: words('uninstall') })).code, 0);
+    assert.equal((await runExecutable(built.path, { args: words('uninstall') })).code, 0);
     assert.deepEqual(await present(), ['10-pods.conflist']);
-    assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 1);
+    assert.equal((await runExecutable(built.path, { args: words('installed') })).code, 1);
   });
 
   test('what it is told wrongly it says in one line', async (context) => {
@@ -133,12 +133,12 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
     ];
     for (const [words, message] of wrong) {
-      const { code, stderr, stdout } = await runExecutable(built.path, { words });
+      const { code, stderr, stdout } = await runExecutable(built.path, { args: words });
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, message);
       assert.match(stderr, /^[^\n]+\n$/u);
     }
-    assert.match((await runExecutable(built.path, { words: ['help'] })).stdout, /^Usage: static-ip COMMAND/u);
+    assert.match((await runExecutable(built.path, { args: ['help'] })).stdout, /^Usage: static-ip COMMAND/u);
   });
 
   describe('in a pod', { skip: namespacesAreMissing }, () => {
@@ -185,7 +185,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       ['guard', false],
     ] as const) {
       test(`${command}: ${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
-        const { root, words, present } = await node(context);
+        const { root, args: words, present } = await node(context);
         const { url, removed } = await cluster(context, root);
         if (command === 'guard') await installed(words);
         const whole = [built.path, ...words(command), '--daemon-set', 'static-ip'];

@@ -71,12 +71,12 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
   };
   let asked: Promise<CpiInfo> | undefined;
   const info = (): Promise<CpiInfo> => (asked ??= askInfo(request));
-  const call = async (method: string, ...words: unknown[]): Promise<unknown> =>
-    request(method, words, (await info()).apiVersion);
-  const callVoid = async (method: string, ...words: unknown[]): Promise<void> =>
-    void (await call(method, ...words));
-  const cid = async (method: string, ...words: unknown[]): Promise<string> =>
-    expectCid(method, await call(method, ...words));
+  const call = async (method: string, ...args: unknown[]): Promise<unknown> =>
+    request(method, args, (await info()).apiVersion);
+  const callVoid = async (method: string, ...args: unknown[]): Promise<void> =>
+    void (await call(method, ...args));
+  const cid = async (method: string, ...args: unknown[]): Promise<string> =>
+    expectCid(method, await call(method, ...args));
 
   return {
     info,
@@ -113,7 +113,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
 }
 
 async function askInfo(
-  request: (method: string, words: readonly unknown[], apiVersion: number) => Promise<unknown>,
+  request: (method: string, args: readonly unknown[], apiVersion: number) => Promise<unknown>,
 ): Promise<CpiInfo> {
   const result = await request('info', [], 1).catch((error: unknown) => {
     if (error instanceof ProductError && error.code === 'NOT_IMPLEMENTED') return { stemcell_formats: [] };

@@ -77,8 +77,8 @@ export function describeFailedProcesses(
     return `Process '${name}'${whose} is ${how}${exit}${why}${printed}`;
   });
   const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logPath(name));
-  const words = ['tail', '-n', '100', ...logs];
-  const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, words);
+  const args = ['tail', '-n', '100', ...logs];
+  const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, args);
   return command === undefined ? lines : [...lines, `This shows more: ${command}`];
 }
 

@@ -123,10 +123,10 @@ export class FakeAgent {
   }
 
   #currentVm(): (FakeVm & { cid: string }) | undefined {
-    const folder = join(this.#cloud, 'vms');
-    const [file] = existsSync(folder) ? readdirSync(folder) : [];
+    const directory = join(this.#cloud, 'vms');
+    const [file] = existsSync(directory) ? readdirSync(directory) : [];
     if (file === undefined) return undefined;
-    return { ...JSON.parse(readFileSync(join(folder, file), 'utf8')), cid: file.replace('.json', '') };
+    return { ...JSON.parse(readFileSync(join(directory, file), 'utf8')), cid: file.replace('.json', '') };
   }
 
   async #serve(cid: string, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -213,12 +213,12 @@ async function reportProgress<T extends KubernetesObject, R>(
 const isExpired = (signal: AbortSignal): boolean => signal.aborted;
 
 async function stateWhileWaiting<T extends KubernetesObject, R>(
-  { lastWords: words, reference }: WaitOptions<T, R>,
+  { lastWords: describeState, reference }: WaitOptions<T, R>,
   { lastError, last }: LastState<T>,
 ): Promise<string | undefined> {
   if (lastError !== undefined) return lastError.message;
   try {
-    const said = await words?.(last);
+    const said = await describeState?.(last);
     if (said === undefined)
       return last === undefined ? `no such object in ${reference.resource.plural} yet` : 'not so yet';
     return typeof said === 'string' ? said : said.state;
@@ -233,8 +233,8 @@ async function deadlineError<T extends KubernetesObject, R>(
   seen: LastState<T>,
 ): Promise<ProductError> {
   const seconds = Math.round(options.deadlineMs / 100) / 10;
-  const words = await describeLast(options, seen);
-  return new ProductError('DEADLINE', `waited ${seconds} s for ${options.awaited}${words}`);
+  const description = await describeLast(options, seen);
+  return new ProductError('DEADLINE', `waited ${seconds} s for ${options.awaited}${description}`);
 }
 
 async function describeLast<T extends KubernetesObject, R>(
@@ -243,8 +243,8 @@ async function describeLast<T extends KubernetesObject, R>(
 ): Promise<string> {
   if (seen.lastError !== undefined) return `; last known: ${withHint(seen.lastError.message)}`;
   try {
-    const words = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
-    return `; last known: ${typeof words === 'string' ? words : `${words.state}; ${words.next}`}`;
+    const description = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
+    return `; last known: ${typeof description === 'string' ? description : `${description.state}; ${description.next}`}`;
   } catch (error) {
     // the deadline is the main message; a failure to describe the state comes after it
     return `; last known: not available (${withHint(error instanceof Error ? error.message : String(error))})`;

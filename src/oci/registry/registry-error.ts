@@ -40,7 +40,7 @@ function saidBy({ body }: RegistryAnswer, redact: ErrorOptions['redact']): strin
   const texts = errorsIn(body).map(({ code, message }) =>
     [code, message].filter((text) => typeof text === 'string' && text !== '').join(' '),
   );
-  const text = texts.filter((words) => words !== '').join(', ');
+  const text = texts.filter((entry) => entry !== '').join(', ');
   // The text is untrusted. It is redacted first, because a secret that was cut would not be recognized. Then
   // one line of 300 characters is kept.
   return text === ''

@@ -56,7 +56,7 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
   ...[inPieces, whole].flatMap((chunkBytes) => {
     const method = chunkBytes === inPieces ? 'PATCH' : 'PUT';
     const fits = (got: string, path: string): boolean => got === method && isUpload(path);
-    const name = (words: string): string => `${method} ${words}`;
+    const name = (suffix: string): string => `${method} ${suffix}`;
     return [
       { name: name('always cut'), chunkBytes, fits, trouble: cut(registry), error: broken, starts: 4 },
       { name: name('always 500'), chunkBytes, fits, trouble: refused(500), error: busy, starts: 4 },

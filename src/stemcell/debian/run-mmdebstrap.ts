@@ -54,9 +54,9 @@ async function versionOf(context: MmdebstrapContext): Promise<string | undefined
  * some seconds.
  */
 export async function listPackages(request: RootRequest, context: MmdebstrapContext): Promise<string> {
-  const words = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
+  const args = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
   const { stdout, ended } = start(
-    [...words, ...directory(request, '/dev/null')],
+    [...args, ...directory(request, '/dev/null')],
     context,
     variables(request),
   );
@@ -91,11 +91,11 @@ const variables = ({ epoch }: RootRequest): Record<string, string> => ({
 const keptEnvironment = 1 << 20;
 
 function start(
-  words: readonly string[],
+  args: readonly string[],
   { environment, signal }: MmdebstrapContext,
   more: Readonly<Record<string, string>>,
 ): Run {
-  const child = spawn('mmdebstrap', words, {
+  const child = spawn('mmdebstrap', args, {
     env: { ...environment, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
     // mmdebstrap runs in its own process group: its programs in the root must end, too, before the root can

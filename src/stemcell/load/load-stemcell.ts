@@ -37,18 +37,18 @@ export async function loadStemcell(
   const loader = importerFor(destination);
   const archive = freeAsItPasses(imageArchive(image, name), context.signal);
   if (loader.reads === 'stdin') return run(loader, '-', archive, context);
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
   try {
-    const file = join(folder, 'image.tar');
+    const file = join(directory, 'image.tar');
     await writing(file, () => pipeline(archive, createWriteStream(file, { mode: 0o600 })));
     await run(loader, file, undefined, context);
   } finally {
-    await removeTree(folder, { within: tmpdir() });
+    await removeTree(directory, { within: tmpdir() });
   }
 }
 
 async function run(
-  { program, words, install }: ImageImporter,
+  { program, args: words, install }: ImageImporter,
   file: string,
   input: AsyncIterable<Uint8Array> | undefined,
   { environment, signal }: LoadContext,

@@ -19,6 +19,6 @@ test('volumes broker --demo sends the requests of the life of a binding and leav
 
 test('prints the usage for unknown arguments', async () => {
   const main = join(import.meta.dirname, 'main.ts');
-  for (const words of [[], ['--nothing'], ['--demo', '--config', 'x']])
-    await assert.rejects(promisify(execFile)(process.execPath, [main, ...words]), /broker --config FILE/u);
+  for (const args of [[], ['--nothing'], ['--demo', '--config', 'x']])
+    await assert.rejects(promisify(execFile)(process.execPath, [main, ...args]), /broker --config FILE/u);
 });

@@ -85,9 +85,9 @@ const title =
 const kept = ['i-keep', 'i-keep/b-keep'];
 
 test(`${title}: SQLite`, async (t) => {
-  const folder = await scratch(t);
-  const path = join(folder, 'broker.db');
-  await killUnderLoad(t, { folder, brokers: 1, store: { sqlite: path } });
+  const directory = await scratch(t);
+  const path = join(directory, 'broker.db');
+  await killUnderLoad(t, { directory, brokers: 1, store: { sqlite: path } });
   const database = new DatabaseSync(path, { readOnly: true });
   t.after(() => database.close());
   const ids = database.prepare(`${recordIds} ORDER BY 1`).all();
@@ -101,8 +101,8 @@ test(`${title}: SQLite`, async (t) => {
 test(`${title}, nor waits for its lock: two brokers on one PostgreSQL`, { skip: noPostgres }, async (t) => {
   const server = await postgresServer();
   t.after(() => server.remove());
-  const folder = await scratch(t);
-  await killUnderLoad(t, { folder, brokers: 2, store: { postgresql: server.access } });
+  const directory = await scratch(t);
+  await killUnderLoad(t, { directory, brokers: 2, store: { postgresql: server.access } });
   const client = new Client(server.access);
   await client.connect();
   const { rows } = await client.query<{ id: string }>(recordIds);
@@ -114,12 +114,12 @@ test(`${title}: CredHub`, async (t) => {
   const stub = await credhubStub();
   t.after(() => stub.stop());
   stub.before = () => delay(2);
-  const folder = await scratch(t);
-  const ca = join(folder, 'ca.pem');
+  const directory = await scratch(t);
+  const ca = join(directory, 'ca.pem');
   writeFileSync(ca, stub.ca);
   const uaa = { client_id: uaaClient.id, client_secret: uaaClient.secret };
   const credhub = { url: stub.url, store_id: 'nfsbroker', ca, uaa };
-  await killUnderLoad(t, { folder, brokers: 1, store: { credhub } });
+  await killUnderLoad(t, { directory, brokers: 1, store: { credhub } });
   const root = '/nfsbroker/volume-broker';
   assert.deepEqual([...stub.credentials.keys()].toSorted(), [
     `${root}/format`,
@@ -131,20 +131,20 @@ test(`${title}: CredHub`, async (t) => {
 const recordIds = "SELECT id FROM instances UNION ALL SELECT instance_id || '/' || id AS id FROM bindings";
 
 async function scratch(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-crash-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return folder;
+  const directory = await mkdtemp(join(tmpdir(), 'broker-crash-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
 }
 
 interface Load {
-  readonly folder: string;
+  readonly directory: string;
   /** The number of broker processes that share the store. */
   readonly brokers: number;
   /** The setting `store`. */
   readonly store: object;
 }
 
-async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): Promise<void> {
+async function killUnderLoad(t: TestContext, { directory: folder, brokers, store }: Load): Promise<void> {
   const config = join(folder, 'broker.yml');
   const settings = {
     listen: '127.0.0.1:0',

@@ -89,8 +89,8 @@ function parseDriverMode(left: readonly string[], log: (line: string) => void): 
 
 function createVolman({ values }: CellArguments, log: (line: string) => void): Volman {
   return new Volman({
-    folders: values.drivers.split(':'),
-    mountFolders: values.mounts.split(':'),
+    directories: values.drivers.split(':'),
+    mountDirectories: values.mounts.split(':'),
     deadlines,
     metrics: {
       count: (name) => log(JSON.stringify({ metric: name, count: 1 })),

@@ -16,7 +16,7 @@ const skip =
       : false;
 
 test('an app that waits for a dead file server is ended, and its volume unmounted', { skip }, async (t) => {
-  const { folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
+  const { directory: folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
   const photos = await volume('photos');
   await writeFile(join(folder, 'shares/photos/file'), 'x');
   await ports.volman.scan();

@@ -16,7 +16,7 @@ test(
   'a volume is not bound outside the root of its app, and no folder is made there',
   { skip },
   async (t) => {
-    const { folder, driver, ports, volume, order: spec } = await testCell(t);
+    const { directory: folder, driver, ports, volume, order: spec } = await testCell(t);
     const [root, machine] = [join(folder, 'root'), join(folder, 'machine')];
     await mkdir(join(root, 'var'), { recursive: true });
     await mkdir(machine);
@@ -35,7 +35,7 @@ test(
 );
 
 test('while an app runs it cannot lead a mount that is made anew elsewhere', { skip }, async (t) => {
-  const { folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
+  const { directory: folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
   const [own, machine] = [join(folder, 'apps/own'), join(folder, 'machine')];
   await mkdir(join(own, 'data/photos'), { recursive: true });
   await mkdir(join(machine, 'photos'), { recursive: true });

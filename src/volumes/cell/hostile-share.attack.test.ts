@@ -14,14 +14,14 @@ const skip = notRoot;
 
 // the first directory in which root searches for `setpriv`, before the app's user is set
 test('a share with programs is not bound where root takes its own from', { skip }, async (t) => {
-  const { folder, driver, ports, volume, order: spec } = await testCell(t);
+  const { directory: folder, driver, ports, volume, order: spec } = await testCell(t);
   const share = await volume('tools', { containerDir: '/usr/local/sbin' });
   const program = '#!/bin/sh\nid -u > /usr/local/sbin/ran-as\n';
   await writeFile(join(folder, 'shares/tools/setpriv'), program, { mode: 0o755 });
   await ports.volman.scan();
   const ofNode = dirname(process.execPath);
-  const folders = ['/usr/local/sbin', '/usr', '/etc/ld.so.conf.d', '/lib', ofNode, dirname(ofNode)];
-  for (const containerDir of folders)
+  const directories = ['/usr/local/sbin', '/usr', '/etc/ld.so.conf.d', '/lib', ofNode, dirname(ofNode)];
+  for (const containerDir of directories)
     await assert.rejects(runApp(spec(['true'], [{ ...share, containerDir }]), ports), {
       code: 'VOLUME_MOUNT_INVALID',
       message: /--root/u,
@@ -36,7 +36,7 @@ test('a share with programs is not bound where root takes its own from', { skip 
 
 // every user may pass through the directory of a driver, and mountinfo shows the names
 test('an app reaches no volume of another app by its path', { skip }, async (t) => {
-  const { folder, ports, volume, order: spec } = await testCell(t);
+  const { directory: folder, ports, volume, order: spec } = await testCell(t);
   await chmod(join(folder, 'mounts'), 0o711);
   const [photos, early, late] = [await volume('photos'), await volume('early'), await volume('late')];
   await ports.volman.scan();
@@ -73,7 +73,7 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
 });
 
 test('an app sees no volume that a driver mounts later in a folder that is a mount', { skip }, async (t) => {
-  const { folder, ports, driver, volume, order: spec } = await testCell(t);
+  const { directory: folder, ports, driver, volume, order: spec } = await testCell(t);
   const [own, other] = [join(folder, 'mounts/nfs'), join(folder, 'mounts/smb')];
   for (const each of [own, other]) await mkdir(each, { recursive: true });
   await chmod(join(folder, 'mounts'), 0o711);
@@ -102,13 +102,13 @@ test('an app sees no volume that a driver mounts later in a folder that is a mou
 });
 
 test('an app that moves a folder of its container away stops no repair', { skip }, async (t) => {
-  const { folder, ports } = await testCell(t);
+  const { directory: folder, ports } = await testCell(t);
   const [own, machine] = [join(folder, 'apps/own'), join(folder, 'machine')];
   await mkdir(own);
   await mkdir(join(machine, 'photos'), { recursive: true });
-  const folders = [join(own, 'data'), join(own, 'data/photos')];
+  const directories = [join(own, 'data'), join(own, 'data/photos')];
   const container = 'app-1' as PathSegment;
-  writeRecord(ports.state, { container, volumes: [], targets: folders.slice(1), folders });
+  writeRecord(ports.state, { container, volumes: [], targets: directories.slice(1), folders: directories });
   await symlink(machine, join(own, 'data'));
   assert.deepEqual(await cleanUpOrphans(ports), []);
   assert.deepEqual(await readRecords(ports.state), []);

@@ -15,11 +15,11 @@ const steps = 9;
 
 /** Runs a cell that kills itself at a step. Returns the signal that ended it, or undefined. */
 async function cellProcess(
-  folder: string,
+  directory: string,
   number: number,
   started?: (pid: number) => void,
 ): Promise<unknown> {
-  const child = spawn(process.execPath, [program, folder, String(number)], {
+  const child = spawn(process.execPath, [program, directory, String(number)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   started?.(child.pid ?? 0);
@@ -27,15 +27,15 @@ async function cellProcess(
   return signal ?? undefined;
 }
 
-async function processesOf(folder: string): Promise<readonly string[]> {
+async function processesOf(directory: string): Promise<readonly string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
   const lines = await Promise.all(
     pids.map(async (pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
   );
-  return lines.filter((line) => line.includes(folder));
+  return lines.filter((line) => line.includes(directory));
 }
 
-async function repairAll({ folder, driver, ports, logged }: TestCell, before: string): Promise<void> {
+async function repairAll({ directory: folder, driver, ports, logged }: TestCell, before: string): Promise<void> {
   await until('the end of the app', async () => (await processesOf(folder)).length === 0);
   await ports.volman.scan();
   assert.deepEqual(await cleanUpOrphans(ports), [], logged.join('\n'));
@@ -50,19 +50,19 @@ async function repairAll({ folder, driver, ports, logged }: TestCell, before: st
 
 test('after a kill -9 at any step, a repair leaves nothing mounted', { skip }, async (t) => {
   const cell = await testCell(t);
-  const before = await mountInfo(cell.folder);
+  const before = await mountInfo(cell.directory);
   for (let number = 1; number <= steps; number += 1) {
-    assert.equal(await cellProcess(cell.folder, number), 'SIGKILL', `it has no step ${number}`);
+    assert.equal(await cellProcess(cell.directory, number), 'SIGKILL', `it has no step ${number}`);
     await repairAll(cell, before);
   }
-  assert.equal(await cellProcess(cell.folder, steps + 1), undefined);
+  assert.equal(await cellProcess(cell.directory, steps + 1), undefined);
   await repairAll(cell, before);
 });
 
 test('a mount that was made as its cell was killed is found', { skip }, async (t) => {
   const cell = await testCell(t);
-  const { driver, folder } = cell;
-  const before = await mountInfo(cell.folder);
+  const { driver, directory: folder } = cell;
+  const before = await mountInfo(cell.directory);
   const { mount } = driver;
   let pid = 0;
   let mounted = 0;
@@ -84,9 +84,9 @@ test('a mount that was made as its cell was killed is found', { skip }, async (t
 
 test('a cell that lives is left alone by a repair', { skip }, async (t) => {
   const cell = await testCell(t);
-  const { driver, folder, ports } = cell;
+  const { driver, directory: folder, ports } = cell;
   const { mount } = driver;
-  const before = await mountInfo(cell.folder);
+  const before = await mountInfo(cell.directory);
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;

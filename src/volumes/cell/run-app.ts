@@ -131,7 +131,7 @@ async function runMounted(
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
   const hidden = planHidden(await readMountTable(), {
     at: ports.state,
-    mountFolders: ports.volman.mountFolders,
+    mountDirectories: ports.volman.mountDirectories,
     sources: planned.map(({ source }) => source),
     kept: [root, ports.state, ...targets],
   });

@@ -27,7 +27,7 @@ export type DemoShare = ServerShare &
 interface ServerShare {
   /** `host:/path` for NFS, `//host/share` for SMB. */
   readonly share: string;
-  readonly serverFolder: string;
+  readonly serverDirectory: string;
   /** The uid and gid on the server with which the app writes. */
   readonly uid: number;
   readonly gid: number;
@@ -61,7 +61,7 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes demo mounts, which only root may: run it with sudo');
   const demo = await prepare(ports);
-  const cleanups: Cleanups = [() => removeTree(demo.folder, { within: tmpdir() })];
+  const cleanups: Cleanups = [() => removeTree(demo.directory, { within: tmpdir() })];
   let code = 0;
   try {
     await runDemoSteps(demo, cleanups);
@@ -70,7 +70,7 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
     code = 1;
   }
   for (const cleanup of cleanups.toReversed()) await cleanup();
-  const remaining = mountsAtOrBelow(await readMountTable(), demo.folder).map(({ target }) => target);
+  const remaining = mountsAtOrBelow(await readMountTable(), demo.directory).map(({ target }) => target);
   if (remaining.length > 0) code = 1;
   demo.say(
     remaining.length === 0 ? 'nothing is left mounted' : `FAILED: still mounted: ${remaining.join(', ')}`,
@@ -82,20 +82,20 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
 type Cleanups = (() => Promise<unknown>)[];
 
 interface Demo extends DemoPorts {
-  readonly folder: string;
-  readonly serverFolder: string;
+  readonly directory: string;
+  readonly serverDirectory: string;
   readonly say: (line: string) => void;
 }
 
 async function prepare(ports: DemoPorts): Promise<Demo> {
-  const folder = await mkdtemp(join(tmpdir(), 'volumes-demo-'));
+  const directory = await mkdtemp(join(tmpdir(), 'volumes-demo-'));
   // the app runs as another user and must be able to pass through the directory
-  await chmod(folder, 0o755);
-  const serverFolder = ports.share?.serverFolder ?? join(folder, 'server/export/photos');
+  await chmod(directory, 0o755);
+  const serverDirectory = ports.share?.serverDirectory ?? join(directory, 'server/export/photos');
   if (ports.share === undefined) {
-    await mkdir(serverFolder, { recursive: true });
-    await chmod(serverFolder, 0o700);
-    await chown(serverFolder, appUser, appUser);
+    await mkdir(serverDirectory, { recursive: true });
+    await chmod(serverDirectory, 0o700);
+    await chown(serverDirectory, appUser, appUser);
   }
   const kind =
     ports.share === undefined
@@ -109,12 +109,12 @@ async function prepare(ports: DemoPorts): Promise<Demo> {
         .map((part) => `${kind} | ${part}\n`)
         .join(''),
     );
-  return { ...ports, folder, serverFolder, say };
+  return { ...ports, directory, serverDirectory, say };
 }
 
 /** Runs the steps of the demo. */
 async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
-  const { folder, share, say } = demo;
+  const { directory: folder, share, say } = demo;
   const config = temporaryConfig(folder);
   const broker = await startBroker(config, () => undefined);
   cleanups.push(() => broker.stop());
@@ -145,10 +145,10 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
 }
 
 /** Starts a volume manager, which must find the driver. */
-async function startVolman({ folder, share, say }: Demo, cleanups: Cleanups): Promise<Volman> {
+async function startVolman({ directory: folder, share, say }: Demo, cleanups: Cleanups): Promise<Volman> {
   const volman = new Volman({
-    folders: [join(folder, 'voldrivers')],
-    mountFolders: [join(folder, 'volumes')],
+    directories: [join(folder, 'voldrivers')],
+    mountDirectories: [join(folder, 'volumes')],
     deadlines: { short: 30, mount: 120 },
     metrics: { count: (name) => say(`volman: ${name}`), time: () => undefined },
     log: (line) => say(`volman: ${line}`),
@@ -163,7 +163,7 @@ async function startVolman({ folder, share, say }: Demo, cleanups: Cleanups): Pr
 }
 
 /** Runs an app that writes a file through the volume of its binding. */
-async function runDemoApp({ folder, say, signal }: Demo, volman: Volman, binding: string): Promise<void> {
+async function runDemoApp({ directory: folder, say, signal }: Demo, volman: Volman, binding: string): Promise<void> {
   const volumes = parseVolumeMounts(binding);
   const path = volumes[0]?.containerDir ?? '';
   const script = `echo '${fileContent}' > "$1/hello"`;
@@ -185,7 +185,7 @@ async function runDemoApp({ folder, say, signal }: Demo, volman: Volman, binding
 }
 
 /** Checks the content and the owner of the file on the server. */
-async function checkFile({ serverFolder, share, say }: Demo): Promise<void> {
+async function checkFile({ serverDirectory: serverFolder, share, say }: Demo): Promise<void> {
   const file = join(serverFolder, 'hello');
   const [text, { uid, gid }] = [await readFile(file, 'utf8'), await stat(file)];
   say(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
@@ -202,7 +202,7 @@ function bindParameters(share: DemoShare): Readonly<Record<string, string>> {
 
 const driverNames = { nfs: 'nfsv3driver', smb: 'smbdriver' } as const;
 
-async function startDemoDriver({ folder, share, say }: Demo, cleanups: Cleanups): Promise<void> {
+async function startDemoDriver({ directory: folder, share, say }: Demo, cleanups: Cleanups): Promise<void> {
   const args = [
     ...['--name', driverNames[share?.protocol ?? 'nfs'], '-transport', 'tcp-json'],
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],

@@ -23,7 +23,7 @@ test('a demo whose share is not there fails, and leaves nothing', { skip }, asyn
   const share = {
     protocol: 'nfs',
     share: '127.0.0.1:/none',
-    serverFolder: '/',
+    serverDirectory: '/',
     uid: 1,
     gid: 1,
     version: '4.2',

@@ -4,7 +4,7 @@ import { MountError, type MountErrorCode } from './mount/mount-error.ts';
 import { runDriver } from './cli.ts';
 import { startDriver } from './start-driver.ts';
 import { memoryMounter } from './testing/memory-mounter.ts';
-import { callerOf, configIn, driverFolder, nfsOptions } from './testing/test-driver.ts';
+import { callerOf, configIn, driverDirectory, nfsOptions } from './testing/test-driver.ts';
 import { createLdapIdResolver, type LdapSettings, parseLdapSettings } from './ldap.ts';
 import { base, noSlapd, service, type Slapd, startSlapd } from './testing/slapd.ts';
 
@@ -138,7 +138,7 @@ test('a server that does not answer ends with the deadline', { skip }, async (t)
 
 test('a driver mounts the share of a user with the ids of the directory', { skip }, async (t) => {
   const mounter = memoryMounter();
-  const config = configIn(await driverFolder(t));
+  const config = configIn(await driverDirectory(t));
   const idsOf = createLdapIdResolver(settings());
   const driver = await startDriver(config, { mounter, idsOf, out: () => undefined });
   t.after(() => driver.stop());

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { type Phase, recordText, VolumeStore, type VolumeRecord } from './volume-store.ts';
 import { type MemoryMounter, memoryMounter } from './testing/memory-mounter.ts';
-import { type CallDriver, driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import { type CallDriver, driverDirectory, nfsOptions, testDriver } from './testing/test-driver.ts';
 import type { VolumeName } from '../options/volume-name.ts';
 
 const spec = {
@@ -18,16 +18,16 @@ const spec = {
 } as const;
 
 /** Returns a directory in which a driver has run, and the mounter of that driver. */
-async function usedFolder(
+async function usedDirectory(
   t: TestContext,
-): Promise<{ folder: string; mounter: MemoryMounter; bootId: string }> {
-  const folder = await driverFolder(t);
-  const { running, call, mounter } = await testDriver(t, { folder });
+): Promise<{ directory: string; mounter: MemoryMounter; bootId: string }> {
+  const directory = await driverDirectory(t);
+  const { running, call, mounter } = await testDriver(t, { directory });
   await call('VolumeDriver.Create', { Name: 'first', Opts: nfsOptions });
-  const { records } = await new VolumeStore(join(folder, 'mounts', '.state')).load();
+  const { records } = await new VolumeStore(join(directory, 'mounts', '.state')).load();
   await call('VolumeDriver.Remove', { Name: 'first' });
   await running.stop();
-  return { folder, mounter, bootId: records[0]?.bootId ?? '' };
+  return { directory, mounter, bootId: records[0]?.bootId ?? '' };
 }
 
 const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
@@ -36,7 +36,7 @@ const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
   );
 
 test('1,000 volumes: mounts are adopted, what was half done is undone, and all is unmounted by a drain', async (t) => {
-  const { folder, mounter, bootId } = await usedFolder(t);
+  const { directory: folder, mounter, bootId } = await usedDirectory(t);
   const halfDone: [Phase, boolean][] = [
     ['mounting', true],
     ['mounting', false],
@@ -55,7 +55,7 @@ test('1,000 volumes: mounts are adopted, what was half done is undone, and all i
     );
     if (isMounted) mounter.mounts.set(join(folder, 'mounts', name), spec);
   }
-  const { running, call } = await testDriver(t, { folder, mounter });
+  const { running, call } = await testDriver(t, { directory: folder, mounter });
   await until('the undone mounts', async () => mounter.mounts.size === 200);
   await until('what is over', async () => Object.keys(await countsOf(call)).length === 990);
   const counts = Object.values(await countsOf(call));
@@ -78,11 +78,11 @@ const record = (name: VolumeName, bootId: string): VolumeRecord => ({
 });
 
 test('a mount without a record is unmounted; not where a record cannot be read, which is set aside', async (t) => {
-  const { folder, mounter } = await usedFolder(t);
+  const { directory: folder, mounter } = await usedDirectory(t);
   const state = join(folder, 'mounts', '.state');
   const stray = join(folder, 'mounts', 'stray');
   mounter.mounts.set(stray, spec);
-  const second = await testDriver(t, { folder, mounter });
+  const second = await testDriver(t, { directory: folder, mounter });
   await until('the stray to go', async () => mounter.mounts.size === 0);
   await second.running.stop();
 
@@ -96,7 +96,7 @@ test('a mount without a record is unmounted; not where a record cannot be read, 
   ]) {
     mounter.mounts.set(stray, spec);
     await writeFile(join(state, `${'a'.repeat(64)}.json`), text);
-    const driver = await testDriver(t, { folder, mounter });
+    const driver = await testDriver(t, { directory: folder, mounter });
     assert.deepEqual(await countsOf(driver.call), { stray: 1 }, text);
     assert.ok((await readdir(state)).some((name) => name.endsWith('.unreadable')));
     assert.equal((await driver.call('VolumeDriver.Unmount', { Name: 'stray' })).Err, '');
@@ -106,34 +106,34 @@ test('a mount without a record is unmounted; not where a record cannot be read, 
 });
 
 test('from an old driver: its mounts are counted as they were, and its state file goes', async (t) => {
-  const folder = await driverFolder(t);
-  const mountDir = join(folder, 'mounts');
+  const directory = await driverDirectory(t);
+  const mountDir = join(directory, 'mounts');
   await mkdir(mountDir, { mode: 0o777 });
   const old = { a: { Name: 'a', Mountpoint: '/x', MountCount: 2 }, ghost: { Name: 'ghost', MountCount: 1 } };
   await writeFile(join(mountDir, 'driver-state.json'), JSON.stringify(old));
   const mounter = memoryMounter();
   for (const name of ['a', 'unlisted']) mounter.mounts.set(join(mountDir, name), spec);
-  const { call } = await testDriver(t, { folder, mounter });
+  const { call } = await testDriver(t, { directory, mounter });
   assert.deepEqual(await countsOf(call), { a: 2, unlisted: 1 });
   assert.deepEqual(await readdir(mountDir), ['.state']);
 });
 
 test('after a restart of the machine nobody uses a volume: volumes of volman are forgotten, those of Docker kept', async (t) => {
-  const { folder, mounter } = await usedFolder(t);
+  const { directory: folder, mounter } = await usedDirectory(t);
   const store = new VolumeStore(join(folder, 'mounts', '.state'));
   store.put(record('of-volman' as VolumeName, 'former'));
   store.put({ ...record('of-docker' as VolumeName, 'former'), isKept: true, count: 0, ids: ['id'] });
-  const { call } = await testDriver(t, { folder, mounter });
+  const { call } = await testDriver(t, { directory: folder, mounter });
   assert.deepEqual(await countsOf(call), { 'of-docker': 0 });
   assert.equal((await call('VolumeDriver.Mount', { Name: 'of-docker', ID: 'id' })).Err, '');
 });
 
 test('a state that another could have written is a start error, and nothing is mounted or unmounted', async (t) => {
-  const { folder, mounter } = await usedFolder(t);
+  const { directory: folder, mounter } = await usedDirectory(t);
   const state = join(folder, 'mounts', '.state');
   mounter.mounts.set(join(folder, 'mounts', 'v'), spec);
   const before = mounter.calls.length;
-  const start = (): Promise<unknown> => testDriver(t, { folder, mounter });
+  const start = (): Promise<unknown> => testDriver(t, { directory: folder, mounter });
   await symlink('/etc/hostname', join(state, 'link.json'));
   await assert.rejects(start(), { code: 'FILE_NOT_TRUSTED', message: /link\.json/u });
   await rename(join(state, 'link.json'), join(folder, 'link'));
@@ -147,9 +147,9 @@ test('a state that another could have written is a start error, and nothing is m
 });
 
 test('a second driver on the same mount folder does not start', async (t) => {
-  const folder = await driverFolder(t);
-  const { mounter } = await testDriver(t, { folder });
-  await assert.rejects(testDriver(t, { folder, mounter }), /another volume driver runs on/u);
+  const directory = await driverDirectory(t);
+  const { mounter } = await testDriver(t, { directory });
+  await assert.rejects(testDriver(t, { directory, mounter }), /another volume driver runs on/u);
 });
 
 test('a write of state that fails is an error, and leaves no mount', async (t) => {

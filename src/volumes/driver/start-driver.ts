@@ -13,7 +13,7 @@ import { closeServer, listenTcp, listenUnix, tlsOptions } from './http/listen.ts
 import { openCredhub, readPem } from './secrets.ts';
 import type { ResolveIds } from './ldap.ts';
 import { driverMetrics } from './metrics.ts';
-import { makeMountFolder, type MountDirectory } from './mount-directory.ts';
+import { makeMountDirectory, type MountDirectory } from './mount-directory.ts';
 import type { Mounter } from './mount/mounter.ts';
 import { type ResolveMountDependencies, resolveMount, verifyOptions } from './resolve-mount.ts';
 import { writeSpecFile } from './spec-file.ts';
@@ -100,7 +100,7 @@ async function lockMountDirectory({ mountDir, secretFiles }: DriverConfig): Prom
   // the directory must not be writable by others: they could replace a directory by a link while a secret is
   // read
   if (secretFiles !== undefined) await ensurePrivateDirectory(secretFiles);
-  const directory = await makeMountFolder(mountDir);
+  const directory = await makeMountDirectory(mountDir);
   const lockName = parsePathSegment('lock');
   const lock = lockName && (await takeFileLock(directory.stateDirectory, lockName));
   if (lock !== undefined) return { ...directory, lock };

@@ -10,7 +10,7 @@ import { memoryMounter } from './testing/memory-mounter.ts';
 import {
   callerOf,
   configIn,
-  driverFolder,
+  driverDirectory,
   nfsOptions,
   safeDescription,
   testDriver,
@@ -41,7 +41,7 @@ test('require: only what the broker signed is mounted', async (t) => {
 
 test('require: options that are not signed get no mount that is there, and none later', async (t) => {
   const args = ['-watchInterval', '20ms'];
-  const { mount, call, mounter } = await trustingDriver(t, 'require', { words: args });
+  const { mount, call, mounter } = await trustingDriver(t, 'require', { args });
   assert.equal(await mount(share), '');
   const [Name = ''] = ((await call('VolumeDriver.List')).Volumes ?? []).map((volume) => volume.Name);
   const create = (Opts: Record<string, unknown>) => call('VolumeDriver.Create', { Name, Opts });
@@ -64,13 +64,13 @@ test('require: options that are not signed get no mount that is there, and none 
 });
 
 test('with LDAP only a signed volume names ids, or none', async (t) => {
-  const folder = await driverFolder(t);
+  const directory = await driverDirectory(t);
   const pair = newPair();
-  await writeFile(join(folder, 'keys.pem'), pair.publicPem);
+  await writeFile(join(directory, 'keys.pem'), pair.publicPem);
   const mounter = memoryMounter();
-  const args = ['-signatureKeys', join(folder, 'keys.pem')];
+  const args = ['-signatureKeys', join(directory, 'keys.pem')];
   const idsOf = async (): Promise<{ uid: number; gid: number }> => ({ uid: 7, gid: 8 });
-  const running = await startDriver(configIn(folder, args), { mounter, idsOf, out: () => undefined });
+  const running = await startDriver(configIn(directory, args), { mounter, idsOf, out: () => undefined });
   t.after(() => running.stop());
   const call = callerOf(running.address);
   const mounted = async (Name: string, Opts: Record<string, unknown>): Promise<string> => {
@@ -135,7 +135,7 @@ test('log: all is mounted, and a line names what is not signed; off: not even th
 });
 
 test('a reference to a secret is read when signed, below the prefix, and from files of root without links', async (t) => {
-  const { mount, mounter, folder, log, call } = await trustingDriver(t, 'off');
+  const { mount, mounter, directory: folder, log, call } = await trustingDriver(t, 'off');
   const secrets = join(folder, 'secrets');
   const at = (path: string): Record<string, unknown> => ({ ...share, password: `((file:${path}))` });
   await writeFile(join(secrets, 'team', 'photos'), 'geheim\n', { mode: 0o600 });
@@ -177,21 +177,21 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
 });
 
 test('a folder of secrets in which others can put links is a start error', async (t) => {
-  const folder = await driverFolder(t);
-  const secrets = join(folder, 'secrets');
+  const directory = await driverDirectory(t);
+  const secrets = join(directory, 'secrets');
   await mkdir(secrets);
   await chmod(secrets, 0o777);
-  await writeFile(join(folder, 'keys.pem'), newPair().publicPem);
-  const args = ['-signatureKeys', join(folder, 'keys.pem'), '-secretFiles', secrets];
-  await assert.rejects(testDriver(t, { folder, words: args }), { code: 'FILE_NOT_TRUSTED' });
+  await writeFile(join(directory, 'keys.pem'), newPair().publicPem);
+  const args = ['-signatureKeys', join(directory, 'keys.pem'), '-secretFiles', secrets];
+  await assert.rejects(testDriver(t, { directory, args }), { code: 'FILE_NOT_TRUSTED' });
 });
 
 test('a key file that is none is a start error', async (t) => {
-  const folder = await driverFolder(t);
-  await writeFile(join(folder, 'keys.pem'), newPair().privatePem);
-  await chmod(join(folder, 'keys.pem'), 0o600);
-  const args = ['-signatures', 'require', '-signatureKeys', join(folder, 'keys.pem')];
-  await assert.rejects(testDriver(t, { folder, words: args }), {
+  const directory = await driverDirectory(t);
+  await writeFile(join(directory, 'keys.pem'), newPair().privatePem);
+  await chmod(join(directory, 'keys.pem'), 0o600);
+  const args = ['-signatures', 'require', '-signatureKeys', join(directory, 'keys.pem')];
+  await assert.rejects(testDriver(t, { directory, args }), {
     code: 'DRIVER_CONFIG_INVALID',
     message: /-signatureKeys/u,
   });

@@ -6,15 +6,15 @@ import { until } from '../../../test/support/until.ts';
 import { MountError } from './mount/mount-error.ts';
 import { untilDeadline } from './testing/memory-mounter.ts';
 import type { TestDriver } from './testing/test-driver.ts';
-import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import { driverDirectory, nfsOptions, testDriver } from './testing/test-driver.ts';
 
 /** Starts a driver with a watchdog and one mounted volume. */
 async function watched(
   t: TestContext,
 ): Promise<TestDriver & { target: string; metric: (name: string) => Promise<number> }> {
-  const folder = await driverFolder(t);
+  const directory = await driverDirectory(t);
   const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms', '-unmountTimeout', '50ms'];
-  const driver = await testDriver(t, { folder, words: args });
+  const driver = await testDriver(t, { directory, args });
   await driver.call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   assert.equal((await driver.call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
   const metric = async (name: string): Promise<number> => {
@@ -26,7 +26,7 @@ async function watched(
         ?.slice(name.length),
     );
   };
-  return { ...driver, target: join(folder, 'mounts', 'v'), metric };
+  return { ...driver, target: join(directory, 'mounts', 'v'), metric };
 }
 
 test('a mount that is gone, or whose helper died, is mounted again, and counted', async (t) => {
@@ -76,7 +76,7 @@ test('what an unmount could not unmount is unmounted later; a mount that failed 
 
 test('a server that is silent delays no mount of another server, however many are on it', async (t) => {
   const args = ['-watchInterval', '20ms', '-mountTimeout', '10m'];
-  const { mounter, call, running } = await testDriver(t, { folder: await driverFolder(t), words: args });
+  const { mounter, call, running } = await testDriver(t, { directory: await driverDirectory(t), args });
   const mounted = async (Name: string, source: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source } });
     const { Err, Mountpoint = '' } = await call('VolumeDriver.Mount', { Name });
@@ -107,7 +107,7 @@ test('a server that is silent delays no mount of another server, however many ar
 
 test('servers that stay silent wait for each other, and not a server that answers for them', async (t) => {
   const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms'];
-  const { mounter, call, log, running } = await testDriver(t, { folder: await driverFolder(t), words: args });
+  const { mounter, call, log, running } = await testDriver(t, { directory: await driverDirectory(t), args });
   const mounted = async (Name: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${Name}/export` } });
     return (await call('VolumeDriver.Mount', { Name })).Mountpoint ?? '';

@@ -21,10 +21,10 @@ interface K8sBindingPorts {
  * other object with a pod template.
  */
 export async function runK8sBinding(
-  words: readonly string[],
+  args: readonly string[],
   { out, input }: K8sBindingPorts,
 ): Promise<number> {
-  const { path, choice, container } = parseWords(words);
+  const { path, choice, container } = parseWords(args);
   const shares = parseVolumeMounts(path === undefined ? await textOf(input) : await textOfFile(path));
   const { objects, volumes, volumeMounts, identity } = volumesOfBinding(shares, choice);
   if (container === undefined) {
@@ -45,7 +45,7 @@ interface Words {
 
 const objectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u;
 
-function parseWords(words: readonly string[]): Words {
+function parseWords(args: readonly string[]): Words {
   const options = {
     namespace: { type: 'string' },
     secret: { type: 'string' },
@@ -55,7 +55,7 @@ function parseWords(words: readonly string[]): Words {
   } as const;
   try {
     const { values, positionals } = parseArgs({
-      args: [...words],
+      args: [...args],
       options,
       strict: true,
       allowPositionals: true,

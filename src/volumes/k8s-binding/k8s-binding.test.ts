@@ -18,10 +18,10 @@ function answerOf(driver: string, options: object, more: object = {}): string {
   return JSON.stringify({ credentials: {}, volume_mounts: [{ ...mount, ...more }] });
 }
 
-async function written(answer: string, ...words: readonly string[]): Promise<string> {
+async function written(answer: string, ...args: readonly string[]): Promise<string> {
   let text = '';
   const ports = { out: (more: string) => void (text += more), input: inPieces(answer) };
-  assert.equal(await runK8sBinding(['--namespace', 'apps', ...words], ports), 0);
+  assert.equal(await runK8sBinding(['--namespace', 'apps', ...args], ports), 0);
   return text;
 }
 
@@ -47,12 +47,12 @@ interface Patch {
 async function accepted(
   t: TestContext,
   answer: string,
-  ...words: readonly string[]
+  ...args: readonly string[]
 ): Promise<{ objects: readonly Manifest[]; patch: Patch }> {
-  const objects = parseAllDocuments(await written(answer, ...words)).map(
+  const objects = parseAllDocuments(await written(answer, ...args)).map(
     (document) => document.toJS() as Manifest,
   );
-  const patch = parse(await written(answer, ...words, '--patch', 'app')) as Patch;
+  const patch = parse(await written(answer, ...args, '--patch', 'app')) as Patch;
   const server = await startTestServer(t);
   const create = async (path: string, body: object): Promise<void> => {
     const { code, text } = await server.call(`${path}?fieldValidation=Strict`, { method: 'POST', body });

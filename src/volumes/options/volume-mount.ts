@@ -52,12 +52,12 @@ function volumeOf(mount: Fields): VolumeMount {
   const [driver, mode, kind] = [mount.text('driver'), mount.text('mode'), mount.text('device_type')];
   if (mode !== 'r' && mode !== 'rw') mount.report('mode', 'must be r or rw');
   if (kind !== 'shared') mount.report('device_type', 'must be shared');
-  const folder = containerDir.parse(mount.text('container_dir'));
-  if ('fault' in folder) mount.report('container_dir', folder.fault);
+  const directory = containerDir.parse(mount.text('container_dir'));
+  if ('fault' in directory) mount.report('container_dir', directory.fault);
   return {
     driver,
     volumeId: device.text('volume_id'),
-    containerDir: 'value' in folder ? String(folder.value) : '',
+    containerDir: 'value' in directory ? String(directory.value) : '',
     isReadOnly: mode === 'r',
     config: device.map('mount_config'),
   };

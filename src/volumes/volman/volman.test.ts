@@ -11,7 +11,7 @@ import type { SmallDriver, SmallDriverOptions } from './testing/small-driver.ts'
 import { Volman } from './volman.ts';
 
 interface Cell {
-  readonly folder: string;
+  readonly directory: string;
   readonly volman: Volman;
   readonly logged: string[];
   readonly measured: string[];
@@ -25,23 +25,23 @@ const quick: DriverDeadlines = { short: 0.3, mount: 0.3 };
 const patient: DriverDeadlines = { short: 60, mount: 60 };
 
 async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
-  const folder = await mkdtemp(join(tmpdir(), 'volman-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'volman-'));
+  t.after(() => rm(directory, { recursive: true }));
   const [logged, measured]: string[][] = [[], []];
   const metrics = {
     count: (name: string) => void measured?.push(name),
     time: (name: string) => void measured?.push(name),
   };
   const volman = new Volman({
-    folders: [folder],
-    mountFolders: ['/var/vcap/data'],
+    directories: [directory],
+    mountDirectories: ['/var/vcap/data'],
     deadlines,
     metrics,
     log: (line) => void logged?.push(line),
     clock: () => 0,
   });
   const made: Cell = {
-    folder,
+    directory,
     volman,
     logged: logged ?? [],
     measured: measured ?? [],
@@ -56,7 +56,7 @@ async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
       return driver;
     },
     write: async (file, content) =>
-      writeFile(join(folder, file), typeof content === 'string' ? content : JSON.stringify(content), {
+      writeFile(join(directory, file), typeof content === 'string' ? content : JSON.stringify(content), {
         mode: 0o644,
       }),
   };
@@ -66,7 +66,7 @@ async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
 const order = { driver: 'nfsv3driver', volumeId: 'a_b', containerId: 'c_d' };
 
 test('json comes before spec before sock, and the first hit of a name wins', async (t) => {
-  const { driver, write, volman, folder, logged } = await cell(t);
+  const { driver, write, volman, directory: folder, logged } = await cell(t);
   const [json, spec] = [await driver(), await driver()];
   const sock = await driver({ socketPath: join(folder, 'third.sock') });
   await driver({ socketPath: join(folder, 'first.sock') });
@@ -108,7 +108,7 @@ test('a volume of its own has both ids in its name, each with = for _', async (t
 });
 
 test('both sides of a driver with TLS show a certificate of its CA', async (t) => {
-  const { driver, write, volman, folder, logged } = await cell(t);
+  const { driver, write, volman, directory: folder, logged } = await cell(t);
   const authority = await createTestAuthority();
   const [own, client] = [await authority.server({ ip: '127.0.0.1' }), await authority.client('volman')];
   const stranger = await createTestAuthority();
@@ -149,7 +149,7 @@ test('both sides of a driver with TLS show a certificate of its CA', async (t) =
 });
 
 test('a driver that fails at a rescan stays, and follows its new address (B18, B19)', async (t) => {
-  const { listed, volman, folder } = await cell(t);
+  const { listed, volman, directory: folder } = await cell(t);
   const first = await listed('nfsv3driver');
   await volman.scan();
   await volman.mount(order, {});
@@ -177,22 +177,22 @@ test('a driver that fails at a rescan stays, and follows its new address (B18, B
 });
 
 test('a folder that cannot be read does not empty the list (B19)', async (t) => {
-  const { listed, write, folder } = await cell(t);
+  const { listed, write, directory: folder } = await cell(t);
   await listed('nfsv3driver');
   await write('a-file', '');
-  const folders = [folder];
+  const directories = [folder];
   const logged: string[] = [];
   const metrics = { count: () => undefined, time: () => undefined };
   const volman = new Volman({
-    folders,
-    mountFolders: ['/var/vcap/data'],
+    directories,
+    mountDirectories: ['/var/vcap/data'],
     deadlines: patient,
     metrics,
     log: (line) => void logged.push(line),
     clock: () => 0,
   });
   await volman.scan();
-  folders.push(join(folder, 'a-file'));
+  directories.push(join(folder, 'a-file'));
   await volman.scan();
   assert.deepEqual(volman.listDrivers(), ['nfsv3driver']);
   assert.match(logged.join(), /ENOTDIR/u);
@@ -304,7 +304,7 @@ test('an endless answer is read up to a limit', async (t) => {
 });
 
 test('spec files that are wrong are named with what is wrong, and used by no one', async (t) => {
-  const { write, volman, logged, folder } = await cell(t);
+  const { write, volman, logged, directory: folder } = await cell(t);
   const wrong = {
     'not-json.json': '{',
     'no-address.json': {},

@@ -11,9 +11,9 @@ interface VolmanMetrics {
 
 interface VolmanPorts {
   /** The directories of spec files, in the order of `volman_driver_paths`. */
-  readonly folders: readonly string[];
+  readonly directories: readonly string[];
   /** Drivers must mount below these directories. */
-  readonly mountFolders: readonly string[];
+  readonly mountDirectories: readonly string[];
   readonly deadlines: DriverDeadlines;
   readonly metrics: VolmanMetrics;
   readonly log: (line: string) => void;
@@ -49,8 +49,8 @@ export class Volman {
   }
 
   /** The directories below which drivers must mount. */
-  get mountFolders(): readonly string[] {
-    return this.#ports.mountFolders;
+  get mountDirectories(): readonly string[] {
+    return this.#ports.mountDirectories;
   }
 
   /** Discovers drivers and activates them. Errors are logged; no known driver is lost because of them. */
@@ -78,10 +78,10 @@ export class Volman {
       const { client, name } = this.#getMountable(order);
       await client.create(name, options);
       const path = await client.mount(name, order.containerId);
-      if (this.#ports.mountFolders.some((folder) => path.startsWith(`${folder}/`))) return path;
+      if (this.#ports.mountDirectories.some((directory) => path.startsWith(`${directory}/`))) return path;
       throw new ProductError(
         'DRIVER_FAILED',
-        `volume driver '${order.driver}' mounted at '${path}', outside ${this.#ports.mountFolders.join(', ')}; ` +
+        `volume driver '${order.driver}' mounted at '${path}', outside ${this.#ports.mountDirectories.join(', ')}; ` +
           'name its folder for mounts, if it is to be trusted there',
       );
     });
@@ -140,7 +140,7 @@ export class Volman {
   }
 
   async #scan(): Promise<void> {
-    const { folders, deadlines, log } = this.#ports;
+    const { directories: folders, deadlines, log } = this.#ports;
     try {
       const { specs, ignored: refusals } = await discoverDrivers(folders);
       for (const refusal of refusals) log(refusal);

@@ -51,8 +51,8 @@ async function holderOf(image: string): Promise<Holder | undefined> {
   return holders.find(({ path }) => path.endsWith('/globalmount')) ?? holders[0];
 }
 
-function inNamespaceOf(holder: Holder, program: string, ...words: string[]): Promise<string> {
-  return run('nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--', program, ...words);
+function inNamespaceOf(holder: Holder, program: string, ...args: string[]): Promise<string> {
+  return run('nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--', program, ...args);
 }
 
 /** Copies an image that is not mounted. Repeats the copy if a node mounts it in the meantime. */

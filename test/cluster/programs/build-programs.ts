@@ -47,8 +47,8 @@ async function buildProgram(
 function goWords({ test }: Program): string[] {
   const stamps = Object.entries(goModule.stamps).map(([name, value]) => `-X ${name}=${value}`);
   // Do not vet upstream's code, which would take as long as everything else.
-  const words = test === true ? ['test', '-c', '-vet=off'] : ['build'];
-  return [...words, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
+  const args = test === true ? ['test', '-c', '-vet=off'] : ['build'];
+  return [...args, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
 }
 
 /**

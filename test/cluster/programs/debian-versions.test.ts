@@ -10,8 +10,8 @@ const isElsewhere =
   !['ID=debian', 'VERSION_ID="12"'].every((line) => said.includes(line)) && 'needs Debian 12';
 
 /** Returns the output of a program, or an empty text if it is not installed. */
-const printed = (program: string, ...words: readonly string[]): string =>
-  spawnSync(program, words, { encoding: 'utf8' }).stdout ?? '';
+const printed = (program: string, ...args: readonly string[]): string =>
+  spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
 
 /** Returns upstream's version. Debian's version, for example `1.6.20~ds1-1+deb12u3`, begins with it. */
 const upstream = (text: string): string | undefined => /\b\d+\.\d+\.\d+\b/u.exec(text)?.[0];

@@ -12,7 +12,7 @@ const day = 24 * 60 * 60 * 1000;
  * `make` creates it, atomically. Directories of that kind that were not requested for a day (or `keptMs`) are
  * removed when another one is created.
  */
-export async function cachedFolder(
+export async function cachedDirectory(
   kind: string,
   key: string,
   make: (directory: string) => Promise<unknown>,

@@ -39,9 +39,9 @@ function isOlder(version: string, than: string): boolean {
  * Returns what Go prints outside of any module, because a go.mod could select another version. Returns an
  * empty text without Go.
  */
-function ask(words: readonly string[], environment: NodeJS.ProcessEnv): string {
+function ask(args: readonly string[], environment: NodeJS.ProcessEnv): string {
   const { root } = parse(import.meta.dirname);
   const env = { ...environment, GOWORK: 'off' };
-  const { status, stdout } = spawnSync('go', words, { cwd: root, env, encoding: 'utf8' });
+  const { status, stdout } = spawnSync('go', args, { cwd: root, env, encoding: 'utf8' });
   return status === 0 ? stdout : '';
 }

@@ -82,9 +82,9 @@ export function cpiWithoutGuards(cloud: CallContext, weaknesses: readonly Weakne
     create: <T extends KubernetesObject>(
       ...[resource, object, ...more]: Parameters<typeof cloud.api.create<T>>
     ) => cloud.api.create<T>(resource, JSON.parse(weaken(JSON.stringify(object), inJson)) as T, ...more),
-    replace: (...words) => cloud.api.replace(...words),
-    patch: (...words) => cloud.api.patch(...words),
-    delete: (...words) => cloud.api.delete(...words),
+    replace: (...args) => cloud.api.replace(...args),
+    patch: (...args) => cloud.api.patch(...args),
+    delete: (...args) => cloud.api.delete(...args),
   };
   return {
     cloud: {

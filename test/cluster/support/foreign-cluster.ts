@@ -96,7 +96,7 @@ export function foreignSettings(
   if (privileged === undefined)
     return 'needs CONFORMANCE_STEMCELL, an image that the cluster of KUBECONFIG can run';
   const path = (environment['PATH'] ?? '').split(delimiter);
-  if (!path.some((folder) => folder !== '' && existsSync(join(folder, 'kubectl'))))
+  if (!path.some((directory) => directory !== '' && existsSync(join(directory, 'kubectl'))))
     return 'needs kubectl on PATH';
   return {
     kubeconfig,

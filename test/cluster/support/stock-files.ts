@@ -13,7 +13,7 @@ const run = (program: string): StockFile => ({
   mode: 0o755,
   text: `#!/bin/bash\nset -e\nexport PATH=/var/vcap/bosh/bin:$PATH\n${program}\n`,
 });
-const text = (words: string, mode = 0o644): StockFile => ({ mode, text: words });
+const text = (content: string, mode = 0o644): StockFile => ({ mode, text: content });
 const link = (target: string): StockFile => ({ mode: 0o777, target });
 
 const agentJson = (linux: object): StockFile => {

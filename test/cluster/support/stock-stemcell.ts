@@ -5,7 +5,7 @@ import { openLayout } from '../../../src/oci/layout/open-layout.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock, cachedFolder } from '../programs/folder-cache.ts';
+import { holdingLock, cachedDirectory } from '../programs/folder-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
@@ -40,11 +40,11 @@ async function made(
   const files = JSON.stringify([stockFiles[init], notStock]);
   const key = createHash('sha256').update(`${base.image}\n${files}`).digest('hex').slice(0, 12);
   const heavyBeside = (directory: string): string => `${directory}-heavy.tgz`;
-  const directory = await cachedFolder(`stock-${init}`, key, async (output) => {
+  const directory = await cachedDirectory(`stock-${init}`, key, async (output) => {
     await packHeavy(dirname(base.archive), init, heavyBeside(output));
     const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-    const words = ['stemcell', 'build', '--from', heavyBeside(output), '--output', output];
-    await runWell([process.execPath, program, ...words]);
+    const args = ['stemcell', 'build', '--from', heavyBeside(output), '--output', output];
+    await runWell([process.execPath, program, ...args]);
   });
   return { directory, heavy: heavyBeside(directory) };
 }

@@ -39,7 +39,7 @@ export function sidecarServices(programs: string, layout: ClusterPaths): Service
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
   const { sockets } = volumePlaces(layout);
   const ofDrivers = drivers.flatMap((driver) =>
-    sidecarsOf(driver, sockets).map(({ program, words }): Service => ({
+    sidecarsOf(driver, sockets).map(({ program, args: words }): Service => ({
       name: `${program}-${driver.socketName}`,
       command: withGoSettings([join(programs, program), kubeconfig, ...words]),
       graceMs: 5000,

@@ -75,9 +75,9 @@ export class EmbeddedRun {
     await this.#cleanUp();
   }
 
-  #report(words: string): void {
-    this.#options.turnstile.steps.note(`VIOLATION: ${words}`);
-    this.violations.push(words);
+  #report(message: string): void {
+    this.#options.turnstile.steps.note(`VIOLATION: ${message}`);
+    this.violations.push(message);
   }
 
   #cloudOf(vm: number): CallContext {
@@ -220,7 +220,7 @@ export class EmbeddedRun {
       this.#report(
         `disk ${name} in ${vmCid} lacks ${lost.length} writes that were acknowledged: ${lost.slice(0, 5).join()}`,
       );
-    Job.start(this.#options.world, { vmCid, name, disk }, (words) => this.#report(words));
+    Job.start(this.#options.world, { vmCid, name, disk }, (message) => this.#report(message));
     return undefined;
   }
 

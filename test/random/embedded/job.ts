@@ -42,13 +42,13 @@ export class Job {
   readonly disk: WrittenDisk;
   readonly #name: string;
   readonly #world: EmbeddedWorld;
-  readonly #report: (words: string) => void;
+  readonly #report: (message: string) => void;
   readonly #since = numbers;
   #lastWrite = 0;
   #isStopped = false;
   readonly #work: Promise<void>;
 
-  private constructor(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void) {
+  private constructor(world: EmbeddedWorld, place: JobPlace, report: (message: string) => void) {
     this.#world = world;
     this.vmCid = place.vmCid;
     this.disk = place.disk;
@@ -59,7 +59,7 @@ export class Job {
   }
 
   /** Starts a job; `stop` ends it. */
-  static start(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void): Job {
+  static start(world: EmbeddedWorld, place: JobPlace, report: (message: string) => void): Job {
     return new Job(world, place, report);
   }
 

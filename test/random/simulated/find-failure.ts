@@ -43,14 +43,14 @@ export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }
     const place = { path: first.counterexamplePath ?? '', interruptAfterTimeLimit: shrinkSeconds * 1000 };
     const small = await fc.check(runner.property, { ...options, ...place });
     const { counterexample, counterexamplePath } = small.counterexample === null ? first : small;
-    const words = [
+    const args = [
       ...(counterexample === null ? [] : describePlan(counterexample[0])),
       ...(runner.failed?.trace.filter((line) => !noise.test(line)) ?? [String(first.errorInstance)]),
       ...(runner.failed?.violations ?? []),
       `to repeat this run: BOSH_KUBERNETES_RANDOM_SEED=${number}/${counterexamplePath ?? ''}`,
       `to find it again: BOSH_KUBERNETES_RANDOM_SEED=${number}/${first.counterexamplePath ?? ''}`,
     ];
-    return { runs, calls, failure: words.join('\n') };
+    return { runs, calls, failure: args.join('\n') };
   } finally {
     await runner.stop();
   }

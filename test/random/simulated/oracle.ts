@@ -47,10 +47,10 @@ export class Oracle {
     void this.#runJobs();
   }
 
-  report(words: string): void {
-    if (this.violations.includes(words)) return;
-    this.#world.steps.note(`VIOLATION: ${words}`);
-    this.violations.push(words);
+  report(message: string): void {
+    if (this.violations.includes(message)) return;
+    this.#world.steps.note(`VIOLATION: ${message}`);
+    this.violations.push(message);
   }
 
   /** VMs that are on some node, whether or not their containers run. */

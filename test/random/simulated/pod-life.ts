@@ -96,11 +96,11 @@ export class PodLife {
   /**
    * SIGKILL to everything in the container, as by the kernel when memory runs out, or because its PID 1 ends.
    */
-  endContainer(exitCode: number, words: string): void {
+  endContainer(exitCode: number, message: string): void {
     const container = this.#container;
     if (container === undefined || this.#exitOf() !== undefined) return;
     container.mounter?.kill();
-    container.exit = { exitCode, words };
+    container.exit = { exitCode, message };
     this.uses.clear();
   }
 
@@ -282,7 +282,7 @@ export class PodLife {
 
   #terminated(): ContainerState {
     const exit = this.#lastExit;
-    return exit === undefined ? {} : { terminated: { exitCode: exit.exitCode, message: exit.words } };
+    return exit === undefined ? {} : { terminated: { exitCode: exit.exitCode, message: exit.message } };
   }
 
   #containerState(terminated: ContainerState): ContainerState {

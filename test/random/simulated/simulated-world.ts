@@ -168,8 +168,8 @@ export class SimulatedWorld {
   /** Each write of a controller is a step; events are not, because no wait depends on them. */
   #controllersApi(): ControlPlaneApi {
     const { api, steps } = this;
-    const written = async <T>(words: string, write: () => Promise<T>): Promise<T> => {
-      await steps.step(`controller: ${words}`);
+    const written = async <T>(message: string, write: () => Promise<T>): Promise<T> => {
+      await steps.step(`controller: ${message}`);
       return write();
     };
     return {

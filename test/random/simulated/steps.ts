@@ -40,8 +40,8 @@ export class Steps {
     return this.#scheduler.count() === 0 || (this.isHasty && this.#count % hastyEvery === 0);
   }
 
-  note(words: string): void {
-    this.trace.push(`  ${words}`);
+  note(message: string): void {
+    this.trace.push(`  ${message}`);
   }
 
   /** Waits for its turn once the condition holds. The condition also holds when this resolves. */

@@ -119,11 +119,11 @@ export class Authenticator {
     return url;
   }
 
-  #unauthorized(words: string): ProductError {
+  #unauthorized(message: string): ProductError {
     const { host } = new URL(this.#options.origin);
     return new ProductError(
       'REGISTRY_UNAUTHORIZED',
-      `the registry ${host} ${words}; check the registry's user and password, and what the user may do`,
+      `the registry ${host} ${message}; check the registry's user and password, and what the user may do`,
     );
   }
 }

@@ -110,8 +110,8 @@ function credentialsOf(entry: Json, path: string, host: string): RegistryCredent
   return { username: user, password: secret.replace(/\0+$/u, '') };
 }
 
-const invalid = (path: string, words: string): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `'${path}' ${words}`);
+const invalid = (path: string, message: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `'${path}' ${message}`);
 
 const longestAnswer = 1024 * 1024;
 
@@ -193,5 +193,5 @@ function parseAnswer(said: string, program: string): { readonly username: string
   throw failed(program, 'did not answer with Username and Secret');
 }
 
-const failed = (program: string, words: string, cause?: unknown): ProductError =>
-  new ProductError('REGISTRY_UNAUTHORIZED', `${program} ${words}`, { cause });
+const failed = (program: string, message: string, cause?: unknown): ProductError =>
+  new ProductError('REGISTRY_UNAUTHORIZED', `${program} ${message}`, { cause });

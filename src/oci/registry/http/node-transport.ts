@@ -235,15 +235,15 @@ export function connectionFailure(cause: unknown): ConnectionFailure {
   const code = codeOf(cause) ?? '';
   const detail = code === '' ? '' : ` (${code})`;
   if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
-    const words = `it does not answer in TLS; does it speak plain http?${detail}`;
-    return new ConnectionFailure(words, { isFinal: true, cause });
+    const message = `it does not answer in TLS; does it speak plain http?${detail}`;
+    return new ConnectionFailure(message, { isFinal: true, cause });
   }
   if (tlsCode.test(code)) {
-    const words = `its certificate cannot be verified; give the CA that signed it${detail}`;
-    return new ConnectionFailure(words, { isFinal: true, cause });
+    const message = `its certificate cannot be verified; give the CA that signed it${detail}`;
+    return new ConnectionFailure(message, { isFinal: true, cause });
   }
-  const words = messagesByCode[code] ?? 'the connection broke before the answer was complete';
-  return new ConnectionFailure(`${words}${detail}`, { isFinal: false, cause });
+  const text = messagesByCode[code] ?? 'the connection broke before the answer was complete';
+  return new ConnectionFailure(`${text}${detail}`, { isFinal: false, cause });
 }
 
 function codeOf(cause: unknown): string | undefined {

@@ -196,12 +196,12 @@ testRequests(
 
 test('B3: a request waits for no other instance, and CredHub is asked at once for what is independent', async (t) => {
   const stub = await credhubStub();
-  const folder = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
+  const directory = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
   t.after(async () => {
     await stub.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
-  const caFile = join(folder, 'ca.pem');
+  const caFile = join(directory, 'ca.pem');
   await writeFile(caFile, stub.ca);
   const uaa = { ...uaaClient, url: undefined, caFile: undefined };
   const credhub = { url: stub.url, storeId: 'nfsbroker', caFile, auth: { uaa } };

@@ -27,7 +27,7 @@ async function prepare(call: CallBroker, before: 'instance' | 'binding'): Promis
 }
 
 test('a fetch never shows a secret, and neither does the log or the file', async (t) => {
-  const { call, log, folder } = await testBroker(t);
+  const { call, log, directory: folder } = await testBroker(t);
   assert.equal((await call('PUT', instancePath, { body: smbProvisionBody })).status, 201);
   const bound = await call('PUT', bindingPath, { body: smbBindBody });
   assert.equal(bound.status, 201);
@@ -111,9 +111,9 @@ test('the answer to a bind has what the drivers and Cloud Controller read', asyn
 });
 
 test('a request that is sent again gets its answer, also when the operator has forced one of its options since', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const kept = { store: { sqlite: join(folder, 'broker.db') }, encryptionKeys: [Buffer.alloc(32, 1)] };
+  const directory = await mkdtemp(join(tmpdir(), 'volume-broker-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const kept = { store: { sqlite: join(directory, 'broker.db') }, encryptionKeys: [Buffer.alloc(32, 1)] };
   const provisioning = withParameters(provisionBody, { share: 'server/export', version: '3' });
   const first = await testBroker(t, kept);
   assert.equal((await first.call('PUT', instancePath, { body: provisioning })).status, 201);

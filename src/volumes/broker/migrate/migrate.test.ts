@@ -35,13 +35,13 @@ interface Migration {
 
 /** Prepares a migration. `kind` is the store to migrate to. CredHub is also the store of the old broker. */
 async function migration(t: TestContext, kind: 'sqlite' | 'credhub'): Promise<Migration> {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
+  const directory = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
   const stub = await credhubStub();
   t.after(async () => {
     await stub.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
-  const ca = join(folder, 'ca.pem');
+  const ca = join(directory, 'ca.pem');
   await writeFile(ca, stub.ca);
   const uaa = { client_id: uaaClient.id, client_secret: uaaClient.secret };
   const credhub = { url: stub.url, store_id: 'nfsbroker', ca, uaa };
@@ -54,9 +54,9 @@ async function migration(t: TestContext, kind: 'sqlite' | 'credhub'): Promise<Mi
     volume_id: { key },
     ...(kind === 'credhub'
       ? { store: { credhub } }
-      : { store: { sqlite: join(folder, 'broker.db') }, encryption_keys: [key], migrate_from: [credhub] }),
+      : { store: { sqlite: join(directory, 'broker.db') }, encryption_keys: [key], migrate_from: [credhub] }),
   };
-  const path = join(folder, 'broker.yml');
+  const path = join(directory, 'broker.yml');
   await writeFile(path, JSON.stringify(settings), { mode: 0o600 });
   return {
     stub,
@@ -197,11 +197,11 @@ test('names records that do not parse, without their values, and imports the oth
 });
 
 test('a store that is no CredHub needs to be told where the old records are', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'broker.yml');
+  const directory = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'broker.yml');
   const key = randomBytes(32).toString('base64');
-  const store = { sqlite: join(folder, 'broker.db') };
+  const store = { sqlite: join(directory, 'broker.db') };
   const settings = { username: 'u', password: 'p', store, encryption_keys: [key], volume_id: { key } };
   await writeFile(path, JSON.stringify(settings));
   const ports = { environment: {}, out: () => undefined };

@@ -107,9 +107,9 @@ export function isAllowed(
 const includesOrAll = (guid: string | undefined, allowed: readonly string[] | undefined): boolean =>
   allowed === undefined || (guid !== undefined && allowed.includes(guid));
 
-function isWithin(share: string, folder: string): boolean {
-  const whole = folder.replace(/\/+$/u, '');
-  return share === folder || share === whole || share.startsWith(`${whole}/`);
+function isWithin(share: string, directory: string): boolean {
+  const whole = directory.replace(/\/+$/u, '');
+  return share === directory || share === whole || share.startsWith(`${whole}/`);
 }
 
 export const shareNotAllowed =

@@ -31,18 +31,18 @@ for (const [name, spec] of Object.entries(attacks))
 const noRoot = process.geteuid?.() !== 0 && 'needs root, whose the folder of mounts has to be';
 
 /** Returns a directory of root with a mount(8) that records its arguments and fails. */
-async function recordingMount(t: TestContext, end: string): Promise<{ folder: string; bin: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'share-mounter-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const bin = join(folder, 'bin');
+async function recordingMount(t: TestContext, end: string): Promise<{ directory: string; bin: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'share-mounter-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const bin = join(directory, 'bin');
   await mkdir(bin);
-  const notes = `cat /proc/$$/cmdline > ${folder}/argv; cat /proc/$$/environ > ${folder}/environ`;
+  const notes = `cat /proc/$$/cmdline > ${directory}/argv; cat /proc/$$/environ > ${directory}/environ`;
   await writeFile(join(bin, 'mount'), `#!/bin/sh\n${notes}; ${end}\n`, { mode: 0o755 });
-  return { folder, bin: `${bin}:/usr/bin:/bin` };
+  return { directory, bin: `${bin}:/usr/bin:/bin` };
 }
 
 test('a password reaches mount(8) by a descriptor alone, and no error', { skip: noRoot }, async (t) => {
-  const { folder, bin } = await recordingMount(t, 'cat <&3 | tee "$(dirname "$0")/../got" >&2; exit 32');
+  const { directory: folder, bin } = await recordingMount(t, 'cat <&3 | tee "$(dirname "$0")/../got" >&2; exit 32');
   const password = `correct,horse="battery" \\staple`;
   const mounter = new ShareMounter({ searchPath: bin });
   await assert.rejects(
@@ -56,7 +56,7 @@ test('a password reaches mount(8) by a descriptor alone, and no error', { skip: 
 });
 
 test('a mount(8) that does not end is killed with all that it started', { skip: noRoot }, async (t) => {
-  const { folder, bin } = await recordingMount(t, `sleep 1000 & echo $! > "$(dirname "$0")/../pid"; wait`);
+  const { directory: folder, bin } = await recordingMount(t, `sleep 1000 & echo $! > "$(dirname "$0")/../pid"; wait`);
   const mounter = new ShareMounter({ searchPath: bin, mountSeconds: 1 });
   await assert.rejects(
     mounter.mount(smb, join(folder, 't'), AbortSignal.timeout(60_000)),
@@ -68,7 +68,7 @@ test('a mount(8) that does not end is killed with all that it started', { skip: 
 });
 
 test('nothing is mounted in a folder that others can write', { skip: noRoot }, async (t) => {
-  const { folder, bin } = await recordingMount(t, 'exit 0');
+  const { directory: folder, bin } = await recordingMount(t, 'exit 0');
   const mounter = new ShareMounter({ searchPath: bin });
   const refused = async (): Promise<void> =>
     assert.rejects(mounter.mount(smb, join(folder, 't'), AbortSignal.timeout(60_000)), /go-w/u);
@@ -82,7 +82,7 @@ test('nothing is mounted in a folder that others can write', { skip: noRoot }, a
 
 // as in the mount directory of the old drivers, where every user could write (mode 777)
 test('a link that lies where a part of a mount goes is not followed', { skip: noRoot }, async (t) => {
-  const { folder, bin } = await recordingMount(t, 'exit 0');
+  const { directory: folder, bin } = await recordingMount(t, 'exit 0');
   await mkdir(join(folder, 'machine'));
   await symlink(join(folder, 'machine'), join(folder, 't_mapfs'));
   const mounter = new ShareMounter({ searchPath: bin });

@@ -46,7 +46,7 @@ before(async () => {
   if (skip !== false) return;
   scratch = await mkdtemp(join(tmpdir(), 'mounters-'));
   const bin = join(scratch, 'bin');
-  for (const folder of ['bin', 'server', 'server/share']) await mkdir(join(scratch, folder));
+  for (const directory of ['bin', 'server', 'server/share']) await mkdir(join(scratch, directory));
   await chmod(join(scratch, 'server/share'), 0o777);
   await writeFile(join(bin, 'mount'), mountStandIn(join(scratch, 'server')), { mode: 0o755 });
   await writeFile(join(bin, 'umount'), umountStandIn(scratch), { mode: 0o755 });
@@ -87,27 +87,27 @@ exec /bin/mount --bind -- "$folder" "$7"
 `;
 
 /** A umount(8) that records its arguments. */
-const umountStandIn = (folder: string): string => `#!/bin/sh
-echo "$*" >> ${folder}/umounts
+const umountStandIn = (directory: string): string => `#!/bin/sh
+echo "$*" >> ${directory}/umounts
 exec /bin/umount "$@"
 `;
 
 /** A fake mapfs: a bind mount, and a process that keeps running. */
-const mapfsStandIn = (folder: string): string => `#!/bin/sh
-echo "$1 $2 $3 $4" > ${folder}/mapfs-arguments
+const mapfsStandIn = (directory: string): string => `#!/bin/sh
+echo "$1 $2 $3 $4" > ${directory}/mapfs-arguments
 /bin/mount --bind -- "$6" "$5"
-read line < ${folder}/fifo
+read line < ${directory}/fifo
 `;
 
 async function subject(name: string, mounter: Mounter, ofShare: NfsMountSpec): Promise<MounterSubject> {
-  const folder = join(scratch, name);
-  await mkdir(folder, { mode: 0o711 });
+  const directory = join(scratch, name);
+  await mkdir(directory, { mode: 0o711 });
   return {
     mounter,
-    folder,
+    directory,
     order: ofShare,
     missing: { ...ofShare, path: '/missing' },
-    makeFolder: async (path) => void (await mkdir(path, { recursive: true })),
+    makeDirectory: async (path) => void (await mkdir(path, { recursive: true })),
     write: (place, file, text) => writeFile(join(place, file), text),
     read: (place, file) => readFile(join(place, file), 'utf8'),
     holdOpen: async (place, file) => {
@@ -122,7 +122,7 @@ mounterSuite('mount(8)', () => subjects.plain, skip);
 mounterSuite('mount(8) and mapfs', () => subjects.mapfs, skip);
 
 test('a share that is in use and answers is not unmounted by force', { skip }, async () => {
-  const { mounter, folder, write, holdOpen } = subjects.plain;
+  const { mounter, directory: folder, write, holdOpen } = subjects.plain;
   const target = join(folder, 'in use');
   await mkdir(target);
   await mounter.mount(spec, target, inTime);
@@ -147,23 +147,23 @@ test(
   'without its table of UTF-8 a kernel mounts SMB by its own character set, and says so',
   { skip },
   async () => {
-    const folder = join(scratch, 'no-utf8');
-    await mkdir(folder, { mode: 0o711 });
+    const directory = join(scratch, 'no-utf8');
+    await mkdir(directory, { mode: 0o711 });
     const refusal = 'mount error(79): Can not access a needed shared library';
     const script = `#!/bin/sh
-echo "$4" >> ${folder}/options
+echo "$4" >> ${directory}/options
 case "$4" in *iocharset=utf8*) echo "${refusal}" >&2; exit 32 ;; esac
 exec /bin/mount --bind -- ${scratch}/server/share "$7"
 `;
-    await writeFile(join(folder, 'mount'), script, { mode: 0o755 });
+    await writeFile(join(directory, 'mount'), script, { mode: 0o755 });
     const notes: string[] = [];
-    const searchPath = `${folder}:/usr/sbin:/usr/bin:/sbin:/bin`;
+    const searchPath = `${directory}:/usr/sbin:/usr/bin:/sbin:/bin`;
     const mounter = new ShareMounter({ searchPath, note: (text) => notes.push(text) });
-    const target = join(folder, 'target');
+    const target = join(directory, 'target');
     await mkdir(target);
     await mounter.mount(smb, target, inTime);
     await mounter.unmount(target, inTime);
-    const options = (await readFile(join(folder, 'options'), 'utf8')).trim().split('\n');
+    const options = (await readFile(join(directory, 'options'), 'utf8')).trim().split('\n');
     assert.deepEqual(
       options.map((each) => each.split(',').includes('iocharset=utf8')),
       [true, false],
@@ -174,7 +174,7 @@ exec /bin/mount --bind -- ${scratch}/server/share "$7"
 );
 
 test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
-  const { mounter, folder } = subjects.mapfs;
+  const { mounter, directory: folder } = subjects.mapfs;
   const target = join(folder, 'ids');
   await mkdir(target);
   await mounter.mount(mapped, target, inTime);
@@ -189,7 +189,7 @@ test(
   'a target that has a mount, and a name that is taken for a part of one, are refused',
   { skip },
   async () => {
-    const { mounter, folder } = subjects.plain;
+    const { mounter, directory: folder } = subjects.plain;
     const target = join(folder, 'taken');
     await mkdir(target);
     await mounter.mount(spec, target, inTime);
@@ -202,7 +202,7 @@ test(
 
 // another client of the share can replace a directory by a link
 test('what the helper of mapped ids reads is reached by no link', { skip }, async () => {
-  const { mounter, folder } = subjects.mapfs;
+  const { mounter, directory: folder } = subjects.mapfs;
   const target = join(folder, 'links');
   await mkdir(target);
   const link = join(scratch, 'server/share/link');

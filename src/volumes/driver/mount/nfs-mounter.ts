@@ -3,7 +3,7 @@ import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { mountCommand, type NfsMountSpec } from './mount-command.ts';
-import { folderFailure, MountError, mountFailure } from './mount-error.ts';
+import { directoryFailure, MountError, mountFailure } from './mount-error.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
 import type { ProgramResult } from './run-program.ts';
 
@@ -18,7 +18,7 @@ export interface NfsMounterPorts {
   /** Returns the mounts of this machine. */
   readonly entries: () => Promise<readonly MountEntry[]>;
   /** Creates an empty directory that only root can enter. */
-  readonly makeFolder: (path: string) => Promise<void>;
+  readonly makeDirectory: (path: string) => Promise<void>;
   /** Unmounts the mount at a path and all mounts below it. Does nothing if there is no mount. */
   readonly detach: (path: string) => Promise<void>;
   /** Returns all addresses of a host. Each is tried until one can be reached. Throws MountError. */
@@ -133,7 +133,7 @@ export class NfsMounter {
     const path = normalisedPath(place.order.path);
     if (place.root === path) return this.#mountRoot(place, place.at, signal);
     const rootAt = rootPathOf(place.at);
-    await this.#ports.makeFolder(rootAt);
+    await this.#ports.makeDirectory(rootAt);
     try {
       await this.#mountRoot(place, rootAt, signal);
       await this.#bind({ ...place, rootAt }, signal);
@@ -153,10 +153,10 @@ export class NfsMounter {
   }
 
   async #bind({ order: spec, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
-    const folder = join(rootAt, normalisedPath(spec.path).slice(root.length));
+    const directory = join(rootAt, normalisedPath(spec.path).slice(root.length));
     await this.remount(rootAt, spec, 'nosymfollow', signal);
-    const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', folder, at], signal);
-    if (bound.exitCode !== 0) throw folderFailure({ ...bound, share: shareOf(spec), secrets: [] });
+    const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', directory, at], signal);
+    if (bound.exitCode !== 0) throw directoryFailure({ ...bound, share: shareOf(spec), secrets: [] });
     await this.remount(at, spec, 'symfollow', signal);
   }
 
