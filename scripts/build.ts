@@ -72,9 +72,9 @@ async function runBeside(args: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [mainModulePath(root), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const said = text(child.stderr);
+  const stderr = text(child.stderr);
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code === 0) process.stderr.write(await said);
+  if (code === 0) process.stderr.write(await stderr);
 }
 
 /** Removes the temporary files of a killed build. Only one build runs at a time (ensure-built.mjs). */

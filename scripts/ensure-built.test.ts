@@ -13,7 +13,7 @@ for (const [where, script, said] of [
 ] as const) {
   test(`where the pinned Node cannot run since ${where}, the error says why and what is needed`, async (t) => {
     const checkout = await smallCheckout(t);
-    await checkout.place(checkout.pinnedNode, script);
+    await checkout.writeScript(checkout.pinnedNode, script);
 
     const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
 
@@ -30,7 +30,7 @@ for (const [what, script, mode, said] of [
 ] as const) {
   test(`where the pinned Node cannot run for ${what}, nothing is said of a C library`, async (t) => {
     const checkout = await smallCheckout(t);
-    await checkout.place(checkout.pinnedNode, script);
+    await checkout.writeScript(checkout.pinnedNode, script);
     await chmod(checkout.pinnedNode, mode);
 
     const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;

@@ -14,9 +14,9 @@ const stampOf = ({ directory }: SmallCheckout): string => join(directory, 'node_
 async function formerCheckout(t: TestContext): Promise<SmallCheckout> {
   const checkout = await smallCheckout(t);
   const { directory, pinnedNode } = checkout;
-  await checkout.place(pinnedNode, '#!/bin/sh\necho "$@"\n');
-  await checkout.place(join(directory, 'bin', 'npm'), '#!/bin/sh\necho EUSAGE >&2\nexit 1\n');
-  await checkout.place(join(directory, 'dist', 'cli', 'main.mjs'), '');
+  await checkout.writeScript(pinnedNode, '#!/bin/sh\necho "$@"\n');
+  await checkout.writeScript(join(directory, 'bin', 'npm'), '#!/bin/sh\necho EUSAGE >&2\nexit 1\n');
+  await checkout.writeScript(join(directory, 'dist', 'cli', 'main.mjs'), '');
   await mkdir(join(directory, '.bosh-kubernetes', 'cluster'), { recursive: true });
   await writeFile(stampOf(checkout), 'of a former package-lock.json');
   return checkout;
@@ -40,7 +40,7 @@ test('where npm failed before it removed anything, what runs can still be stoppe
 test('a Node that a killed installation left half written is not taken for one that runs', async (t) => {
   const checkout = await formerCheckout(t);
   await checkout.command(['up', 'x.yml']).ended;
-  await checkout.place(checkout.pinnedNode, '#!/there-is-no-loader\n');
+  await checkout.writeScript(checkout.pinnedNode, '#!/there-is-no-loader\n');
 
   const { exitCode, stderr } = await checkout.command(['stop']).ended;
 

@@ -123,10 +123,10 @@ while [ $# -gt 0 ]; do [ "$1" != -p ] || say "files: $(ls "$2" | tr '\\n' ' ')";
   assert.equal(status, 0, stderr);
   assert.deepEqual(await readdir(at('tmp')), [], 'tokens of cf are left');
   const calls = (await readFile(at('calls'), 'utf8')).replaceAll(directory, '').trim().split('\n');
-  const told = await Promise.all(
+  const reports = await Promise.all(
     ['cf-password', 'broker-password'].map((name) => readFile(at(name), 'utf8')),
   );
-  return { calls, told, output: stdout + stderr };
+  return { calls, told: reports, output: stdout + stderr };
 }
 
 test('an errand pushes the broker, registers it, and opens it where it is new; no password is an argument', async (t) => {

@@ -127,11 +127,11 @@ test("ctl starts rpcbind where none answers, and hands the directory's propertie
   const start = () => spawnSync('bash', ['-s', 'start'], { input: script, encoding: 'utf8', env });
   const { status, stderr } = start();
   assert.equal(status, 0, stderr);
-  const told = await readFile(join(jobs, 'log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
-  const environment = Object.fromEntries(told.split('\0').map((line) => line.split(/=(.*)/su)));
-  const faults: string[] = [];
-  const settings = parseLdapSettings(environment as Record<string, string>, faults);
-  assert.deepEqual(faults, []);
+  const log = await readFile(join(jobs, 'log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
+  const environment = Object.fromEntries(log.split('\0').map((line) => line.split(/=(.*)/su)));
+  const problems: string[] = [];
+  const settings = parseLdapSettings(environment as Record<string, string>, problems);
+  assert.deepEqual(problems, []);
   assert.equal(settings?.servicePassword, ldap.ldap_svc_password);
   assert.deepEqual([settings.url, settings.searchBase], ['ldap://ldap.example:389', 'cn=Users,dc=example']);
   await assert.rejects(

@@ -75,10 +75,10 @@ const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFix
  * and on one host over time.
  */
 function hashing(mebibytes: number): number {
-  const piece = Buffer.alloc(1 << 20);
+  const chunk = Buffer.alloc(1 << 20);
   const hash = createHash('sha256');
   const began = performance.now();
-  for (let left = mebibytes; left > 0; left -= 1) hash.update(piece);
+  for (let remaining = mebibytes; remaining > 0; remaining -= 1) hash.update(chunk);
   hash.digest();
   return performance.now() - began;
 }

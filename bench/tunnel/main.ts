@@ -91,8 +91,8 @@ async function openPortForward(): Promise<Open> {
 }
 
 /** Starts a program and returns the port that it prints. */
-async function start([program = '', ...words]: readonly string[], announced: RegExp): Promise<number> {
-  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+async function start([program = '', ...args]: readonly string[], announced: RegExp): Promise<number> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   for await (const line of createInterface(child.stdout)) {
     const [, port] = announced.exec(line) ?? [];

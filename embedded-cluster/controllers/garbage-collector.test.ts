@@ -26,7 +26,7 @@ const owner = (
 const named = (name: string, ownerReferences: OwnerReference[] = []): KubernetesObject => ({
   metadata: { name, namespace: 'bosh', ownerReferences },
 });
-const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
+const untilDeleted = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
   cluster.until(
     `${resource.plural} ${name} to go`,
     async () => (await cluster.find(at(resource, name))) === undefined,
@@ -46,13 +46,13 @@ suite('collection', () => {
     assert.notEqual(await cluster.find(at(configMaps, 'of-pod')), undefined);
 
     await cluster.api.delete(at(secrets, 'vm-1'));
-    await gone(cluster, configMaps, 'vm-1');
+    await untilDeleted(cluster, configMaps, 'vm-1');
     await cluster.until('the deletion of the pod', async () => {
       const found = await cluster.find(at(pods, 'vm-1'));
       return found === undefined || found.metadata.deletionTimestamp !== undefined;
     });
     await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 }).catch(() => undefined);
-    await gone(cluster, configMaps, 'of-pod');
+    await untilDeleted(cluster, configMaps, 'of-pod');
 
     assert.notEqual(await cluster.find(at(configMaps, 'free')), undefined);
   });
@@ -62,7 +62,7 @@ suite('collection', () => {
     const secret = await cluster.api.create(secrets, named('vm-1'));
     await cluster.api.create(configMaps, named('stale', [owner(secret, 'Secret', { uid: 'another' })]));
 
-    await gone(cluster, configMaps, 'stale');
+    await untilDeleted(cluster, configMaps, 'stale');
   });
 
   test('one owner of two is enough, and the reference to the other is taken away', async (t) => {
@@ -88,20 +88,20 @@ suite('collection', () => {
 
   test('a namespace goes when everything in it is gone', async (t) => {
     const cluster = await startCluster(t);
-    const held = named('held');
-    held.metadata.finalizers = ['test.example/hold'];
+    const finalized = named('held');
+    finalized.metadata.finalizers = ['test.example/hold'];
     await cluster.api.create(secrets, named('vm-1'));
-    await cluster.api.create(configMaps, held);
+    await cluster.api.create(configMaps, finalized);
     await settled();
 
     await cluster.api.delete(at(namespaces, 'bosh'));
-    await gone(cluster, secrets, 'vm-1');
+    await untilDeleted(cluster, secrets, 'vm-1');
     await settled();
     assert.notEqual((await cluster.find(at(configMaps, 'held')))?.metadata.deletionTimestamp, undefined);
     assert.notEqual(await cluster.find(at(namespaces, 'bosh')), undefined);
 
     await cluster.api.patch(at(configMaps, 'held'), { metadata: { finalizers: null } });
-    await gone(cluster, namespaces, 'bosh');
+    await untilDeleted(cluster, namespaces, 'bosh');
   });
 
   test('of a namespace that goes, the pods go first, and what they use stays until then', async (t) => {
@@ -119,8 +119,8 @@ suite('collection', () => {
 
     await cluster.api.patch(at(pods, 'vm-1'), { metadata: { finalizers: null } });
     await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 });
-    await gone(cluster, secrets, 'of-the-pod');
-    await gone(cluster, namespaces, 'bosh');
+    await untilDeleted(cluster, secrets, 'of-the-pod');
+    await untilDeleted(cluster, namespaces, 'bosh');
   });
 
   test('an event lives for an hour after it last happened', async (t) => {
@@ -139,7 +139,7 @@ suite('collection', () => {
     assert.notEqual(await cluster.find(at(events, 'news')), undefined);
 
     cluster.clock.advance(1000);
-    await gone(cluster, events, 'news');
+    await untilDeleted(cluster, events, 'news');
   });
 
   test('custom resources own, are owned, and go with their namespace', async (t) => {
@@ -159,7 +159,7 @@ suite('collection', () => {
     assert.notEqual(await cluster.find(at(secrets, 'leaf')), undefined);
 
     await api.delete(at(secrets, 'root'));
-    await gone(cluster, secrets, 'leaf');
+    await untilDeleted(cluster, secrets, 'leaf');
     assert.equal(await cluster.find(at(networkAttachmentDefinitions, 'net')), undefined);
     await api.delete({ resource: namespaces, name: namespace });
     await cluster.until(

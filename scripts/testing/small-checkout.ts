@@ -25,7 +25,7 @@ export interface SmallCheckout {
    * checkout is removed.
    */
   readonly slowly: string;
-  place(path: string, script: string): Promise<void>;
+  writeScript(path: string, script: string): Promise<void>;
   start(step: Step): Start;
   /** Runs `bosh-kubernetes`. */
   command(args: readonly string[]): Start;
@@ -60,7 +60,7 @@ export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
 echo > ${directory}/running/$$
 while [ -e ${directory}/running ] && [ ! -e ${directory}/released ]; do sleep 0.02; done
 `,
-    place: async (path: string, script: string): Promise<void> => {
+    writeScript: async (path: string, script: string): Promise<void> => {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, script);
       await chmod(path, 0o755);

@@ -21,7 +21,7 @@ const object = { namespace: 'default', name: 'content' };
 
 interface Outcome {
   readonly code: number;
-  readonly said: string;
+  readonly output: string;
 }
 
 /** The command line with its own home directory, and a manifest beside it. */
@@ -53,13 +53,13 @@ class Installation {
     const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: this.home };
     return new Promise((resolve) => {
       execFile(program, args, { env, cwd: '/' }, (error, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
+        resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
       );
     });
   }
 
   async start(prefix: readonly string[]): Promise<void> {
-    const { code, said } = await this.run(prefix, ['cluster', 'start']);
+    const { code, output: said } = await this.run(prefix, ['cluster', 'start']);
     assert.equal(code, 0, said);
   }
 
@@ -78,7 +78,7 @@ class Installation {
       [['cluster', 'status'], 'look at it as that user [CLUSTER_START]'],
     ] as const;
     for (const [words, next] of outcomes) {
-      const { code, said } = await this.run(prefix, words);
+      const { code, output: said } = await this.run(prefix, words);
       const sentence = `The cluster in '${join(this.home, 'cluster')}' belongs to another user; ${next}`;
       assert.equal(said.split('\n')[0], sentence);
       assert.equal(code, 1);

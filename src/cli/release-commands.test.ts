@@ -94,7 +94,7 @@ test('what these commands do not take is refused, with the usage', async (t) => 
     environment: { HOME: home },
     signal: new AbortController().signal,
   };
-  for (const [command, words, message] of [
+  for (const [command, args, message] of [
     [createRelease, ['--version', '1..2'], /--version needs a version/u],
     [createRelease, ['--name', '../x'], /--name: "\.\.\/x" cannot be the name/u],
     [createRelease, ['--url', 'x'], /takes no --url\. Usage: create-release/u],
@@ -102,7 +102,7 @@ test('what these commands do not take is refused, with the usage', async (t) => 
     [createRelease, ['one.yml', 'two.yml'], /Name one release manifest/u],
     [inspectLocalRelease, [], /Name one release archive\. Usage: inspect-local-release/u],
   ] as const)
-    await assert.rejects(command.run(words, context), { code: 'INVALID_ARGUMENT', message });
+    await assert.rejects(command.run(args, context), { code: 'INVALID_ARGUMENT', message });
   const missing = inspectLocalRelease.run([join(home, 'none.tgz')], context);
   await assert.rejects(missing, { code: 'FILE_NOT_FOUND', message: /none\.tgz/u });
 });

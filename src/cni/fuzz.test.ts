@@ -39,10 +39,10 @@ describe('as processes', { skip: executableIsMissing }, () => {
     { name: 'CNI_ARGS', missing: 7, odd: 7 },
   ])
     test(`${name} that is missing, empty, or of bytes that are no UTF-8`, async () => {
-      const { [name]: left, ...others } = environment;
+      const { [name]: omitted, ...others } = environment;
       for (const changed of [others, { ...others, [name]: '' }]) {
         const outcome = await runExecutable(built.path, { environment: changed, input });
-        assert.equal(assertCniError(outcome.stdout), missing, `${name} was ${left}`);
+        assert.equal(assertCniError(outcome.stdout), missing, `${name} was ${omitted}`);
         assert.deepEqual([outcome.code, outcome.stderr], [1, '']);
       }
       // uses a shell, because environments in Node are text

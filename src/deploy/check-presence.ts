@@ -43,9 +43,9 @@ export async function assertDeploymentIsHere(
 export function assertDiskExists(
   { state, path }: Run['state'],
   lost: DiskRecord,
-  wanted: WantedDisk | undefined,
+  desired: WantedDisk | undefined,
 ): void {
-  if (planDisk(state, wanted).action === 'none') return;
+  if (planDisk(state, desired).action === 'none') return;
   throw new ProductError(
     'DISK_NOT_FOUND',
     `Disk '${lost.cid}' of this deployment is no longer in the cluster; nothing was changed. If its volume was kept, ` +

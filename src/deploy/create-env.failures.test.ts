@@ -150,16 +150,16 @@ test('jobs that do not come up are named with what the agent last said', async (
   const commandInVm = (vm: string, args: readonly string[]): string => `in ${vm} ${args.join(' ')}`;
 
   await assert.rejects(createEnv({ ...options, commandInVm }, ports), (error) => {
-    const [told = ''] = errorChain(error).slice(-1);
-    assert.match(told, /'hello\/0' was not running after 10 s .*job_state 'failing'\.\n/);
+    const [output = ''] = errorChain(error).slice(-1);
+    assert.match(output, /'hello\/0' was not running after 10 s .*job_state 'failing'\.\n/);
     assert.match(
-      told,
+      output,
       /\nProcess 'web' is failing, its start program exited with 4; its programs printed last:\nno port\nno luck\n/,
     );
-    assert.match(told, /\nProcess 'two' of job 'pair' is failing: there is no pidfile\n/);
-    assert.match(told, /\nProcess 'worker' is failing\n/);
-    assert.match(told, /\nThis shows more: in \S+ tail -n 100 \/var\/vcap\/monit\/log\/web\.log\n/);
-    assert.ok(!told.includes('all is well'));
+    assert.match(output, /\nProcess 'two' of job 'pair' is failing: there is no pidfile\n/);
+    assert.match(output, /\nProcess 'worker' is failing\n/);
+    assert.match(output, /\nThis shows more: in \S+ tail -n 100 \/var\/vcap\/monit\/log\/web\.log\n/);
+    assert.ok(!output.includes('all is well'));
     return isProductError(error, 'INSTANCE_NOT_RUNNING');
   });
 });

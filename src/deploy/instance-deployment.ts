@@ -133,7 +133,7 @@ export class InstanceDeployment {
       const vmCid = await this.#createVm(stage, specification);
       await withContext('Updating instance disks', () =>
         deployDisk(run, stage, {
-          ...{ vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) },
+          ...{ vmCid, desired: wantedDisk(manifest), metadata: diskMetadata(manifest) },
           recreate: this.#options.recreatePersistentDisks,
         }),
       );

@@ -45,5 +45,5 @@ test('any difference, or a deploy that did not end well, is not', () => {
       { ...target, releases: [] },
     ],
   ];
-  for (const [state, wanted] of differences) assert.equal(isDeployed(state, wanted), false);
+  for (const [state, requested] of differences) assert.equal(isDeployed(state, requested), false);
 });

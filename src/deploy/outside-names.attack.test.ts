@@ -59,8 +59,8 @@ test('a name of a release or job in the manifest is refused before anything is r
   for (const run of [createEnv, deleteEnv])
     await assert.rejects(run(options, ports), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'MANIFEST_INVALID');
-      for (const place of ['releases[1].name', 'jobs[0].name', 'cloud_provider.template.name'])
-        assert.ok(error.message.includes(place), error.message);
+      for (const path of ['releases[1].name', 'jobs[0].name', 'cloud_provider.template.name'])
+        assert.ok(error.message.includes(path), error.message);
       return true;
     });
   assertWhole();

@@ -12,13 +12,13 @@ test('a VM that a killed run made to another manifest is replaced, not kept besi
   const { cloud, options, ports, editManifest } = environment;
   await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
   await killedRun(environment);
-  const [left] = cloud.vms();
+  const [leftover] = cloud.vms();
   await editManifest((text) => text.replace('{cpu: 1}', '{cpu: 2}'));
 
   const result = await createEnv(options, ports);
 
   assertConverged(environment, result);
-  assert.notEqual(result.vmCid, left);
+  assert.notEqual(result.vmCid, leftover);
 });
 
 /**
@@ -99,7 +99,7 @@ test('killed between the writes around its record, a VM is the one that stays', 
   const { vmCid } = await createEnv(options, ports);
   const vm = { agent_id: vmCid.replace('vm-', ''), arguments_sha256: 'other' };
   const { current_vm_cid: _, ...unrecorded } = await environment.state();
-  for (const [what, pending, state, asked] of [
+  for (const [what, pending, state, requested] of [
     ['noted and recorded', { ...vm, cid: vmCid }, undefined, []],
     ['recorded by an earlier version', vm, undefined, ['create_vm']],
     ['noted and not recorded', { ...vm, cid: vmCid }, unrecorded, ['delete_vm', 'create_vm']],
@@ -113,7 +113,7 @@ test('killed between the writes around its record, a VM is the one that stays', 
 
       assert.deepEqual(
         cloud.calls().filter((method) => ['create_vm', 'delete_vm'].includes(method)),
-        asked,
+        requested,
       );
       assert.equal(
         (await new DeploymentFiles(options.statePath).readKnownResources())?.pendingAgentId,

@@ -87,12 +87,12 @@ function clusterLines(target: Target): string[] {
 type Line = (...args: readonly string[]) => string;
 
 function stemcellLines(
-  { target, stemcellDirectories: stemcellFolders }: ScriptParts,
+  { target, stemcellDirectories }: ScriptParts,
   line: Line,
   ours: readonly string[],
 ): string {
   if (target === 'any') return '';
-  return stemcellFolders
+  return stemcellDirectories
     .map((directory) => `${line(...ours, 'stemcell', 'load', directory, '--to', target)}\n`)
     .join('');
 }

@@ -24,8 +24,8 @@ export async function takeFileLock(directory: string, name: PathSegment): Promis
   try {
     database = new DatabaseSync(path);
     database.exec('BEGIN EXCLUSIVE');
-    const held = database;
-    return { release: () => held.close() };
+    const lockedDatabase = database;
+    return { release: () => lockedDatabase.close() };
   } catch (error) {
     database?.close();
     if (error instanceof Error && 'errcode' in error) {

@@ -10,7 +10,7 @@ const skip = process.getuid?.() === 0 ? false : 'needs root: it makes folders of
 const notTrusted = (message: RegExp) => ({ code: 'FILE_NOT_TRUSTED', message });
 
 /** Creates a folder of the other user in /tmp, and one of this user to which nothing may be written. */
-async function places(t: TestContext): Promise<{ theirs: string; own: string }> {
+async function makeDirectories(t: TestContext): Promise<{ foreign: string; own: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'own-folder-'));
   t.after(() => rm(directory, { recursive: true }));
   await chmod(directory, 0o1777);
@@ -18,12 +18,12 @@ async function places(t: TestContext): Promise<{ theirs: string; own: string }> 
   await mkdir(theirs);
   await chown(theirs, other, other);
   await mkdir(own, { mode: 0o700 });
-  return { theirs, own };
+  return { foreign: theirs, own };
 }
 
 describe('another user makes what lies above the workspace', { skip }, () => {
   test('the folder, so that it can exchange the workspace later', async (t) => {
-    const { theirs, own } = await places(t);
+    const { foreign: theirs, own } = await makeDirectories(t);
     await assert.rejects(
       ensurePrivateDirectory(join(theirs, 'workspace')),
       notTrusted(/belongs to user 4001/u),
@@ -36,7 +36,7 @@ describe('another user makes what lies above the workspace', { skip }, () => {
   });
 
   test('a link in the place of the workspace, or of a folder above it', async (t) => {
-    const { theirs, own } = await places(t);
+    const { foreign: theirs, own } = await makeDirectories(t);
     const link = join(own, '..', 'link');
     await symlink(own, link);
     await lchown(link, other, other);
@@ -55,7 +55,7 @@ describe('another user makes what lies above the workspace', { skip }, () => {
   });
 
   test('a folder that the other may write, as one that all may', async (t) => {
-    const { own } = await places(t);
+    const { own } = await makeDirectories(t);
     const shared = join(own, 'shared');
     await mkdir(shared);
     await chmod(shared, 0o777);

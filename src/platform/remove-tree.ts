@@ -8,11 +8,11 @@ import { ProductError } from '../errors/product-error.ts';
  * removed, never its target.
  */
 export async function removeTree(path: string, { within }: { readonly within: string }): Promise<void> {
-  const [target, folder] = [resolve(path), resolve(within)];
-  if (!isBelow(target, folder)) throw outside(path, within);
-  const [parent, realFolder] = await Promise.all([realPath(dirname(target)), realPath(folder)]);
-  if (parent === undefined || realFolder === undefined) return;
-  if (parent !== realFolder && !isBelow(parent, realFolder)) throw outside(path, within);
+  const [target, directory] = [resolve(path), resolve(within)];
+  if (!isBelow(target, directory)) throw outside(path, within);
+  const [parent, realDirectory] = await Promise.all([realPath(dirname(target)), realPath(directory)]);
+  if (parent === undefined || realDirectory === undefined) return;
+  if (parent !== realDirectory && !isBelow(parent, realDirectory)) throw outside(path, within);
   await rm(target, { recursive: true, force: true });
 }
 

@@ -61,9 +61,9 @@ test('a stemcell that was changed, cut off or is for machines is refused, and no
   await fails(cut, { code: 'ARCHIVE_INVALID', message: /its image is damaged or cut off/ });
   const whole = await lookAlikeStemcell(directory);
   const { length } = await readFile(whole);
-  for (const left of [length - 8, length - 40, Math.floor(length / 2), 30]) {
+  for (const keptBytes of [length - 8, length - 40, Math.floor(length / 2), 30]) {
     await cp(whole, join(directory, 'cut.tgz'));
-    await truncate(join(directory, 'cut.tgz'), left);
+    await truncate(join(directory, 'cut.tgz'), keptBytes);
     await fails(join(directory, 'cut.tgz'), { code: 'ARCHIVE_INVALID', message: /cut\.tgz.*/ }, 'x');
   }
 });
@@ -152,14 +152,14 @@ test('an image for an architecture of which there are no stemcells is refused', 
 test('a layout whose only image is for another architecture than the one asked for is refused', async (t) => {
   const { directory, convert } = await workshop(t);
   const { layout } = await convert(await lookAlikeStemcell(directory));
-  const asked = { architecture: 'arm64', operatingSystem: 'x' } as const;
-  await assert.rejects(convert(layout, { ...asked, isArchitectureRequired: true, output: 'other' }), {
+  const options = { architecture: 'arm64', operatingSystem: 'x' } as const;
+  await assert.rejects(convert(layout, { ...options, isArchitectureRequired: true, output: 'other' }), {
     code: 'INVALID_ARGUMENT',
     message: /has one image, for amd64, and --architecture asks for arm64$/u,
   });
   assert.ok(!(await readdir(directory)).includes('other'));
   // The default architecture of an arm64 machine was not given by the user.
-  await convert(layout, { ...asked, output: 'again' });
+  await convert(layout, { ...options, output: 'again' });
 });
 
 test('a root in xz or bzip2, and an image of a stemcell in them, are named with what repacks them', async (t) => {

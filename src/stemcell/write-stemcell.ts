@@ -48,8 +48,8 @@ export async function publishStemcell(
   signal: AbortSignal,
   make: (blobs: BlobWriter) => Promise<StemcellParts>,
 ): Promise<PublishedStemcell> {
-  const place = await assertOutputFree(directory);
-  const made = await createStagingDirectory(place);
+  const path = await assertOutputFree(directory);
+  const made = await createStagingDirectory(path);
   const partial = made.path;
   try {
     const { files, reference, ...parts } = await writeLayout(join(partial, layoutDirectory), async (blobs) => {
@@ -67,7 +67,7 @@ export async function publishStemcell(
       join(partial, archiveFile),
     );
     signal.throwIfAborted();
-    await rename(partial, place);
+    await rename(partial, path);
     return { ...parts, layout: join(directory, layoutDirectory), archive: join(directory, archiveFile) };
   } catch (error) {
     await made.remove();

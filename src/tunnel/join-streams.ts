@@ -49,12 +49,12 @@ const isReset = (error: Error | undefined): boolean =>
  * would drop it.
  */
 async function delivered(client: Socket, connection: Connection): Promise<void> {
-  let former = Number.POSITIVE_INFINITY;
+  let previous = Number.POSITIVE_INFINITY;
   for (let since = Date.now(); Date.now() - since < patienceMs && !client.destroyed; await sleep(pauseMs)) {
     const unsent = client.writableLength + (await unsentOf(connection));
     if (unsent === 0) return;
-    if (unsent < former) since = Date.now();
-    former = unsent;
+    if (unsent < previous) since = Date.now();
+    previous = unsent;
   }
 }
 

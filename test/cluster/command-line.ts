@@ -37,8 +37,8 @@ export function parseCommand(args: readonly string[]): Command {
   const { name, build } = values;
   const given = command !== undefined || program !== undefined;
   const isDown = values.down && files.length === 0;
-  const asked = [values.up, isDown, build !== undefined, given, files.length > 0];
-  if (asked.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
+  const options = [values.up, isDown, build !== undefined, given, files.length > 0];
+  if (options.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
   if (build !== undefined) return { action: 'build', programs: parseProgramNames(build) };
   if (command?.length === 0) throw new Error(`--enter needs a command\n${usage}`);
   if (command !== undefined) return { action: 'enter', name, command };

@@ -58,7 +58,7 @@ describe("director init and the stand-in of a director's releases", () => {
         const lines = commandsOf(script.slice(0, script.indexOf('# 4.')));
         const commands = program === undefined ? lines.filter((line) => line !== 'bosh env') : lines;
         const createEnv = commands.find((line) => line.includes(' create-env ')) ?? '';
-        const [throughTunnel = '', words = ''] = createEnv.split(' -- bosh create-env ');
+        const [throughTunnel = '', message = ''] = createEnv.split(' -- bosh create-env ');
         const enter = (await testCluster().node('node-1').machine.enteringNetwork()).join(' ');
 
         const printed = await operator.run([
@@ -67,9 +67,9 @@ describe("director init and the stand-in of a director's releases", () => {
           `${info} --proxy "\${BOSH_ALL_PROXY/socks5:/socks5h:}"`,
           `node ${own} tunnel stop --directory .`,
           'unset BOSH_ALL_PROXY',
-          `${enter} bosh create-env ${words} --recreate`,
+          `${enter} bosh create-env ${message} --recreate`,
           `${enter} ${info}`,
-          `${throughTunnel} -- bosh delete-env ${words}`,
+          `${throughTunnel} -- bosh delete-env ${message}`,
         ]);
 
         for (const text of [printed.at(-6), printed.at(-2)])
@@ -171,7 +171,7 @@ async function stemcellOfNoble(home: string, archivePath: string): Promise<strin
 async function assertNothingLeft(): Promise<void> {
   const api = await openApi(await clusterAccess());
   try {
-    const left = async (): Promise<string[]> => {
+    const leftovers = async (): Promise<string[]> => {
       const lists = await Promise.all(
         [pods, services, persistentVolumeClaims, secrets].map((resource) =>
           api.list(resource, { namespace: 'bosh' }),
@@ -179,7 +179,7 @@ async function assertNothingLeft(): Promise<void> {
       );
       return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
     };
-    await until('all objects of the director to go', async () => (await left()).length === 0);
+    await until('all objects of the director to go', async () => (await leftovers()).length === 0);
   } finally {
     api.close();
   }

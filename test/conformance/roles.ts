@@ -35,8 +35,8 @@ export async function applyRoles(
   for (const object of [...readManifest('namespaced'), ...readManifest('cluster')]) {
     const resource = kinds[object.kind];
     assert.ok(resource !== undefined, object.kind);
-    for (const place of resource.namespaced ? [namespace, ...others] : [undefined]) {
-      await createOnce(api, resource, placed(object, { place, namespace, change }));
+    for (const roleNamespace of resource.namespaced ? [namespace, ...others] : [undefined]) {
+      await createOnce(api, resource, placed(object, { roleNamespace, namespace, change }));
     }
   }
 }
@@ -81,10 +81,10 @@ export function tokenKubeconfig({ server, ca = '' }: Access, token: string): obj
 function placed(
   object: KubernetesObject & { kind: string },
   {
-    place,
+    roleNamespace: place,
     namespace,
     change,
-  }: { place: string | undefined; namespace: string; change: (rule: Rule) => Rule },
+  }: { roleNamespace: string | undefined; namespace: string; change: (rule: Rule) => Rule },
 ): KubernetesObject {
   const copy = structuredClone(object) as KubernetesObject & {
     rules?: Rule[];

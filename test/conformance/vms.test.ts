@@ -223,8 +223,8 @@ describe('VMs', () => {
   });
 
   clause('28a', async () => {
-    const wanted = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
-    const properties = await world.call<object>('calculate_vm_cloud_properties', wanted);
+    const requested = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
+    const properties = await world.call<object>('calculate_vm_cloud_properties', requested);
     const cid = await world.newVm({ properties });
     const pod = await world.pod(cid);
     const requests = pod.spec.containers[0]?.resources?.requests;
@@ -236,8 +236,8 @@ describe('VMs', () => {
 
   clause('28b', async () => {
     const unreachable = { settings: { kubernetes: { kubeconfig: nowhere } } };
-    const wanted = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
-    const { error } = await world.request('calculate_vm_cloud_properties', [wanted], unreachable);
+    const requested = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
+    const { error } = await world.request('calculate_vm_cloud_properties', [requested], unreachable);
     assert.equal(error, null);
   });
 

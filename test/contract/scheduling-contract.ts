@@ -156,12 +156,12 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
         { maxSkew: 1, topologyKey: zone, whenUnsatisfiable, labelSelector: { matchLabels: labels } },
       ],
     });
-    const places: string[] = [];
+    const nodeNames: string[] = [];
     for (const name of ['soft-1', 'soft-2']) {
       await world.addPod('spread', name, constraint('ScheduleAnyway'), labels);
-      places.push(await world.placeOf(name));
+      nodeNames.push(await world.placeOf(name));
     }
-    assert.deepEqual(places.toSorted(), ['spread-a', 'spread-b']);
+    assert.deepEqual(nodeNames.toSorted(), ['spread-a', 'spread-b']);
     const full = { ...constraint('DoNotSchedule'), nodeSelector: { [zone]: 'z1' } };
     await world.addPod(
       'spread',

@@ -136,9 +136,9 @@ test('SelfSubjectAccessReview and SelfSubjectRulesReview', async () => {
 test('a pod with an account gets its token, the authority and its namespace in every container', async () => {
   const { admin, namespace } = subject;
   await subject.as('tenant');
-  const wanted = unschedulablePod(namespace, 'mounted');
-  wanted.spec.serviceAccountName = 'tenant';
-  const { spec } = await admin.api.create<Pod>(pods, wanted);
+  const requested = unschedulablePod(namespace, 'mounted');
+  requested.spec.serviceAccountName = 'tenant';
+  const { spec } = await admin.api.create<Pod>(pods, requested);
   const volume = spec.volumes?.find(({ name }) => name.startsWith('kube-api-access-'));
   const sources = volume?.projected?.sources ?? [];
   assert.deepEqual(

@@ -136,13 +136,13 @@ describe('faults of the API', () => {
         continue;
       }
       const counts = met.get(row) ?? new Map<FaultKind, number>();
-      const wanted = faultKinds.filter(
+      const kinds = faultKinds.filter(
         (kind) =>
           (each.waits === true || !watchFaults.includes(kind)) &&
           (kind !== '502' || hasReads(each)) &&
           (kind !== 'silent' || meetsSilence.has(row)),
       );
-      assert.deepEqual([...counts.keys()].toSorted(), wanted.toSorted(), row);
+      assert.deepEqual([...counts.keys()].toSorted(), kinds.toSorted(), row);
       const [refused = 0, lost = 0, unheard = 0] = (['500', 'lost', 'unheard'] as const).map((kind) =>
         counts.get(kind),
       );

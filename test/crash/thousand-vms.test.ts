@@ -87,8 +87,8 @@ describe('many VMs at once', () => {
     const vms = await listed<Pod>(pods);
     assert.equal(new Set(cids).size, count);
     assert.deepEqual(vms.map(nameOf).toSorted(), cids.toSorted());
-    const wanted = Object.fromEntries(agents.map((agent, index) => [cids[index], agent]));
-    assert.deepEqual(Object.fromEntries(await agentIds()), wanted);
+    const expected = Object.fromEntries(agents.map((agent, index) => [cids[index], agent]));
+    assert.deepEqual(Object.fromEntries(await agentIds()), expected);
     const addresses = vms.map(({ status }) => status?.podIP ?? assert.fail('a VM without an address'));
     assert.equal(new Set(addresses).size, count);
 

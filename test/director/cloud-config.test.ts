@@ -12,7 +12,7 @@ import type { Json, Location } from '../../src/cpi/input.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
 const directory = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
+const location: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
 const variables = { internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' };
 
 interface Named {
@@ -74,12 +74,12 @@ function assertAccepted({ azs, vm_types, disk_types, networks, compilation }: Cl
   assert.ok(names(vm_types).includes(compilation.vm_type));
   assert.ok(names(networks).includes(compilation.network));
   for (const { cloud_properties: properties = {} } of [...azs, ...vm_types])
-    parseVmProperties(properties, place, parseConfig({}, {}));
-  for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(properties, place);
+    parseVmProperties(properties, location, parseConfig({}, {}));
+  for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(properties, location);
   for (const { type, subnets } of networks) {
     for (const { dns = [], cloud_properties } of subnets) {
       assert.deepEqual(dns, []);
-      parseNetworks({ default: { type, ip: variables.internal_ip, cloud_properties } }, place);
+      parseNetworks({ default: { type, ip: variables.internal_ip, cloud_properties } }, location);
     }
     assert.deepEqual(new Set(subnets.flatMap((subnet) => subnet.azs)), new Set(names(azs)));
   }

@@ -250,20 +250,20 @@ function configOf({ kubernetes = {}, registry = {} }: Properties): Promise<CpiCo
  * director's.
  */
 async function assertAccepted(rendered: Rendered, order: readonly string[]): Promise<void> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
+  const location: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
   const { cloud_provider: provider, networks } = rendered;
   const [director, outside] = await Promise.all([
     configOf(rendered.instance_groups[0]?.properties ?? {}),
     configOf(provider.properties),
   ]);
-  const { services } = parseVmProperties(rendered.resource_pools[0]?.cloud_properties ?? {}, place, director);
-  parseDiskProperties({ ...rendered.disk_pools[0]?.cloud_properties }, place);
+  const { services } = parseVmProperties(rendered.resource_pools[0]?.cloud_properties ?? {}, location, director);
+  parseDiskProperties({ ...rendered.disk_pools[0]?.cloud_properties }, location);
   const [network] = networks;
   assert.ok(network);
   const [subnet = { dns: [] }] = network.subnets ?? [];
   const { type, cloud_properties: properties = subnet.cloud_properties ?? {} } = network;
   const address = type === 'dynamic' ? { type } : { type: 'manual', ip: variables.internal_ip };
-  parseNetworks({ default: { ...address, cloud_properties: properties } }, place);
+  parseNetworks({ default: { ...address, cloud_properties: properties } }, location);
   if (!order.includes('cpi.yml')) return;
   assert.deepEqual(
     [director, outside].map(({ kubernetes }) => kubernetes.namespace),

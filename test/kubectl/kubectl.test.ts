@@ -259,8 +259,8 @@ describe('an unmodified kubectl', { skip }, () => {
     const missing = await kubectl.run(['exec', 'vm-1', '--', 'no-such-program']);
     assert.equal(missing.exitCode, 1);
     assert.match(missing.stderr, /executable file not found/);
-    const gone = await kubectl.run(['exec', 'no-such-pod', '--', 'echo']);
-    assert.match(gone.stderr, /pods "no-such-pod" not found/);
+    const notFound = await kubectl.run(['exec', 'no-such-pod', '--', 'echo']);
+    assert.match(notFound.stderr, /pods "no-such-pod" not found/);
   });
 
   test('explain and api-resources come from what is served', async () => {

@@ -99,13 +99,13 @@ export class Checkout {
     let stdout = '';
     let stderr = '';
     let killed = false;
-    const look = (text: string): void => {
+    const inspect = (text: string): void => {
       if (killed || killAfterLine?.test(text) !== true || child.pid === undefined) return;
       killed = true;
       process.kill(-child.pid, signal);
     };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => look((stdout += text)));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => look((stderr += text)));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => inspect((stdout += text)));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => inspect((stderr += text)));
     return new Promise((resolve, reject) => {
       child.on('error', reject);
       child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));

@@ -62,8 +62,8 @@ test(
     assert.equal(first.length, 4 + 2 * 2, first.join('\n'));
     assert.notDeepEqual(await controlGroups(), []);
 
-    const said = await onCluster(stateHome, ['--enter', 'kubectl', 'get', 'nodes', '--output', 'name']);
-    assert.match(said, /node\/node-1\nnode\/node-2/u);
+    const output = await onCluster(stateHome, ['--enter', 'kubectl', 'get', 'nodes', '--output', 'name']);
+    assert.match(output, /node\/node-1\nnode\/node-2/u);
     await onCluster(stateHome, ['--up']);
     assert.deepEqual(lasting(await processesOf(stateHome)), first);
 

@@ -35,7 +35,7 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
   await writeFile(line.manifestPath, text);
 }
 
-for (const [what, from, to, ...words] of [
+for (const [what, from, to, ...args] of [
   ['a list that does not end', 'releases:', 'releases: [', /manifest\.yml:\d+:\d+: /],
   ['a tab', '  - name: hello\n    url', '\t- name: hello\n    url', 'Tabs are not allowed'],
   ['a key twice', 'name: hello\n', 'name: hello\nname: other\n', 'Map keys must be unique'],
@@ -64,7 +64,7 @@ for (const [what, from, to, ...words] of [
 
     const refused = await line.createEnv();
 
-    assertRefused(refused, '[MANIFEST_INVALID]', /manifest\.yml:[1-9]\d*:[1-9]\d*: /, ...words);
+    assertRefused(refused, '[MANIFEST_INVALID]', /manifest\.yml:[1-9]\d*:[1-9]\d*: /, ...args);
   });
 }
 
@@ -98,7 +98,7 @@ for (const [archive, indent] of [
   });
 }
 
-for (const [what, script, ...words] of [
+for (const [what, script, ...args] of [
   ['prints garbage', 'echo trouble >&2; echo "<html>"', "STDOUT: '<html>", "STDERR: 'trouble'"],
   ['exits non-zero', 'echo first >&2; echo last >&2; exit 3', /first\n +last/, 'exit status 3'],
   ['says nothing', 'exit 0', "STDOUT: ''"],
@@ -107,7 +107,7 @@ for (const [what, script, ...words] of [
   test(`a CPI that ${what} is reported with its last words`, async () => {
     await line.replaceCpi(`#!/bin/sh\ncat > /dev/null\n${script}\n`);
 
-    assertRefused(await line.createEnv(), '[CPI_FAILED]', ...words);
+    assertRefused(await line.createEnv(), '[CPI_FAILED]', ...args);
   });
 }
 

@@ -78,7 +78,7 @@ test('a VM that could not be created is refused while its predecessor works on; 
   };
   await api.create(resourceQuotas, quota as never);
   const none = /cloud_properties: \{\}/;
-  for (const [from, to, words] of [
+  for (const [from, to, message] of [
     [none, 'cloud_properties: {cpu: 2}', 'ResourceQuota full leaves no room: requests.cpu 2'],
     [none, 'cloud_properties: {ephemeral_disk: {storage_class: gold}}', 'does not have: \\"gold\\"'],
     [none, 'cloud_properties: {priority_class: gold}', 'no PriorityClass with name gold'],
@@ -87,7 +87,7 @@ test('a VM that could not be created is refused while its predecessor works on; 
   ] as const) {
     await edit(from, to);
     const refused = await line.up();
-    assertRefused(refused, 'Checking that the VM can be created', words, '[CPI_ERROR]');
+    assertRefused(refused, 'Checking that the VM can be created', message, '[CPI_ERROR]');
     assert.doesNotMatch(refused.stdout, /Stopping jobs|Deleting VM/);
     assert.deepEqual(await line.state(), state);
     assert.equal(await assertConverged(line), content);

@@ -114,14 +114,14 @@ test(
   { skip },
   async (t) => {
     const ways = ['--mount', '--mount', '--mount --cgroup'];
-    const said = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
+    const messages = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
     const life = [
       'agent in /vm',
       "container '' in /jobs/one",
       "container '/vm/bpm-job' in /jobs/vm/bpm-job",
       "container '/garden/app' in /jobs/garden/app",
     ];
-    assert.deepEqual(said, [...ways.flatMap((way) => [`unshare ${way}`, ...life]), 'the node has kubepods/']);
+    assert.deepEqual(messages, [...ways.flatMap((way) => [`unshare ${way}`, ...life]), 'the node has kubepods/']);
   },
 );
 
@@ -138,14 +138,14 @@ test(
   "with cgroup v2 alone a stemcell's systemd has the container's cgroups, and not the node's",
   { skip: skip || (!existsSync('/lib/systemd/systemd') && 'needs systemd') },
   async (t) => {
-    const tell = `#!/bin/sh
+    const report = `#!/bin/sh
 sed -n 's/^0::/suite: agent in /p' /proc/self/cgroup > /dev/console
 ls -d /sys/fs/cgroup/kubepods /sys/fs/cgroup/init.scope 2> /dev/null | sed 's/^/suite: /' > /dev/console
 kill -37 1
 `;
     const entry = `set -- privileged\n${entryScript}`;
-    const said = await inGuest(t, { agent: tell, entry, mounts: systemd, ways: ['--mount'] });
-    const own = said.filter((line) => /^agent|^\/sys|^the node/u.test(line));
+    const messages = await inGuest(t, { agent: report, entry, mounts: systemd, ways: ['--mount'] });
+    const own = messages.filter((line) => /^agent|^\/sys|^the node/u.test(line));
     const expected = ['agent in /system.slice/bosh-agent.service', '/sys/fs/cgroup/init.scope'];
     assert.deepEqual(own, [...expected, 'the node has kubepods/']);
   },

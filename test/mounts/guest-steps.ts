@@ -50,10 +50,10 @@ export function startWaiting(path: string): void {
 
 /** Returns how many of these processes still wait after `deadline` milliseconds at most. */
 export async function stillWaiting(deadline: number): Promise<number> {
-  const left = (): number => waiting.filter((each) => each.exitCode === null).length;
+  const runningCount = (): number => waiting.filter((each) => each.exitCode === null).length;
   const late = AbortSignal.timeout(deadline);
-  while (left() > 0 && !late.aborted) await pause(20);
-  return left();
+  while (runningCount() > 0 && !late.aborted) await pause(20);
+  return runningCount();
 }
 
 /** Returns the lines of /proc/mounts for `path` and for mounts that belong to it. */

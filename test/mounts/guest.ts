@@ -29,8 +29,8 @@ const needed = {
 } as const;
 
 /** The reason why the guest cannot run here, or false. */
-export function noGuest(places: readonly string[] = [here, process.execPath]): string | false {
-  const hidden = places.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
+export function noGuest(paths: readonly string[] = [here, process.execPath]): string | false {
+  const hidden = paths.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
   if (hidden !== undefined)
     return `needs ${hidden} outside of /tmp, /run and /mnt, which have other files in the guest`;
   if (process.geteuid?.() !== 0) return 'needs root';

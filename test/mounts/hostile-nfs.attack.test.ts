@@ -116,14 +116,14 @@ test('a server that passes on to another one gets no mount of it, and hands out 
       { ...relay, version: '4.1' },
     ],
   ];
-  for (const [mounted, asked] of orders) {
+  for (const [mounted, requested] of orders) {
     await guestMounter(guest).mount(mounted, first, inTime);
-    const both = new RegExp(`${asked.host}.*${mounted.host}`, 'u');
-    await refused(asked, 'OTHER_SERVER', both);
-    await refused({ ...asked, ids, path: '/private' }, 'OTHER_SERVER', both);
+    const both = new RegExp(`${requested.host}.*${mounted.host}`, 'u');
+    await refused(requested, 'OTHER_SERVER', both);
+    await refused({ ...requested, ids, path: '/private' }, 'OTHER_SERVER', both);
     // version 4.0 has no sessions
-    const old = await mountedFrom({ ...asked, version: '4.0' });
-    assert.deepEqual(old, [`${asked.host}:/plain ${asked.host}`]);
+    const old = await mountedFrom({ ...requested, version: '4.0' });
+    assert.deepEqual(old, [`${requested.host}:/plain ${requested.host}`]);
     assert.deepEqual(await mountsAt(first), [`${mounted.host}:/plain ${mounted.host}`]);
     await guestMounter(guest).unmount(first, inTime);
   }

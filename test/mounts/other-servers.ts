@@ -69,8 +69,8 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
     return log.filter((line) => line.includes('driver-server.watch"')).length;
   } finally {
     await driver.stop();
-    const left = await mounter.listMounts(join(directory, 'mounts'));
-    await Promise.all(left.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
+    const leftovers = await mounter.listMounts(join(directory, 'mounts'));
+    await Promise.all(leftovers.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
   }
 }
 
@@ -79,8 +79,8 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
  * many of the four mounts have ended by then.
  */
 export async function mountBesideNames(order: NfsMountSpec, target: string): Promise<number> {
-  const asked = new Set<string>();
-  const server = createSocket('udp4', (question) => asked.add(question.toString('latin1', 12)));
+  const requests = new Set<string>();
+  const server = createSocket('udp4', (question) => requests.add(question.toString('latin1', 12)));
   await new Promise<void>((resolve) => void server.bind(53, '127.0.0.4', resolve));
   await writeFile('/run/resolv.conf', 'nameserver 127.0.0.4\noptions timeout:30 attempts:5 single-request\n');
   await run('mount', ['--bind', '/run/resolv.conf', '/etc/resolv.conf']);
@@ -95,7 +95,7 @@ export async function mountBesideNames(order: NfsMountSpec, target: string): Pro
     ended += 1;
   });
   try {
-    await until('questions for two names', async () => asked.size >= 2);
+    await until('questions for two names', async () => requests.size >= 2);
     await mounter.mount(order, target, AbortSignal.timeout(60_000));
     return ended;
   } finally {

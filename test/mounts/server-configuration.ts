@@ -2,8 +2,8 @@
 export function ganeshaConfiguration(directory: string, address: string): string {
   const exported = ['plain', 'private', 'closed'].map((name, index) => {
     const access = name === 'closed' ? 'Access_Type = None;' : 'Access_Type = RW;';
-    const place = `Path = ${directory}/${name}; Pseudo = /${name};`;
-    return `EXPORT { Export_Id = ${index + 1}; ${place} ${access} FSAL { Name = VFS; } }`;
+    const exportPaths = `Path = ${directory}/${name}; Pseudo = /${name};`;
+    return `EXPORT { Export_Id = ${index + 1}; ${exportPaths} ${access} FSAL { Name = VFS; } }`;
   });
   return `
 NFS_CORE_PARAM { Bind_addr = ${address}; Protocols = 3, 4; mount_path_pseudo = true; }

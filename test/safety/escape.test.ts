@@ -197,8 +197,8 @@ grep CapEff /proc/self/status
       try {
         await createPod(pod, spec());
         output = await until(`a word about ${pod}`, async () => {
-          const said = await wordsAbout(pod);
-          return why.test(said) ? said : undefined;
+          const output = await wordsAbout(pod);
+          return why.test(output) ? output : undefined;
         });
         assert.notEqual((await getPod(pod)).status?.phase, 'Running', output);
         await (await line.api()).delete({ resource: pods, namespace, name: pod });
@@ -288,7 +288,7 @@ grep CapEff /proc/self/status
     const { items } = await (
       await line.api()
     ).list<KubernetesObject & { message: string; involvedObject: { name: string } }>(events, { namespace });
-    const said = items.filter((event) => event.involvedObject.name === name).map(({ message }) => message);
-    return [...said, JSON.stringify((await getPod(name)).status)].join('\n');
+    const messages = items.filter((event) => event.involvedObject.name === name).map(({ message }) => message);
+    return [...messages, JSON.stringify((await getPod(name)).status)].join('\n');
   }
 });

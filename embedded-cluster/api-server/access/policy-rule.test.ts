@@ -27,10 +27,10 @@ const attributes: fc.Arbitrary<ResourceAttributes> = fc.record({
 
 test('a rule matches exactly the requests that one of its parts matches', () => {
   fc.assert(
-    fc.property(rule, attributes, (own, wanted) => {
+    fc.property(rule, attributes, (own, requested) => {
       assert.equal(
-        ruleMatches(own, wanted),
-        breakdownRule(own).some((right) => ruleMatches(right, wanted)),
+        ruleMatches(own, requested),
+        breakdownRule(own).some((right) => ruleMatches(right, requested)),
       );
     }),
   );
@@ -38,9 +38,9 @@ test('a rule matches exactly the requests that one of its parts matches', () => 
 
 test('a rule that covers another one matches all requests that the other one matches', () => {
   fc.assert(
-    fc.property(rule, rule, attributes, (held, given, wanted) => {
+    fc.property(rule, rule, attributes, (granted, given, requested) => {
       for (const right of breakdownRule(given)) {
-        if (ruleCovers(held, right) && ruleMatches(right, wanted)) assert(ruleMatches(held, wanted));
+        if (ruleCovers(granted, right) && ruleMatches(right, requested)) assert(ruleMatches(granted, requested));
       }
     }),
     { numRuns: 2000 },

@@ -97,12 +97,12 @@ suite('what to do for a claim', () => {
   });
 
   test('a half-made binding is continued, whatever its class says', () => {
-    const mine = volume('pvc-uid-1', {
+    const ownVolume = volume('pvc-uid-1', {
       storageClassName: 'local',
       claimRef: { namespace: 'bosh', name: 'disk', uid: 'uid-1' },
     });
 
-    assert.equal(decide(claim(), [mine], local('WaitForFirstConsumer')), 'bind pvc-uid-1');
+    assert.equal(decide(claim(), [ownVolume], local('WaitForFirstConsumer')), 'bind pvc-uid-1');
   });
 
   test('a claim that names its volume gets that one or none', () => {

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../src/kubernetes/resources.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
-import { bound, claim, finish, gone } from './testing/claims.ts';
+import { bound, claim, finish, untilDeleted } from './testing/claims.ts';
 
 suite('claims of ephemeral volumes', () => {
   test('a generic ephemeral volume has a claim of its own, which goes with the pod', async (t) => {
@@ -20,8 +20,8 @@ suite('claims of ephemeral volumes', () => {
     await cluster.until('the node', async () => (await cluster.find<Pod>(at(pods, 'vm-1')))?.spec.nodeName);
 
     await finish(cluster, 'vm-1');
-    await gone(cluster, persistentVolumeClaims, 'vm-1-data');
-    await gone(cluster, persistentVolumes, data.spec.volumeName ?? '');
+    await untilDeleted(cluster, persistentVolumeClaims, 'vm-1-data');
+    await untilDeleted(cluster, persistentVolumes, data.spec.volumeName ?? '');
   });
 
   test("another's claim of that name is not taken for an ephemeral volume", async (t) => {

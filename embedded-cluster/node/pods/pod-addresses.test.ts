@@ -22,7 +22,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.remove('first');
     await world.untilRunning('second');
     await world.remove('second');
-    await world.untilGone('second');
+    await world.untilDeleted('second');
   });
 
   test('an address on which somebody else on the machine listens is waited for', async () => {
@@ -43,6 +43,6 @@ describeInNamespace(import.meta.filename, () => {
     other.close();
     await world.untilRunning('crowded');
     await world.remove('crowded');
-    await world.untilGone('crowded');
+    await world.untilDeleted('crowded');
   });
 });

@@ -79,7 +79,7 @@ export const scriptPath = (name: string): string => join(import.meta.dirname, na
 
 export interface ExpectedMount {
   readonly target: string;
-  readonly place: MountSource;
+  readonly source: MountSource;
   readonly readOnly: boolean;
 }
 
@@ -92,7 +92,7 @@ export function findMountMismatch(
   expected: readonly ExpectedMount[],
   table: readonly MountEntry[],
 ): string | undefined {
-  for (const { target, place, readOnly } of expected) {
+  for (const { target, source: place, readOnly } of expected) {
     const entry = table.findLast((each) => each.target === target);
     if (entry === undefined) {
       return `nothing was mounted at ${target}`;

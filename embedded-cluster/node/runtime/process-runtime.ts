@@ -113,7 +113,7 @@ export class ProcessRuntime implements ContainerRuntime {
 async function checkMounts(plan: ContainerPlan, table: readonly MountEntry[], pid: number): Promise<void> {
   const expected = plan.mounts.map((mount) => ({
     target: mount.target,
-    place: sourceOf(table, mount.source),
+    source: sourceOf(table, mount.source),
     readOnly: mount.readOnly,
   }));
   const mismatch = findMountMismatch(expected, await readMountTable(pid));

@@ -40,7 +40,7 @@ const running = ({ api }: SimulatedCluster, name: string): Promise<Pod> =>
     return pod.status?.phase === 'Running' ? pod : undefined;
   });
 
-const gone = ({ api }: SimulatedCluster, name: string): Promise<boolean> =>
+const untilDeleted = ({ api }: SimulatedCluster, name: string): Promise<boolean> =>
   until(`pod ${name} to be gone`, () =>
     api.get(at(name)).then(
       () => false,
@@ -63,7 +63,7 @@ suite('simulated nodes', () => {
     assert.equal(pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')?.status, 'True');
     assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
     await cluster.api.delete(at('p'));
-    await gone(cluster, 'p');
+    await untilDeleted(cluster, 'p');
   });
 
   test('an address that is asked for is given once; who waits for it gets it', async (t) => {
@@ -124,7 +124,7 @@ suite('simulated nodes', () => {
     assert.notEqual((await cluster.api.get<Pod>(at('p'))).metadata.deletionTimestamp, undefined);
 
     await cluster.nodes.resumeHeartbeat(lost);
-    await gone(cluster, 'p');
+    await untilDeleted(cluster, 'p');
     await until('the taints to go', async () => {
       const node = await cluster.api.get<Node>({ resource: nodes, name: lost });
       return (node.spec?.taints ?? []).length === 0;

@@ -61,7 +61,7 @@ function parseFilters(argument: unknown): readonly string[] {
  * directory: links are not followed, and only plain files with a link count of 1 are packed.
  */
 export async function collectLogs(
-  { directories: folders, filters }: LogSelection,
+  { directories: allDirectories, filters }: LogSelection,
   archive: string,
   directories: Directories,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export async function collectLogs(
   try {
     const { bavail, bsize } = await statfs(target);
     const copying = { target, filters, bytesLeft: bavail * bsize };
-    for (const { path, prefix } of folders) {
+    for (const { path, prefix } of allDirectories) {
       await using logs = await DirectoryHandle.open(path);
       await copyMatching(logs, { below: '', prefix }, copying);
     }

@@ -80,22 +80,22 @@ function verifiedBytes(
   const hash = expected === undefined ? undefined : createHash(expected.algorithm);
   let position = 0;
   const next = async (): Promise<Buffer> => {
-    const piece = Buffer.allocUnsafe(pieceSize);
-    const { bytesRead } = await file.read(piece, 0, pieceSize, position);
+    const chunk = Buffer.allocUnsafe(pieceSize);
+    const { bytesRead } = await file.read(chunk, 0, pieceSize, position);
     position += bytesRead;
-    const read = piece.subarray(0, bytesRead);
+    const read = chunk.subarray(0, bytesRead);
     hash?.update(read);
     return read;
   };
   async function* all(): AsyncGenerator<Uint8Array> {
-    for (let piece = await next(); piece.length > 0; piece = await next()) yield piece;
+    for (let chunk = await next(); chunk.length > 0; chunk = await next()) yield chunk;
   }
   const verify = async (): Promise<void> => {
     if (expected === undefined || hash === undefined) return;
     // Bytes after the end of the gzip stream are part of the digest.
     for await (const rest of all()) void rest;
-    const [wanted, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
-    if (found !== wanted) throw digestMismatch(archive, found, wanted);
+    const [requested, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
+    if (found !== requested) throw digestMismatch(archive, found, requested);
   };
   return { bytes: all(), verify };
 }

@@ -100,8 +100,8 @@ test('a version that was made before is packed again from its manifest, and by a
   const manifestPath = join(directory, 'releases/fixture/fixture-4.2.yml');
   const again = await packReleaseManifest({ directory, manifestPath, tarball: join(scratch, 'again.tgz') }, ports);
   const opened = await openRelease({ archivePath: join(scratch, 'again.tgz'), directory: join(scratch, 'out'), within: scratch });
-  const ofKind = (wanted: PackedPart['kind']): readonly string[] =>
-    again.parts.filter(({ kind }) => kind === wanted).map(({ fingerprint }) => fingerprint);
+  const ofKind = (expectedKind: PackedPart['kind']): readonly string[] =>
+    again.parts.filter(({ kind }) => kind === expectedKind).map(({ fingerprint }) => fingerprint);
   assert.deepEqual(opened.jobs.map(({ fingerprint }) => fingerprint), ofKind('job'));
   assert.deepEqual(opened.packages.map(({ fingerprint }) => fingerprint), ofKind('package'));
   await rm(join(scratch, 'blobstore'), { recursive: true });

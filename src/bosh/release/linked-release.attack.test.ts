@@ -117,10 +117,10 @@ test('a blobstore outside of the release is named before it is used, and made th
   await rm(join(release, '../cache'), { recursive: true });
   await create({ final: true });
   assert.match(notices.at(-1) ?? '', /is the folder '.*release\/linked', outside of it/u);
-  const told = notices.length;
+  const noticeCount = notices.length;
   await at('within');
   await create({ final: true });
-  assert.equal(notices.length, told, 'a blobstore in the release is no surprise');
+  assert.equal(notices.length, noticeCount, 'a blobstore in the release is no surprise');
 
   await symlink(join(own, 'new'), join(release, 'dangling'));
   await at('dangling');

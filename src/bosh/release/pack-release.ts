@@ -89,7 +89,7 @@ export interface ReleaseDescription {
 
 /** Returns the text of release.MF, which is also written to dev_releases/ or releases/. */
 export function formatReleaseManifest(release: ReleaseDescription): string {
-  const ofKind = (wanted: PartKind): readonly PackedPart[] => release.parts.filter(({ kind }) => kind === wanted);
+  const ofKind = (partKind: PartKind): readonly PackedPart[] => release.parts.filter(({ kind }) => kind === partKind);
   const common = (part: PackedPart): Readonly<Record<string, unknown>> => ({
     version: part.fingerprint,
     fingerprint: part.fingerprint,

@@ -7,13 +7,13 @@ import { type RsaPair, RsaPairs } from './rsa-pairs.ts';
 
 /** Records what it has been called with. The test resolves each call. */
 function slowMaker() {
-  const asked: { bits: number; pair: RsaPair; done: PromiseWithResolvers<RsaPair> }[] = [];
+  const requests: { bits: number; pair: RsaPair; done: PromiseWithResolvers<RsaPair> }[] = [];
   const make = (bits: number): Promise<RsaPair> => {
     const done = Promise.withResolvers<RsaPair>();
-    asked.push({ bits, pair: generateKeyPairSync('rsa', { modulusLength: 1024 }), done });
+    requests.push({ bits, pair: generateKeyPairSync('rsa', { modulusLength: 1024 }), done });
     return done.promise;
   };
-  return { asked, make, bitsAsked: () => asked.map(({ bits }) => bits) };
+  return { asked: requests, make, bitsAsked: () => requests.map(({ bits }) => bits) };
 }
 
 test('what is expected is made two at a time before anybody asks, and given once', async () => {

@@ -32,7 +32,7 @@ test('a text that is no YAML is refused by its place and the kind of the fault, 
     'a: 98765432109876543210',
     '-98765432109876543210',
   ])
-    for (const message of [faultOf(() => parseVariable('admin', text)), faultOf(() => parse(`x: ${text}`))]) {
+    for (const message of [problemOf(() => parseVariable('admin', text)), problemOf(() => parse(`x: ${text}`))]) {
       assert.doesNotMatch(message, /Pr0d|Passw0rd|98765432|undefined/u, text);
       for (const line of message.split('\n').filter((one) => one !== ''))
         assert.match(line, /^(?:-v admin=…|f\.yml):\d+:\d+: [^:]/u, text);
@@ -44,7 +44,7 @@ test('no part of a text is in what is said of it, whatever is around it', () => 
   fc.assert(
     fc.property(around, around, (before, after) => {
       assert.doesNotMatch(
-        faultOf(() => parse(`${before}Passw0rd${after}`)),
+        problemOf(() => parse(`${before}Passw0rd${after}`)),
         /Passw0rd/u,
       );
     }),
@@ -63,7 +63,7 @@ test('a value of another kind than is expected is named by its kind', () => {
       .get('a')
       .items();
     assert.equal(
-      faultOf(() => problems.throwIfAny('MANIFEST_INVALID')),
+      problemOf(() => problems.throwIfAny('MANIFEST_INVALID')),
       `f.yml:1:4: a: expected a list, found ${kind}`,
     );
   }
@@ -71,7 +71,7 @@ test('a value of another kind than is expected is named by its kind', () => {
 
 const parse = (text: string): ReturnType<typeof parseYaml> => parseYaml(text, 'f.yml', 'MANIFEST_INVALID');
 
-function faultOf(action: () => unknown): string {
+function problemOf(action: () => unknown): string {
   try {
     action();
   } catch (error) {

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { closedPort } from '../../kubernetes/testing/closed-port.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/said.ts';
 import { announceUrl, awaitConnection, checkUrlTag } from './announce-url.ts';
 
 const logs = '/the/logs';
@@ -30,7 +30,7 @@ async function listen(t: TestContext, port = 0): Promise<Server> {
 }
 
 test('a URL that refuses connections until the end is a failure, and no last line', async () => {
-  const result = said();
+  const result = recordOutput();
   const { terminal } = result.context;
   const url = `http://127.0.0.1:${await closedPort()}/`;
 
@@ -44,7 +44,7 @@ test('a URL that refuses connections until the end is a failure, and no last lin
 });
 
 test('after a restart, where no post-start waits, what it serves has longer than half a minute', async (t) => {
-  const result = said();
+  const result = recordOutput();
   const { terminal } = result.context;
   const port = await closedPort();
   const url = `http://127.0.0.1:${port}/`;
@@ -59,7 +59,7 @@ test('after a restart, where no post-start waits, what it serves has longer than
 });
 
 test("on another cluster it is a warning without the embedded cluster's logs: a load balancer may not be there yet", async () => {
-  const result = said();
+  const result = recordOutput();
   const { terminal } = result.context;
   const url = `http://127.0.0.1:${await closedPort()}/`;
 
@@ -74,13 +74,13 @@ test("on another cluster it is a warning without the embedded cluster's logs: a 
 
 test('a URL that answers is the last line; without one it is a word', async (t) => {
   const url = `http://127.0.0.1:${((await listen(t)).address() as AddressInfo).port}/`;
-  for (const [asked, printed] of [
+  for (const [requested, printed] of [
     [url, `${url}\n`],
     [undefined, 'Succeeded\n'],
   ] as const) {
-    const result = said();
+    const result = recordOutput();
     const { terminal } = result.context;
-    assert.equal(await announceUrl(asked, { terminal, clock: hastyClock(), signal, logs }), 0);
+    assert.equal(await announceUrl(requested, { terminal, clock: hastyClock(), signal, logs }), 0);
     assert.deepEqual([result.out, result.errors], [printed, []]);
   }
 });

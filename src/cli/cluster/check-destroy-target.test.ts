@@ -71,13 +71,13 @@ test('so is a disk of which no cid was learnt', async (t) => {
   assert.equal((await refuse())?.being_destroyed, true);
 });
 
-for (const [what, storage, marks, asked] of [
+for (const [what, storage, marks, requested] of [
   ['of another size', '65Mi', unclaimed, disk],
   ['that is claimed', '64Mi', {}, disk],
   ['from before the request', '64Mi', unclaimed, { ...disk, requested_at: '2999-01-01T00:00:00.000Z' }],
 ] as const)
   test(`a disk ${what} is not the one that was asked for`, async (t) => {
-    const { server, refuse } = await killedCreateEnv(t, { disks: [asked] });
+    const { server, refuse } = await killedCreateEnv(t, { disks: [requested] });
     await makeClaim(server, storage, marks);
 
     await assert.rejects(refuse(), { code: 'OTHER_CLUSTER', message: /a disk requested as 'one'/ });

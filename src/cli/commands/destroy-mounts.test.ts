@@ -10,7 +10,7 @@ import { notRoot, startDestroy } from '../testing/start-destroy.ts';
 describeInNamespace(import.meta.filename, () => {
   test('a mount in the workspace: nothing is removed, neither of it nor of the rest', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
     const disk = join(installation.home, '..', 'disk');
     const target = join(installation.home, 'workspace', 'downloads');
     await mkdir(disk);
@@ -24,11 +24,11 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(exitCode, 1);
     assert.ok(stderr.includes(`still mounted: ${target}`), stderr);
     assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
 
     await unmount(target);
     assert.equal((await startDestroy(installation).ended).exitCode, 0);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
     assert.equal(await readFile(join(disk, 'canary'), 'utf8'), 'alive');
   });
 
@@ -56,7 +56,7 @@ describeInNamespace(import.meta.filename, () => {
 
       await unmount(target);
       assert.equal((await startDestroy(installation, prefix).ended).exitCode, 0);
-      assert.deepEqual(await installation.left(), []);
+      assert.deepEqual(await installation.leftovers(), []);
       assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
     });
   }
@@ -83,6 +83,6 @@ describeInNamespace(import.meta.filename, () => {
     await unmount(real, volumes);
     assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
     assert.equal(exitCode, 0, stderr);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
   });
 });

@@ -16,7 +16,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import type { Installation } from '../installation.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/said.ts';
 import { initDirector } from './director-init.ts';
 
 const checkout = join(import.meta.dirname, '..', '..', '..');
@@ -74,7 +74,7 @@ async function setting(t: TestContext): Promise<Setting> {
   const directory = join(scratch, 'director');
   const release = join(checkout, 'dist', 'hello-release.tgz');
   const init = async (...args: string[]): Promise<{ out: string }> => {
-    const heard = said();
+    const heard = recordOutput();
     const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
     const installation = { root } as Installation;
     assert.equal(await initDirector([...flags, ...args], { ...heard.context, installation }), 0);
@@ -232,20 +232,20 @@ describe('director init', () => {
         [...direct, '--internal-ip', '10.77.0.9'],
       ],
     ];
-    for (const [sentence, words] of cases) {
-      const problem = await problems(init(...words, directory));
+    for (const [sentence, args] of cases) {
+      const problem = await problems(init(...args, directory));
       assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
       assert.match(problem, sentence);
     }
 
-    const told = await init(
+    const output = await init(
       ...direct,
       '--internal-ip',
       '10.77.0.9',
       '--static-ip',
       join(directory, '../told'),
     );
-    assert.match(told.out, /Fixed addresses +ok +static-ip, by --static-ip/u);
+    assert.match(output.out, /Fixed addresses +ok +static-ip, by --static-ip/u);
 
     await api.patch(
       { resource: storageClasses, name: 'local' },

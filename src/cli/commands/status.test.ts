@@ -9,7 +9,7 @@ import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/said.ts';
 import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 
@@ -22,7 +22,7 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
   );
   const installation = { clusterDirectory: directory } as Installation;
   const run = async (...args: string[]) => {
-    const { context, errors } = said();
+    const { context, errors } = recordOutput();
     const flags = ['--kubeconfig', kubeconfigPath(directory)];
     const exitCode = await status.run([...flags, ...args], { ...context, installation });
     return { exitCode, errors: errors.join() };
@@ -52,7 +52,7 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
 test('status of a manifest or a state file that is not there names it, and tells a manifest that was never deployed', async (t) => {
   const { directory } = await startTestServer(t);
   const installation = { clusterDirectory: directory } as Installation;
-  const spoken = said();
+  const spoken = recordOutput();
   const run = (...args: string[]) =>
     status.run(['--kubeconfig', kubeconfigPath(directory), ...args], { ...spoken.context, installation });
   const manifestPath = join(directory, 'm.yml');
@@ -103,7 +103,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with what stands bes
   // There is no embedded cluster in that directory.
   const installation = { clusterDirectory: join(directory, 'none') } as Installation;
   const run = async (command: typeof status, variables: Record<string, string>): Promise<string> => {
-    const at = said(variables);
+    const at = recordOutput(variables);
     const context: CommandContext = { ...at.context, installation };
     assert.equal(await command.run([], context), 0, at.errors.join());
     return at.out;

@@ -57,8 +57,8 @@ async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {})
     return { out, error, code: Number(code) };
   };
   t.after(async () => {
-    const left = await runningTunnel(directory);
-    if (left !== undefined) process.kill(left.pid, 'SIGKILL');
+    const leftover = await runningTunnel(directory);
+    if (leftover !== undefined) process.kill(leftover.pid, 'SIGKILL');
     await rm(directory, { recursive: true });
   });
   return { cluster, directory, kubeconfig, run, runWith };

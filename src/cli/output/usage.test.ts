@@ -51,9 +51,9 @@ test('the list of all commands fits a screen, and a word that is no command does
   assert.match(list, /^ {2}cluster start\|stop\|status\|kubeconfig {2}/mu);
   assert.match(list, /^ {2}tunnel --stdio HOST PORT {2}/mu);
 
-  const asked = promisify(execFile)(process.execPath, [main, 'upp']);
+  const suggestion = promisify(execFile)(process.execPath, [main, 'upp']);
 
-  await assert.rejects(asked, {
+  await assert.rejects(suggestion, {
     stdout: '',
     stderr: "bosh-kubernetes: there is no command 'upp'; bosh-kubernetes help lists all\n",
   });

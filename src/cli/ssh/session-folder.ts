@@ -47,7 +47,7 @@ export async function abandonedSessions(
   sessions: string,
   vmCid: string,
 ): Promise<readonly { readonly user: string; readonly directory: SessionDirectory }[]> {
-  const left: { user: string; directory: SessionDirectory }[] = [];
+  const abandoned: { user: string; directory: SessionDirectory }[] = [];
   const root = await ensurePrivateDirectory(sessions);
   for (const user of (await readdir(root)).filter(isSshUser)) {
     const path = join(root, user);
@@ -56,12 +56,12 @@ export async function abandonedSessions(
     if (lock === undefined) continue;
     const directory = openSession(path, lock);
     const vm = await readNote(path);
-    if (vm === vmCid) left.push({ user, directory });
+    if (vm === vmCid) abandoned.push({ user, directory });
     // The session was killed before it created the account.
     else if (vm === undefined) await directory.remove();
     else lock.release();
   }
-  return left;
+  return abandoned;
 }
 
 async function readNote(path: string): Promise<string | undefined> {

@@ -62,8 +62,8 @@ async function inSession<T>(
 ): Promise<T> {
   const { installation, signal } = context;
   const sessions = join(installation.workspace, 'ssh');
-  for (const { user, directory: folder } of await abandonedSessions(sessions, vm.vmCid))
-    await removeAccount(vm, user, folder, context);
+  for (const { user, directory } of await abandonedSessions(sessions, vm.vmCid))
+    await removeAccount(vm, user, directory, context);
   const user = `bosh_${randomBytes(8).toString('hex').slice(0, 15)}`;
   const directory = await makeSessionDirectory(sessions, user, vm.vmCid);
   try {

@@ -44,8 +44,8 @@ test('what stemcell build cannot use is named', () => {
     [['--from-debian', '--image', `r.example/a@sha256:${'0'.repeat(64)}`, ...debian], /HOST\/REPOSITORY:TAG/],
     [['--from-debian', '--surprise', ...debian], /--surprise/],
   ];
-  for (const [words, message] of cases)
-    assert.throws(() => parseBuildArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+  for (const [args, message] of cases)
+    assert.throws(() => parseBuildArguments(args), { code: 'INVALID_ARGUMENT', message }, String(message));
 });
 
 test('an architecture is that which is named, else left to the machine', () => {
@@ -99,6 +99,6 @@ test('what stemcell load cannot use is named', () => {
     [['a', '--to', 'kind', '--cluster=-x'], /cannot use '-x'/],
     [['a', '--to', 'kind', '--address', '/s'], /takes --address only with --to containerd/],
   ];
-  for (const [words, message] of cases)
-    assert.throws(() => parseLoadArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+  for (const [args, message] of cases)
+    assert.throws(() => parseLoadArguments(args), { code: 'INVALID_ARGUMENT', message }, String(message));
 });

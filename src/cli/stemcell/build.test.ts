@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { fakeMmdebstrap } from '../../stemcell/testing/fake-mmdebstrap.ts';
 import { filesOverRoot } from '../../stemcell/testing/files-over-root.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
 
 const notRoot = process.geteuid?.() !== 0 && 'needs root, as a Debian root does';
@@ -26,7 +26,7 @@ test(
     ] as const;
     for (const [option] of programs) await writeFile(join(directory, option), `#!/bin/sh\n: ${option}\n`);
     const build = async (...options: string[]): Promise<{ err: string; version: string; image: string }> => {
-      const at = said(environment);
+      const at = recordOutput(environment);
       const output = join(directory, `out-${options.length}`);
       const flags = options.flatMap((option) => [`--${option}`, join(directory, option)]);
       const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
@@ -68,7 +68,7 @@ test(
       const programs = { agent: script, [option]: foreign };
       const flags = Object.entries(programs).flatMap(([name, path]) => [`--${name}`, path]);
       const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', join(directory, 'out')];
-      await assert.rejects(buildStemcell(args, said(environment).context), {
+      await assert.rejects(buildStemcell(args, recordOutput(environment).context), {
         code: 'INVALID_ARGUMENT',
         message: /foreign' is an executable for (arm64|amd64), and the stemcell is for (arm64|amd64)/,
       });
@@ -98,7 +98,7 @@ writeFileSync(join(dirname(process.argv[2]), 'NOTICE'), 'Bun and packages');
 test('our own agent comes with the notices of what it holds', { skip: notRoot || noAgent }, async (t) => {
   const directory = await scratchDirectory(t);
   const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
-  const at = said(environment);
+  const at = recordOutput(environment);
   const installation = { root: join(directory, 'installation'), nodeBinary: process.execPath };
   await mkdir(join(installation.root, 'scripts'), { recursive: true });
   await writeFile(join(installation.root, 'scripts', 'build-agent.ts'), quickScript);
@@ -118,11 +118,11 @@ test('our own agent comes with the notices of what it holds', { skip: notRoot ||
 /** Makes this process create its temporary files in a directory until the test ends. */
 async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
   await mkdir(path);
-  const former = process.env['TMPDIR'];
+  const previous = process.env['TMPDIR'];
   process.env['TMPDIR'] = path;
   t.after(() => {
-    if (former === undefined) delete process.env['TMPDIR'];
-    else process.env['TMPDIR'] = former;
+    if (previous === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = previous;
   });
   return path;
 }
@@ -137,8 +137,8 @@ test(
     const agent = join(directory, 'given-agent');
     await writeFile(agent, '#!/bin/sh\n');
     const args = ['--from-debian', '--profile', 'baseline', '--agent', agent];
-    await buildStemcell([...args, '--output', join(directory, 'first')], said(environment).context);
-    const at = said(environment);
+    await buildStemcell([...args, '--output', join(directory, 'first')], recordOutput(environment).context);
+    const at = recordOutput(environment);
     const interrupted = new AbortController();
     const { terminal } = at.context;
     const context = {
@@ -190,7 +190,7 @@ test('interrupted while the agent is made, a build ends after its making', { ski
   await writeFile(join(installation, 'scripts', 'build-agent.ts'), slowScript(directory));
   await writeFile(join(installation, 'package.json'), '{"type": "module"}');
   const interrupted = new AbortController();
-  const at = said(environment);
+  const at = recordOutput(environment);
   const building = buildStemcell(
     ['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')],
     {
@@ -215,7 +215,7 @@ test('where the agent cannot be made, what was said about it is shown', { skip: 
   const installation = join(directory, 'installation');
   await mkdir(join(installation, 'scripts'), { recursive: true });
   await writeFile(join(installation, 'scripts', 'build-agent.ts'), "throw new Error('no compiler');");
-  const at = said(environment);
+  const at = recordOutput(environment);
   const building = (nodeBinary: string): Promise<number> =>
     buildStemcell(['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')], {
       ...at.context,

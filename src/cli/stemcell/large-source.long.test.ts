@@ -35,11 +35,11 @@ process.on('exit', () => writeFileSync(process.env.PEAK, String(process.resource
     env: { ...process.env, PEAK: note, ...changes },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const [said, code] = await Promise.all([
+  const [output, code] = await Promise.all([
     text(child.stderr),
     new Promise((resolve, reject) => child.on('error', reject).on('close', resolve)),
   ]);
-  assert.equal(code, 0, said);
+  assert.equal(code, 0, output);
   return Number(await readFile(note, 'utf8'));
 }
 

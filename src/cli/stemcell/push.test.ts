@@ -15,7 +15,7 @@ import { mediaTypes } from '../../oci/image-source.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/authenticator.ts';
 import { describeError } from '../output/describe-error.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
 import { pushStemcell } from './push.ts';
@@ -49,7 +49,7 @@ async function world(t: TestContext): Promise<{ registry: HostileRegistry; direc
 
 describe('stemcell push', () => {
   test('streams what stemcell build made, by the login that docker or podman left', async (t) => {
-    const { registry, directory: folder, host } = await world(t);
+    const { registry, directory: dir, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'pass:word');
     const directory = await scratchDirectory(t);
     const auth = Buffer.from('robot:pass:word').toString('base64');
@@ -68,7 +68,7 @@ describe('stemcell push', () => {
     await chmod(helper, 0o755);
     const helperFile = join(directory, 'helper.json');
     await writeFile(helperFile, JSON.stringify({ credHelpers: { [host]: 'test' } }));
-    for (const [environment, words] of [
+    for (const [environment, args] of [
       [{ DOCKER_CONFIG: dockerConfig }, []],
       [{ REGISTRY_AUTH_FILE: authFile }, []],
       [{}, ['--authfile', authFile]],
@@ -76,9 +76,9 @@ describe('stemcell push', () => {
     ] as const) {
       registry.blobs.clear();
       registry.owners.clear();
-      const at = said(environment);
+      const at = recordOutput(environment);
       const name = `${host}/team/stemcell:1.0`;
-      assert.equal(await pushStemcell([folder, name, '--plain-http', ...words], at.context), 0);
+      assert.equal(await pushStemcell([dir, name, '--plain-http', ...args], at.context), 0);
       const [, digest = ''] = /@(sha256:[0-9a-f]{64})\n$/u.exec(at.out) ?? [];
       assert.ok(registry.manifests.has(digest), at.out);
       assert.ok(registry.manifests.has('1.0'));
@@ -87,8 +87,8 @@ describe('stemcell push', () => {
   });
 
   test('of a layout with two images takes the one that --reference names; a file is told what it is', async (t) => {
-    const { registry, directory: folder, host } = await world(t);
-    const index = join(folder, 'image', 'index.json');
+    const { registry, directory, host } = await world(t);
+    const index = join(directory, 'image', 'index.json');
     const { manifests } = JSON.parse(await readFile(index, 'utf8')) as { manifests: [{ digest: string }] };
     const [only] = manifests;
     const named = (name: string, digest: string) => ({
@@ -99,15 +99,15 @@ describe('stemcell push', () => {
     const two = [named('v1', `sha256:${'0'.repeat(64)}`), named('v2', only.digest)];
     await writeFile(index, JSON.stringify({ manifests: two }));
     const push = (source: string, ...args: string[]): Promise<number> =>
-      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...args], said().context);
-    await assert.rejects(push(folder), {
+      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...args], recordOutput().context);
+    await assert.rejects(push(directory), {
       code: 'IMAGE_INVALID',
       message: /v1, v2; choose one with --reference/u,
     });
     assert.deepEqual(registry.log, []);
-    await push(folder, '--reference', 'v2');
+    await push(directory, '--reference', 'v2');
     assert.ok(registry.manifests.has(only.digest));
-    const tar = `${folder}.tar`;
+    const tar = `${directory}.tar`;
     const file = (name: string) => ({ kind: 'content', name, mode: 0o644, content: '{}' }) as const;
     await packArchive([file('index.json'), file('oci-layout')], tar, { compression: 'none' });
     await assert.rejects(push(tar), {
@@ -122,10 +122,10 @@ describe('stemcell push', () => {
   });
 
   test('mounts what a named repository of the registry has, and sends the rest', async (t) => {
-    const { directory: folder, host } = await world(t);
+    const { directory, host } = await world(t);
     const push = async (repository: string, ...args: string[]): Promise<string[]> => {
-      const at = said();
-      await pushStemcell([folder, `${host}/${repository}:1`, '--plain-http', ...args], at.context);
+      const at = recordOutput();
+      await pushStemcell([directory, `${host}/${repository}:1`, '--plain-http', ...args], at.context);
       return at.errors.map((line) => line.replace(/^.*: /u, ''));
     };
     assert.deepEqual(await push('team/stemcell'), ['uploaded', 'uploaded']);
@@ -134,7 +134,7 @@ describe('stemcell push', () => {
   });
 
   test('says what is wrong, and no password', async (t) => {
-    const { registry, directory: folder, host } = await world(t);
+    const { registry, directory: dir, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
     const file = join(directory, 'auth.json');
@@ -142,22 +142,22 @@ describe('stemcell push', () => {
     const name = `${host}/team/stemcell:1`;
     const plain = '--plain-http';
     for (const [content, words, code, message] of [
-      [{}, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
-      [{ auths: { [host]: { auth } } }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
-      [{ auths: { [host]: { auth: 'AAAA' } } }, [folder, name, plain], 'INVALID_ARGUMENT', /no user/u],
-      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /has an invalid name/u],
-      [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
-      [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
-      [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
-      [{}, [folder], 'INVALID_ARGUMENT', /needs a folder and a name/u],
-      [{}, [folder, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
-      [{}, [folder, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
-      [{}, [folder, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],
+      [{}, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
+      [{ auths: { [host]: { auth } } }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
+      [{ auths: { [host]: { auth: 'AAAA' } } }, [dir, name, plain], 'INVALID_ARGUMENT', /no user/u],
+      [{ credsStore: '../x' }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /has an invalid name/u],
+      [{ credsStore: 'none-such' }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
+      [[], [dir, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
+      [{}, [dir, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
+      [{}, [dir], 'INVALID_ARGUMENT', /needs a folder and a name/u],
+      [{}, [dir, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
+      [{}, [dir, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
+      [{}, [dir, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],
       [{}, [directory, name, plain], 'FILE_NOT_FOUND', /oci-layout/u],
     ] as const) {
       await writeFile(file, JSON.stringify(content));
       await assert.rejects(
-        pushStemcell([...words, '--authfile', file], said({ PATH: '/usr/bin:/bin' }).context),
+        pushStemcell([...words, '--authfile', file], recordOutput({ PATH: '/usr/bin:/bin' }).context),
         (error) => {
           assert.ok(isProductError(error, code), String(error));
           assert.match(error.message, message);
@@ -186,7 +186,7 @@ describe('stemcell push', () => {
     const name = `${host}/team/stemcell:1.2`;
     const build = (more: readonly string[]): Promise<number> =>
       buildStemcell([...args, '--output', output, ...more], at.context);
-    const at = said();
+    const at = recordOutput();
     await assert.rejects(build(['--plain-http']), { code: 'INVALID_ARGUMENT', message: /needs --push/u });
     await build(['--push', name, '--plain-http']);
     const digest = /stemcell:1\.2@(sha256:[0-9a-f]{64})/u.exec(at.out)?.[1] ?? '';
@@ -220,7 +220,7 @@ describe('stemcell push', () => {
     const build = (output: string, ...more: string[]): Promise<number> =>
       buildStemcell(
         ['--from', root, '--operating-system', 'x', '--output', join(directory, output), ...more],
-        said().context,
+        recordOutput().context,
       );
     await build('at-once', '--push', name, '--plain-http');
     await build('later');
@@ -230,10 +230,10 @@ describe('stemcell push', () => {
       );
     const built = await read('later');
     registry.trouble = wantsBasic('robot', 'right');
-    await assert.rejects(pushStemcell([join(directory, 'later'), name, '--plain-http'], said().context));
+    await assert.rejects(pushStemcell([join(directory, 'later'), name, '--plain-http'], recordOutput().context));
     assert.deepEqual(await read('later'), built);
     registry.trouble = () => undefined;
-    const at = said();
+    const at = recordOutput();
     await pushStemcell([join(directory, 'later'), name, '--plain-http'], at.context);
     assert.deepEqual(await read('later'), await read('at-once'));
     assert.match(at.errors.at(-1) ?? '', /Light stemcell '.*later\/stemcell\.tgz' names that image now/u);
@@ -261,7 +261,7 @@ describe('stemcell push', () => {
       ...['--mount-from', 'team/one', '--mount-from', 'team/two', '--authfile', authFile],
       ...['--registry-ca', ca, '--plain-http'],
     ];
-    const at = said();
+    const at = recordOutput();
     const args = ['--from', root, '--operating-system', 'x', '--output', output, '--push', name];
     await assert.rejects(buildStemcell([...args, ...options], at.context), {
       code: 'REGISTRY_UNAUTHORIZED',
@@ -273,15 +273,15 @@ describe('stemcell push', () => {
   });
 
   test('ends when the operator interrupts it, and publishes nothing', async (t) => {
-    const { registry, directory: folder, host } = await world(t);
+    const { registry, directory, host } = await world(t);
     const interrupted = new AbortController();
     registry.trouble = (request) => {
       if (request.method === 'PUT') interrupted.abort(new Error('interrupted by SIGTERM'));
       return request.method === 'PUT';
     };
-    const { context } = said();
+    const { context } = recordOutput();
     await assert.rejects(
-      pushStemcell([folder, `${host}/team/stemcell:1`, '--plain-http'], {
+      pushStemcell([directory, `${host}/team/stemcell:1`, '--plain-http'], {
         ...context,
         signal: interrupted.signal,
       }),
@@ -301,7 +301,7 @@ describe('stemcell push', () => {
 
 describe('stemcell pre-pull', () => {
   test('prints a DaemonSet that runs the image on every node with no rights', async () => {
-    const at = said();
+    const at = recordOutput();
     const image = `registry.example/team/Stemcell_x@sha256:${'ab'.repeat(32)}`.toLowerCase();
     const args = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
     assert.equal(await prePull(args, at.context), 0);
@@ -319,7 +319,7 @@ describe('stemcell pre-pull', () => {
 
   test('takes a cid too, and then only nodes of its architecture', async () => {
     const selectorFor = async (text: string): Promise<unknown> => {
-      const at = said();
+      const at = recordOutput();
       await prePull([text], at.context);
       const { spec } = parse(at.out) as { spec: { template: { spec: Record<string, unknown> } } };
       const [container] = spec.template.spec['containers'] as { image: string }[];
@@ -352,7 +352,7 @@ describe('stemcell pre-pull', () => {
       ...[`b.example/${'a'.repeat(39)}.x`, `b.example/${'a'.repeat(200)}`],
     ];
     const nameOf = async (image: string): Promise<string> => {
-      const at = said();
+      const at = recordOutput();
       await prePull([image], at.context);
       return (parse(at.out) as { metadata: { name: string } }).metadata.name;
     };
@@ -373,6 +373,6 @@ describe('stemcell pre-pull', () => {
       ['a', '--namespace', 'B'],
       ['a', '--what'],
     ])
-      await assert.rejects(prePull(args, said().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
+      await assert.rejects(prePull(args, recordOutput().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
   });
 });

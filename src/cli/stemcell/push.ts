@@ -32,11 +32,11 @@ export async function pushStemcell(args: readonly string[], context: CommandCont
     { ...pushOptions, reference: { type: 'string' } },
     invalid,
   );
-  const [folder, name, ...others] = positionals;
-  if (folder === undefined || name === undefined || others.length > 0)
+  const [dir, name, ...others] = positionals;
+  if (dir === undefined || name === undefined || others.length > 0)
     throw invalid("'stemcell push' needs a folder and a name");
   const target = parsePushTarget(name, values);
-  const directory = resolve(expandHome(folder));
+  const directory = resolve(expandHome(dir));
   // Read this before anything is sent.
   const stemcell = await readPublished(directory);
   const imageReference = formatImageName(target.image);

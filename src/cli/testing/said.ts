@@ -9,7 +9,7 @@ export interface Said {
 }
 
 /** Returns a context for a command without input that needs nothing from its installation. */
-export function said(environment: Record<string, string> = {}): Said {
+export function recordOutput(environment: Record<string, string> = {}): Said {
   const result: Said = {
     out: '',
     errors: [],

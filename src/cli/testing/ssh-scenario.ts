@@ -176,11 +176,11 @@ try {
 
   // A director's directory, reached through the proxy of BOSH_ALL_PROXY. The agent is on its usual port
   // there.
-  const asked: string[] = [];
+  const requests: string[] = [];
   const proxy = await startTunnel({
     port: 0,
     connect: async ({ host, port }) => {
-      asked.push(`${host}:${port}`);
+      requests.push(`${host}:${port}`);
       const socket = connect(port === 6868 ? Number(new URL(vm.mbusUrl).port) : port, '127.0.0.1');
       await once(socket, 'connect');
       return socket;
@@ -199,7 +199,7 @@ try {
   environment.BOSH_ALL_PROXY = `socks5://127.0.0.1:${proxy.port}`;
   const proxied = await run('ssh', directorDirectory, '--', 'echo', 'through');
   assert.deepEqual(proxied, { code: 0, out: 'through\n', err: '' });
-  assert.deepEqual([...new Set(asked)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
+  assert.deepEqual([...new Set(requests)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
   const flags = await run('ssh', directorDirectory, '-v', 'a=b');
   assert.match(flags.err, /flags for a manifest cannot be used with it/);
   environment.BOSH_ALL_PROXY = '';

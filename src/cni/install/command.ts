@@ -20,7 +20,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-async function perform({ command, place, daemonSet, keepInstalled }: InstallArguments): Promise<number> {
+async function perform({ command, paths: place, daemonSet, keepInstalled }: InstallArguments): Promise<number> {
   // this executable itself is copied to the node
   const executable = new Executable(process.execPath);
   switch (command) {

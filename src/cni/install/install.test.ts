@@ -28,7 +28,7 @@ const bridge = (name: string): string =>
   });
 
 interface Node {
-  readonly place: CniPaths;
+  readonly paths: CniPaths;
   readonly executable: Executable;
   /** Returns every file of both folders with its bytes. */
   readonly state: () => Promise<Record<string, string>>;
@@ -45,7 +45,7 @@ async function node(context: TestContext): Promise<Node> {
   await file('bin/bridge', 'bridge');
   return {
     file,
-    place: {
+    paths: {
       conflistDirectory: join(root, 'net.d'),
       binDirectory: join(root, 'bin'),
       conflist: undefined,
@@ -66,7 +66,7 @@ async function node(context: TestContext): Promise<Node> {
 const before = { 'bin/bridge': 'bridge', 'net.d/10-pods.conflist': bridge('pods') };
 
 test('installs beside what is there, and puts it back', async (context) => {
-  const { place, executable, state } = await node(context);
+  const { paths: place, executable, state } = await node(context);
   assert.equal(await isInstalled(place, executable), false);
   assert.match(await install(place, executable), /before 10-pods\.conflist/u);
   const { [`net.d/${managedConflistName}`]: ours = '', 'bin/static-ip': copy, ...rest } = await state();
@@ -83,7 +83,7 @@ test('installs beside what is there, and puts it back', async (context) => {
 });
 
 test('again it writes nothing', async (context) => {
-  const { place, executable } = await node(context);
+  const { paths: place, executable } = await node(context);
   await install(place, executable);
   const paths = [join(place.binDirectory, 'static-ip'), join(place.conflistDirectory, managedConflistName)];
   const inodes = async (): Promise<unknown> => Promise.all(paths.map(async (path) => (await stat(path)).ino));
@@ -94,10 +94,10 @@ test('again it writes nothing', async (context) => {
 
 test('from whatever a killed installer left, the next one installs, and a removal puts the former network back', async (context) => {
   const whole = await node(context);
-  await install(whole.place, whole.executable);
+  await install(whole.paths, whole.executable);
   const finished = await whole.state();
   const own = `net.d/${managedConflistName}`;
-  const left: readonly Record<string, string>[] = [
+  const states: readonly Record<string, string>[] = [
     { 'bin/.static-ip-unfinished-1': 'the exec' },
     { 'bin/static-ip': 'the executable' },
     { 'bin/static-ip': 'the executable', 'net.d/.static-ip-unfinished-2': '{"cniVers' },
@@ -106,9 +106,9 @@ test('from whatever a killed installer left, the next one installs, and a remova
     { [own]: finished[own] ?? '' },
     { ...finished, 'bin/.static-ip-allowed': '' },
   ];
-  for (const files of left) {
+  for (const files of states) {
     for (const again of [true, false]) {
-      const { place, executable, state, file } = await node(context);
+      const { paths: place, executable, state, file } = await node(context);
       for (const [path, text] of Object.entries(files)) await file(path, text);
       if (again) {
         await install(place, executable);
@@ -123,7 +123,7 @@ test('from whatever a killed installer left, the next one installs, and a remova
 });
 
 test('follows the network when its owner changes it, and goes when it goes', async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths: place, executable, state, file } = await node(context);
   await install(place, executable);
   await file('net.d/10-pods.conflist', bridge('renamed'));
   await install(place, executable);
@@ -136,7 +136,7 @@ test('follows the network when its owner changes it, and goes when it goes', asy
 });
 
 test('takes the network that the runtime uses, or the one that is named', async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths: place, executable, state, file } = await node(context);
   await file('net.d/99-loopback.conf', '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}');
   await file('net.d/20-other.conflist', bridge('other'));
   await file('net.d/README', 'text');
@@ -149,7 +149,7 @@ test('takes the network that the runtime uses, or the one that is named', async 
 });
 
 test('a network with a byte order mark is one', async (context) => {
-  const { place, executable, file } = await node(context);
+  const { paths: place, executable, file } = await node(context);
   await file('net.d/10-pods.conflist', `\uFEFF${bridge('pods')}`);
   for (let times = 0; times < 2; times += 1)
     assert.match(await install(place, executable), /before 10-pods\.conflist/u);
@@ -157,14 +157,14 @@ test('a network with a byte order mark is one', async (context) => {
 });
 
 test('keeps a secret configuration secret', async (context) => {
-  const { place, executable } = await node(context);
+  const { paths: place, executable } = await node(context);
   await chmod(join(place.conflistDirectory, '10-pods.conflist'), 0o600);
   await install(place, executable);
   assert.equal((await stat(join(place.conflistDirectory, managedConflistName))).mode & 0o777, 0o600);
 });
 
 test('has the rights of the configuration before it, whatever the umask', async (context) => {
-  const { place, executable } = await node(context);
+  const { paths: place, executable } = await node(context);
   const ours = join(place.conflistDirectory, managedConflistName);
   const umask = process.umask(0o077);
   context.after(() => void process.umask(umask));
@@ -179,7 +179,7 @@ test('has the rights of the configuration before it, whatever the umask', async 
 });
 
 test("a network that names the plugin by hand stays the operator's, with the executable that it needs", async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths: place, executable, state, file } = await node(context);
   await install(place, executable);
   const ours = join(place.conflistDirectory, managedConflistName);
   await rename(ours, join(place.conflistDirectory, '05-mine.conflist'));
@@ -196,7 +196,7 @@ test("a network that names the plugin by hand stays the operator's, with the exe
 });
 
 test('says which file stands in the way, and changes nothing', async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths: place, executable, state, file } = await node(context);
   await file('net.d/00-!.conflist', bridge('first'));
   const all = await state();
   await assert.rejects(install(place, executable), {
@@ -216,24 +216,24 @@ const withoutIpam = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins:
 
 test('goes when its network goes, whatever is left cannot stand behind it, and says what', async (context) => {
   const loopback = '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}';
-  for (const [left, message] of [
+  for (const [leftover, message] of [
     [undefined, /99-loopback\.conf has no plugin with an ipam/u],
     [withoutIpam, /10-pods\.conflist has no plugin with an ipam/u],
     [bridge('pods').replace('1.0.0', '9.0.0'), /10-pods\.conflist has no cniVersion/u],
     ['[]', /10-pods\.conflist is not a JSON object/u],
   ] as const) {
-    const { place, executable, state, file } = await node(context);
+    const { paths: place, executable, state, file } = await node(context);
     await file('net.d/99-loopback.conf', loopback);
     await install(place, executable);
-    if (left === undefined) await rm(join(place.conflistDirectory, '10-pods.conflist'));
-    else await file('net.d/10-pods.conflist', left);
+    if (leftover === undefined) await rm(join(place.conflistDirectory, '10-pods.conflist'));
+    else await file('net.d/10-pods.conflist', leftover);
     await assert.rejects(install(place, executable), { code: 'STATIC_IP_NOT_INSTALLED', message });
     assert.equal(`net.d/${managedConflistName}` in (await state()), false, String(message));
   }
 });
 
 test('stays while its network is being written, and says so', async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths: place, executable, state, file } = await node(context);
   await install(place, executable);
   const whole = (await state())[`net.d/${managedConflistName}`];
   for (const half of ['', bridge('pods').slice(0, 40)]) {
@@ -247,31 +247,31 @@ test('stays while its network is being written, and says so', async (context) =>
 });
 
 test('what is no file is no network, as for a runtime', async (context) => {
-  const { place, executable, state } = await node(context);
+  const { paths: place, executable, state } = await node(context);
   const names = ['00-1-folder.conf', '00-2-fifo.conflist', '00-3-nowhere.conf', '00-4-loop.json'];
-  const [folder = '', fifo = '', nowhere = '', loop = ''] = names.map((name) =>
+  const [directory = '', fifo = '', nowhere = '', loop = ''] = names.map((name) =>
     join(place.conflistDirectory, name),
   );
-  await mkdir(folder);
+  await mkdir(directory);
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   await symlink('/nowhere', nowhere);
   await symlink(loop, loop);
   assert.match(await install(place, executable), /before 10-pods\.conflist/u);
   assert.equal(await isInstalled(place, executable), true);
   assert.match(await uninstall(place), /is removed; the former network is back/u);
-  for (const path of [folder, fifo, nowhere, loop]) await rm(path, { recursive: true });
+  for (const path of [directory, fifo, nowhere, loop]) await rm(path, { recursive: true });
   assert.deepEqual(await state(), before);
 });
 
 test('follows a symbolic link to a network', async (context) => {
-  const { place, executable, file } = await node(context);
+  const { paths: place, executable, file } = await node(context);
   await file('elsewhere', bridge('linked'));
   await symlink('../elsewhere', join(place.conflistDirectory, '05-link.conflist'));
   assert.match(await install(place, executable), /before 05-link\.conflist/u);
 });
 
 test('a network that cannot be read stops no removal, and the executable that it may name stays', async (context) => {
-  const { place, executable, state } = await node(context);
+  const { paths: place, executable, state } = await node(context);
   await install(place, executable);
   await writeFile(join(place.binDirectory, '.static-ip-allowed'), '');
   const unreadable = join(place.conflistDirectory, '20-unreadable.conf');

@@ -49,7 +49,7 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
   const daemonSet = named('DaemonSet');
   const { containers, volumes, serviceAccountName } = daemonSet.spec.template.spec;
   const [container = assert.fail(), guard = assert.fail()] = containers;
-  const { command, place, daemonSet: own } = parseArguments(container.args);
+  const { command, paths: place, daemonSet: own } = parseArguments(container.args);
   assert.deepEqual([command, own], ['install', daemonSet.metadata.name]);
   assert.deepEqual(parseArguments(guard.args), { ...parseArguments(container.args), command: 'guard' });
   const paths = [place.conflistDirectory, place.binDirectory];
@@ -95,7 +95,7 @@ test('the pods become Ready with what the docs let an operator add to the argume
   await writeFile(join(root, 'static-ip'), 'the executable');
   const [{ args, readinessProbe } = assert.fail()] = podSpecOf('daemonset.yaml').containers;
   const inRoot = (args: readonly string[]): CniPaths => ({
-    ...parseArguments(args).place,
+    ...parseArguments(args).paths,
     conflistDirectory,
     binDirectory,
   });
@@ -118,7 +118,7 @@ test('the pods become Ready with what the docs let an operator add to the argume
 test('remove.yaml removes from where that DaemonSet installs, before its pods are ready', () => {
   const [from, to] = [podSpecOf('daemonset.yaml'), podSpecOf('remove.yaml')];
   const [installs = assert.fail()] = from.containers;
-  const { place } = parseArguments(installs.args);
+  const { paths: place } = parseArguments(installs.args);
   const removal = { command: 'uninstall', place, daemonSet: undefined };
   assert.deepEqual(
     to.initContainers?.map(({ args }) => parseArguments(args)),

@@ -27,7 +27,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   });
   after(() => built.remove());
 
-  const former = JSON.stringify({
+  const previous = JSON.stringify({
     cniVersion: '1.0.0',
     name: 'pods',
     plugins: [{ type: 'bridge', ipam: { type: 'host-local', subnet: '10.88.0.0/16' } }],
@@ -45,7 +45,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     const [conflists, bin] = [join(root, 'net.d'), join(root, 'bin')];
     await mkdir(conflists);
     await mkdir(bin);
-    await writeFile(join(conflists, '10-pods.conflist'), former);
+    await writeFile(join(conflists, '10-pods.conflist'), previous);
     return {
       root,
       args: (command) => [command, '--conflist-directory', conflists, '--bin-directory', bin],
@@ -55,7 +55,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
 
   const inPlace = 'static-ip is before 10-pods.conflist';
 
-  async function untilSaid(child: ChildProcess, text: string): Promise<void> {
+  async function untilLogged(child: ChildProcess, text: string): Promise<void> {
     let output = '';
     for await (const chunk of child.stdout ?? []) {
       output += String(chunk);
@@ -68,19 +68,19 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   async function installed(args: Node['args']): Promise<void> {
     const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilSaid(child, inPlace);
+    await untilLogged(child, inPlace);
     child.kill('SIGKILL');
     await ended;
   }
 
   test('uninstall --stay waits for SIGTERM, the former network back', async (context) => {
-    const { args: words, present } = await node(context);
-    await installed(words);
-    const child = spawn(built.path, [...words('uninstall'), '--stay'], {
+    const { args, present } = await node(context);
+    await installed(args);
+    const child = spawn(built.path, [...args('uninstall'), '--stay'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(child, 'close');
-    await untilSaid(child, 'the former network is back');
+    await untilLogged(child, 'the former network is back');
     assert.deepEqual(await present(), ['10-pods.conflist']);
     assert.equal(child.exitCode, null);
     child.kill('SIGTERM');
@@ -88,15 +88,15 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   });
 
   test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
-    const { root, args: words, present } = await node(context);
+    const { root, args, present } = await node(context);
     for (let delay = 0; delay < 200; delay += 15) {
-      const child = spawn(built.path, words('install'), { stdio: 'ignore' });
+      const child = spawn(built.path, args('install'), { stdio: 'ignore' });
       const ended = once(child, 'close');
       await new Promise((resolve) => setTimeout(resolve, delay));
       child.kill('SIGKILL');
       await ended;
       const names = await present();
-      assert.equal(await readFile(join(root, 'net.d', '10-pods.conflist'), 'utf8'), former);
+      assert.equal(await readFile(join(root, 'net.d', '10-pods.conflist'), 'utf8'), previous);
       if (!names.includes(managedConflistName)) continue;
       JSON.parse(await readFile(join(root, 'net.d', managedConflistName), 'utf8'));
       const version = await runExecutable(join(root, 'bin', 'static-ip'), {
@@ -108,17 +108,17 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       await rm(join(root, 'net.d', managedConflistName));
       if (delay % 30 !== 0) await rm(join(root, 'bin', 'static-ip'));
     }
-    const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilSaid(child, inPlace);
+    await untilLogged(child, inPlace);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
-    assert.equal((await runExecutable(built.path, { args: words('installed') })).code, 0);
+    assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 0);
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
-    assert.equal((await runExecutable(built.path, { args: words('uninstall') })).code, 0);
+    assert.equal((await runExecutable(built.path, { args: args('uninstall') })).code, 0);
     assert.deepEqual(await present(), ['10-pods.conflist']);
-    assert.equal((await runExecutable(built.path, { args: words('installed') })).code, 1);
+    assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 1);
   });
 
   test('what it is told wrongly it says in one line', async (context) => {
@@ -132,8 +132,8 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       [['install', '--stay'], /goes with uninstall/u],
       [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
     ];
-    for (const [words, message] of wrong) {
-      const { code, stderr, stdout } = await runExecutable(built.path, { args: words });
+    for (const [args, message] of wrong) {
+      const { code, stderr, stdout } = await runExecutable(built.path, { args });
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, message);
       assert.match(stderr, /^[^\n]+\n$/u);
@@ -185,10 +185,10 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       ['guard', false],
     ] as const) {
       test(`${command}: ${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
-        const { root, args: words, present } = await node(context);
+        const { root, args, present } = await node(context);
         const { url, removed } = await cluster(context, root);
-        if (command === 'guard') await installed(words);
-        const whole = [built.path, ...words(command), '--daemon-set', 'static-ip'];
+        if (command === 'guard') await installed(args);
+        const whole = [built.path, ...args(command), '--daemon-set', 'static-ip'];
         const child = spawn(
           'unshare',
           ['--mount', 'sh', '-c', script, 'sh', join(root, 'account'), ...whole],
@@ -203,7 +203,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         );
         // a process that the end of the grace period kills would not exit with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
-        await untilSaid(child, command === 'guard' ? 'waiting for the end' : inPlace);
+        await untilLogged(child, command === 'guard' ? 'waiting for the end' : inPlace);
         if (removal) removed();
         child.kill('SIGTERM');
         assert.deepEqual(await ended, [0, null]);

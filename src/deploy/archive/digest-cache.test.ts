@@ -50,11 +50,11 @@ test('a file that is not there: the error names it, and the digest that was expe
   const missing = `${file}.missing`;
   const expected = digest('sha1', 'content');
 
-  for (const [asked, end] of [
+  for (const [requested, end] of [
     [undefined, ''],
     [expected, `, expected ${expected}`],
   ] as const) {
-    await assert.rejects(cache.verify(missing, asked), {
+    await assert.rejects(cache.verify(missing, requested), {
       code: 'FILE_NOT_FOUND',
       message: `Cannot read '${missing}': ENOENT${end}`,
     });

@@ -69,8 +69,8 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
     if (error !== undefined) throw cpiCallError(method, error);
     return result;
   };
-  let asked: Promise<CpiInfo> | undefined;
-  const info = (): Promise<CpiInfo> => (asked ??= askInfo(request));
+  let infoCall: Promise<CpiInfo> | undefined;
+  const info = (): Promise<CpiInfo> => (infoCall ??= askInfo(request));
   const call = async (method: string, ...args: unknown[]): Promise<unknown> =>
     request(method, args, (await info()).apiVersion);
   const callVoid = async (method: string, ...args: unknown[]): Promise<void> =>

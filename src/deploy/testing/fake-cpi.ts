@@ -85,8 +85,8 @@ const methods: Readonly<Record<string, (words: Words) => unknown>> = {
   has_vm: ([cid]) => existsSync(path('vms', cid)),
   has_disk: ([cid]) => existsSync(path('disks', cid)),
   describe_vm: () => {
-    const trouble = join(directory, 'trouble.txt');
-    return existsSync(trouble) ? readFileSync(trouble, 'utf8') : null;
+    const problemPath = join(directory, 'trouble.txt');
+    return existsSync(problemPath) ? readFileSync(problemPath, 'utf8') : null;
   },
   set_vm_metadata: ([cid, metadata]) => (write('vms', cid, { ...readVm(cid), metadata }), null),
   create_disk: ([size, properties]) => {

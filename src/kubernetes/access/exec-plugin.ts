@@ -49,12 +49,12 @@ export function pluginCredentials(
   };
   return {
     current: async () => {
-      const former = issued;
-      const present = await former;
+      const previous = issued;
+      const present = await previous;
       if (present !== undefined && (present.expiresAt ?? Infinity) - expiryMarginMs > clock.now()) {
         return present.credentials;
       }
-      return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
+      return (await (issued === undefined || issued === previous ? issue() : issued)).credentials;
     },
     issued: async () => {
       // the caller of `current` gets the reason of a failed run
@@ -174,9 +174,9 @@ export function parseExecPlugin(
     args: list(exec['args'], `${key}.args`).map((item, index) => string(item, `${key}.args[${index}]`)),
     environment: Object.fromEntries(
       list(exec['env'], `${key}.env`).map((item, index) => {
-        const place = `${key}.env[${index}]`;
-        const variable = record(item, place);
-        return [string(variable['name'], `${place}.name`), string(variable['value'] ?? '', `${place}.value`)];
+        const location = `${key}.env[${index}]`;
+        const variable = record(item, location);
+        return [string(variable['name'], `${location}.name`), string(variable['value'] ?? '', `${location}.value`)];
       }),
     ),
     installHint: text('installHint'),

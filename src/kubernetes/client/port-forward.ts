@@ -99,7 +99,7 @@ class PodPortStream extends Duplex {
   readonly #socket: Socket;
   readonly #options: StreamOptions;
   readonly #announced = new Set<number>();
-  #fault = '';
+  #problem = '';
   #failure: ProductError | undefined;
   #hasData = false;
   #quiet: NodeJS.Timeout | undefined;
@@ -164,7 +164,7 @@ class PodPortStream extends Duplex {
     if (!this.#announced.has(number)) {
       this.#announced.add(number);
     } else if (number === channel.error) {
-      this.#fault = (this.#fault + content.toString('utf8')).slice(0, maxErrorBytes);
+      this.#problem = (this.#problem + content.toString('utf8')).slice(0, maxErrorBytes);
     } else if (number === channel.data && content.length > 0) {
       this.#hasData = true;
       if (this.#quiet !== undefined) this.#restartQuiet();
@@ -183,7 +183,7 @@ class PodPortStream extends Duplex {
    */
   #faultAt(code: number): ProductError | undefined {
     const { access, target } = this.#options;
-    if (this.#fault !== '') return closed(target, this.#fault);
+    if (this.#problem !== '') return closed(target, this.#problem);
     if (code === 1000) return undefined;
     if (!this.#hasData && this.#announced.size === 2) return closedEarly(target);
     return unreachableError(
@@ -196,10 +196,10 @@ class PodPortStream extends Duplex {
 const describe = ({ namespace, pod, port }: PodPort): string => `Port ${port} of pod ${namespace}/${pod}`;
 const listen = "it has to listen on 0.0.0.0, :: or 127.0.0.1, not on the pod's own address alone";
 
-function closed(target: PodPort, fault: string): ProductError {
-  const message = /connection refused/iu.test(fault)
+function closed(target: PodPort, problem: string): ProductError {
+  const message = /connection refused/iu.test(problem)
     ? `${describe(target)} refuses connections on the pod's loopback address: start what should listen there; ${listen}`
-    : `${describe(target)} cannot be reached by its node: ${fault.replaceAll(/\s+/gu, ' ').trim()}`;
+    : `${describe(target)} cannot be reached by its node: ${problem.replaceAll(/\s+/gu, ' ').trim()}`;
   return new ProductError('POD_PORT_CLOSED', message);
 }
 

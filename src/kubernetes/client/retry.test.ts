@@ -166,11 +166,11 @@ const forbidden = (error: unknown): boolean => isApiError(error, 403);
 
 /** Creates a server whose responses depend on the time, which sleepers move, and a sender to it. */
 function serve(respond: (path: string, now: number) => TransportResponse) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   let now = 0;
   const transport: Transport = {
     request: async ({ path }) => {
-      asked.push(path === '/readyz' ? 'look' : path);
+      requests.push(path === '/readyz' ? 'look' : path);
       return Promise.resolve(respond(path, now));
     },
     stream: () => Promise.reject(new Error('nothing is watched here')),
@@ -180,7 +180,7 @@ function serve(respond: (path: string, now: number) => TransportResponse) {
     now += milliseconds;
   };
   const clock = { now: () => now, sleep: (ms: number) => Promise.resolve(pass(ms)) };
-  return { send: requestSender(transport, clock, () => 0), asked, pass, now: () => now };
+  return { send: requestSender(transport, clock, () => 0), asked: requests, pass, now: () => now };
 }
 
 /** Responds with 403 before that time, and to /readyz with `notReady`. */

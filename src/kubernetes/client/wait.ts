@@ -193,18 +193,18 @@ async function reportProgress<T extends KubernetesObject, R>(
   signal: AbortSignal,
   seen: LastState<T>,
 ): Promise<never> {
-  let said = '';
+  let lastReported = '';
   while (options.onProgress !== undefined && !signal.aborted) {
     await clock.sleep(progressIntervalMs, signal);
     if (signal.aborted) break;
     const state = (await stateWhileWaiting(options, seen))?.replaceAll(/\s+/gu, ' ');
     // a repeated event is not a change
     const news = state?.replaceAll(/ \(x\d+\)/gu, '');
-    if (state === undefined || news === undefined || news === said || isExpired(signal)) continue;
+    if (state === undefined || news === undefined || news === lastReported || isExpired(signal)) continue;
     options.onProgress(
       truncateAtWord(`${progressPrefixes.waiting}${options.awaited}: ${state}`, longestLine),
     );
-    said = news;
+    lastReported = news;
   }
   return new Promise<never>(() => undefined);
 }
@@ -218,10 +218,10 @@ async function stateWhileWaiting<T extends KubernetesObject, R>(
 ): Promise<string | undefined> {
   if (lastError !== undefined) return lastError.message;
   try {
-    const said = await describeState?.(last);
-    if (said === undefined)
+    const description = await describeState?.(last);
+    if (description === undefined)
       return last === undefined ? `no such object in ${reference.resource.plural} yet` : 'not so yet';
-    return typeof said === 'string' ? said : said.state;
+    return typeof description === 'string' ? description : description.state;
   } catch (error) {
     if (isTransientError(error) || isApiError(error, 403)) return undefined;
     throw error;

@@ -116,10 +116,10 @@ export class RegistryClient {
 
   /** Returns the error for an unexpected response. It never quotes a URL's query or the credentials. */
   error(answer: RegistryAnswer, what: string, note?: string): ProductError {
-    const place = `registry ${this.host}, repository ${this.repository}: ${what}`;
+    const location = `registry ${this.host}, repository ${this.repository}: ${what}`;
     const redact = (text: string): string => this.#authenticator.redact(text);
     const notes = [...originNotes(answer), note].filter((text) => text !== undefined);
-    return registryError(answer, place, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
+    return registryError(answer, location, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
   }
 
   unreachable(failure: ConnectionFailure, what: string, tries: number): ProductError {

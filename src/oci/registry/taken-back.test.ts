@@ -17,7 +17,7 @@ interface Failing {
   readonly name: string;
   readonly chunkBytes: number;
   readonly fits: (method: string, path: string) => boolean;
-  readonly trouble: Trouble;
+  readonly fault: Trouble;
   readonly error: { readonly code: string; readonly message: RegExp };
   /** How often an upload is started. */
   readonly starts: number;
@@ -35,10 +35,10 @@ const refused =
 /** Keeps only the first bytes of the body, as a registry does when a connection breaks. */
 const cut: (registry: HostileRegistry) => Trouble = (registry) => async (request) => {
   const id = /uploads\/([^?]+)/u.exec(request.url ?? '')?.[1] ?? '';
-  const former = registry.uploads.get(id);
+  const previous = registry.uploads.get(id);
   for await (const chunk of request as AsyncIterable<Buffer>) {
     // Does not create an upload that does not exist.
-    if (former !== undefined && former.length === 0) registry.uploads.set(id, chunk.subarray(0, 1));
+    if (previous !== undefined && previous.length === 0) registry.uploads.set(id, chunk.subarray(0, 1));
     break;
   }
   request.socket.destroy();
@@ -58,18 +58,18 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
     const fits = (got: string, path: string): boolean => got === method && isUpload(path);
     const name = (suffix: string): string => `${method} ${suffix}`;
     return [
-      { name: name('always cut'), chunkBytes, fits, trouble: cut(registry), error: broken, starts: 4 },
-      { name: name('always 500'), chunkBytes, fits, trouble: refused(500), error: busy, starts: 4 },
+      { name: name('always cut'), chunkBytes, fits, fault: cut(registry), error: broken, starts: 4 },
+      { name: name('always 500'), chunkBytes, fits, fault: refused(500), error: busy, starts: 4 },
       {
         ...{ name: name('429 for an hour'), chunkBytes, fits, starts: 1 },
-        trouble: refused(429, { 'retry-after': '3600' }),
+        fault: refused(429, { 'retry-after': '3600' }),
         error: { code: 'REGISTRY_BUSY', message: /answered 429/u },
       },
       ...[
         { status: 401, message: /did not say how to authenticate/u },
         { status: 403, message: /team\/stemcell: upload of sha256:.*answered 403/u },
       ].map(({ status, message }) => ({
-        ...{ name: name(`always ${status}`), chunkBytes, fits, trouble: refused(status), starts: 1 },
+        ...{ name: name(`always ${status}`), chunkBytes, fits, fault: refused(status), starts: 1 },
         error: { code: 'REGISTRY_UNAUTHORIZED', message },
       })),
     ];
@@ -77,12 +77,12 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
   {
     ...{ name: 'the PUT after the pieces always 500', chunkBytes: inPieces, starts: 4 },
     fits: (method, path) => method === 'PUT' && isUpload(path),
-    ...{ trouble: refused(500), error: busy },
+    ...{ fault: refused(500), error: busy },
   },
   {
     ...{ name: 'a manifest always 500', chunkBytes: inPieces, starts: 2 },
     fits: (method, path) => method === 'PUT' && path.includes('/manifests/'),
-    trouble: refused(500),
+    fault: refused(500),
     error: { code: 'REGISTRY_BUSY', message: /team\/stemcell: manifest v1: answered 500/u },
   },
 ];
@@ -94,7 +94,7 @@ describe('a push that fails', () => {
       const failing = cases(registry)[at];
       assert.ok(failing);
       registry.trouble = (request, response) =>
-        failing.fits(request.method ?? '', pathOf(request)) ? failing.trouble(request, response) : undefined;
+        failing.fits(request.method ?? '', pathOf(request)) ? failing.fault(request, response) : undefined;
       const { chunkBytes, error } = failing;
       await assert.rejects(
         pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes, tag: 'v1' }),

@@ -60,9 +60,9 @@ export async function listPackages(request: RootRequest, context: MmdebstrapCont
     context,
     variables(request),
   );
-  const [output, said] = await Promise.all([text(stdout), ended]);
+  const [output, message] = await Promise.all([text(stdout), ended]);
   // The format of apt-get: "Inst <package> (<version> <origin> [<architecture>])"
-  const found = `${output}\n${said}`.matchAll(/^Inst (\S+) \((\S+) /gm);
+  const found = `${output}\n${message}`.matchAll(/^Inst (\S+) \((\S+) /gm);
   const packages = new Set([...found].map(([, name, version]) => `${name} ${version}\n`));
   if (packages.size === 0)
     throw new ProductError(
@@ -107,9 +107,9 @@ function start(
   };
   if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said = (said + chunk).slice(-keptEnvironment);
+    output = (output + chunk).slice(-keptEnvironment);
   });
   const ended = new Promise<string>((resolve, reject) => {
     child.on('error', reject);
@@ -117,8 +117,8 @@ function start(
       signal.removeEventListener('abort', interrupt);
       // After the abort, mmdebstrap has removed its root.
       if (signal.aborted) reject(signal.reason);
-      else if (code === 0) resolve(said);
-      else reject(failure(said, code ?? end));
+      else if (code === 0) resolve(output);
+      else reject(failure(output, code ?? end));
     });
   });
   // It is awaited while stdout is read, which may fail first.
@@ -126,8 +126,8 @@ function start(
   return { stdout: child.stdout, ended };
 }
 
-function failure(said: string, ending: number | string | null): ProductError {
-  const lines = said.trim().split('\n');
+function failure(output: string, ending: number | string | null): ProductError {
+  const lines = output.trim().split('\n');
   const errors = lines.filter((line) => /^(E:|W: Failed|Err:)/.test(line.trim()));
   const shown = (errors.length > 0 ? errors : lines).slice(-6).join('\n  ');
   return new ProductError(

@@ -61,11 +61,11 @@ test('kind gets a file, which goes when it is done', async (t) => {
 /** Sets the directory for this process's temporary files until the test ends. */
 async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await scratchDirectory(t);
-  const former = process.env['TMPDIR'];
+  const previous = process.env['TMPDIR'];
   process.env['TMPDIR'] = directory;
   t.after(() => {
-    if (former === undefined) delete process.env['TMPDIR'];
-    else process.env['TMPDIR'] = former;
+    if (previous === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = previous;
   });
   return directory;
 }

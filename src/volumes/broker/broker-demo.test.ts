@@ -13,8 +13,8 @@ test('volumes broker --demo sends the requests of the life of a binding and leav
   assert.equal(stdout.match(/^curl -sS -K '/gmu)?.length, 7);
   assert.match(stdout, /Every response is as OSBAPI requires it\.\n$/u);
   assert.doesNotMatch(stdout, /authorization|password/iu);
-  const [, folder = ''] = /with a SQLite file in (\S+)/u.exec(stdout) ?? [];
-  assert.equal(existsSync(folder), false);
+  const [, directory = ''] = /with a SQLite file in (\S+)/u.exec(stdout) ?? [];
+  assert.equal(existsSync(directory), false);
 });
 
 test('prints the usage for unknown arguments', async () => {

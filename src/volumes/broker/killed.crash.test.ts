@@ -19,7 +19,7 @@ import { auth, bindBody, callerOf, nfsQuery, provisionBody } from './testing/tes
 
 const clients = 8;
 /** The operations during which a broker must have been killed at least once. */
-const wanted = ['provision', 'bind', 'unbind'];
+const expected = ['provision', 'bind', 'unbind'];
 const mostKills = 20;
 const key = Buffer.alloc(32, 3).toString('base64');
 /** The bundle starts in a third of the time of the sources. */
@@ -144,8 +144,8 @@ interface Load {
   readonly store: object;
 }
 
-async function killUnderLoad(t: TestContext, { directory: folder, brokers, store }: Load): Promise<void> {
-  const config = join(folder, 'broker.yml');
+async function killUnderLoad(t: TestContext, { directory, brokers, store }: Load): Promise<void> {
+  const config = join(directory, 'broker.yml');
   const settings = {
     listen: '127.0.0.1:0',
     username: auth.username,
@@ -161,7 +161,7 @@ async function killUnderLoad(t: TestContext, { directory: folder, brokers, store
     for (const { child } of await Promise.all(running)) child.kill('SIGKILL');
   });
   const killedIn = new Set<string>();
-  const isMissing = (operation: string): boolean => wanted.includes(operation) && !killedIn.has(operation);
+  const isMissing = (operation: string): boolean => expected.includes(operation) && !killedIn.has(operation);
   const sent = new EventEmitter();
   let turn = 0;
   /** Repeats a request until any broker responds. A killed broker does not respond. */
@@ -195,7 +195,7 @@ async function killUnderLoad(t: TestContext, { directory: folder, brokers, store
     }
   };
   const killer = async (): Promise<void> => {
-    for (let kills = 0; kills < mostKills && wanted.some(isMissing); kills += 1) {
+    for (let kills = 0; kills < mostKills && expected.some(isMissing); kills += 1) {
       const [index] = (await once(sent, 'operation')) as [number];
       // kills at a different moment of the operation each time
       await delay(3 * (kills % 6));
@@ -214,5 +214,5 @@ async function killUnderLoad(t: TestContext, { directory: folder, brokers, store
   } finally {
     progress.isOver = true;
   }
-  assert.deepEqual(wanted.filter(isMissing), [], 'operations in which no broker was killed');
+  assert.deepEqual(expected.filter(isMissing), [], 'operations in which no broker was killed');
 }

@@ -82,9 +82,9 @@ async function run(spec: ContainerSpec, ports: CellPorts): Promise<number> {
   return runApp(spec, ports);
 }
 
-function parseDriverMode(left: readonly string[], log: (line: string) => void): number {
-  for (const line of left) log(line);
-  return left.length === 0 ? 0 : 1;
+function parseDriverMode(args: readonly string[], log: (line: string) => void): number {
+  for (const line of args) log(line);
+  return args.length === 0 ? 0 : 1;
 }
 
 function createVolman({ values }: CellArguments, log: (line: string) => void): Volman {
@@ -147,9 +147,9 @@ async function textOfFile(path: string): Promise<string> {
   throw new ProductError('FILE_NOT_FOUND', `'${path}' is not there; ${next}`);
 }
 
-function parseSeconds(name: string, text: string, most: number): number {
-  if (/^[1-9]\d{0,9}$/u.test(text) && Number(text) <= most) return Number(text);
-  throw invalidOption(name, `must be a number from 1 to ${most}`);
+function parseSeconds(name: string, text: string, max: number): number {
+  if (/^[1-9]\d{0,9}$/u.test(text) && Number(text) <= max) return Number(text);
+  throw invalidOption(name, `must be a number from 1 to ${max}`);
 }
 
 function parseWords(args: readonly string[]) {

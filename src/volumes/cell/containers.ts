@@ -156,7 +156,7 @@ export async function cleanUpOrphans(
   ports: ReleaseOptions & { readonly log: (line: string) => void },
 ): Promise<readonly string[]> {
   const state = await ensurePrivateDirectory(ports.state);
-  const left: string[] = [];
+  const leftovers: string[] = [];
   for (const { container } of await readRecords(state)) {
     const lock = await lockContainer(state, container);
     if (lock === undefined) continue;
@@ -170,12 +170,12 @@ export async function cleanUpOrphans(
           ? `container '${container}' had ended without its cell; its volumes are unmounted`
           : `container '${container}' had ended without its cell; left of it: ${rest.join('; ')}`,
       );
-      left.push(...rest);
+      leftovers.push(...rest);
     } finally {
       lock.release();
     }
   }
-  return left;
+  return leftovers;
 }
 
 /**

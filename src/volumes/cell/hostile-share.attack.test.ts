@@ -14,10 +14,10 @@ const skip = notRoot;
 
 // the first directory in which root searches for `setpriv`, before the app's user is set
 test('a share with programs is not bound where root takes its own from', { skip }, async (t) => {
-  const { directory: folder, driver, ports, volume, order: spec } = await testCell(t);
+  const { directory, driver, ports, volume, order: spec } = await testCell(t);
   const share = await volume('tools', { containerDir: '/usr/local/sbin' });
   const program = '#!/bin/sh\nid -u > /usr/local/sbin/ran-as\n';
-  await writeFile(join(folder, 'shares/tools/setpriv'), program, { mode: 0o755 });
+  await writeFile(join(directory, 'shares/tools/setpriv'), program, { mode: 0o755 });
   await ports.volman.scan();
   const ofNode = dirname(process.execPath);
   const directories = ['/usr/local/sbin', '/usr', '/etc/ld.so.conf.d', '/lib', ofNode, dirname(ofNode)];
@@ -26,21 +26,21 @@ test('a share with programs is not bound where root takes its own from', { skip 
       code: 'VOLUME_MOUNT_INVALID',
       message: /--root/u,
     });
-  assert.equal(existsSync(join(folder, 'shares/tools/ran-as')), false);
+  assert.equal(existsSync(join(directory, 'shares/tools/ran-as')), false);
   assert.equal(driver.volumes.size, 0);
   // below its own root an app may have a volume anywhere
-  const root = join(folder, 'root');
+  const root = join(directory, 'root');
   await mkdir(root);
   assert.equal(await runApp({ ...spec(['none'], [share]), root }, ports), 127);
 });
 
 // every user may pass through the directory of a driver, and mountinfo shows the names
 test('an app reaches no volume of another app by its path', { skip }, async (t) => {
-  const { directory: folder, ports, volume, order: spec } = await testCell(t);
-  await chmod(join(folder, 'mounts'), 0o711);
+  const { directory, ports, volume, order: spec } = await testCell(t);
+  await chmod(join(directory, 'mounts'), 0o711);
   const [photos, early, late] = [await volume('photos'), await volume('early'), await volume('late')];
   await ports.volman.scan();
-  const share = (name: string, file: string): string => join(folder, 'shares', name, file);
+  const share = (name: string, file: string): string => join(directory, 'shares', name, file);
   const other = async (of: VolumeMount): Promise<number> => {
     const script = 'echo secret > "$1/secret"; until [ -e "$1/end" ]; do sleep 0.05; done';
     const container = `of-${of.volumeId}` as PathSegment;
@@ -54,9 +54,9 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
     { cat "$2"/*/secret "$other/secret"; echo > "$other/written"; ls "$2"; } > "$1/said-$name" 2>&1
     touch "$1/tried-$name"
   done`;
-  const command = ['sh', '-c', script, 'sh', photos.containerDir, join(folder, 'mounts')];
+  const command = ['sh', '-c', script, 'sh', photos.containerDir, join(directory, 'mounts')];
   const hostile = runApp(spec(command, [photos]), ports);
-  await until('the hostile app', async () => existsSync(join(folder, 'mounts/photos_app-1')));
+  await until('the hostile app', async () => existsSync(join(directory, 'mounts/photos_app-1')));
   const second = until('the try', async () => existsSync(share('photos', 'tried-early'))).then(() =>
     other(late),
   );
@@ -73,17 +73,17 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
 });
 
 test('an app sees no volume that a driver mounts later in a folder that is a mount', { skip }, async (t) => {
-  const { directory: folder, ports, driver, volume, order: spec } = await testCell(t);
-  const [own, other] = [join(folder, 'mounts/nfs'), join(folder, 'mounts/smb')];
+  const { directory, ports, driver, volume, order: spec } = await testCell(t);
+  const [own, other] = [join(directory, 'mounts/nfs'), join(directory, 'mounts/smb')];
   for (const each of [own, other]) await mkdir(each, { recursive: true });
-  await chmod(join(folder, 'mounts'), 0o711);
+  await chmod(join(directory, 'mounts'), 0o711);
   await run('mount', ['-t', 'tmpfs', '-o', 'mode=0711', 'tmpfs', other]);
   await run('mount', ['--make-shared', other]);
   const photos = await volume('photos');
   driver.mount = async (name) => {
     const target = join(own, name);
     await mkdir(target);
-    await run('mount', ['--bind', join(folder, 'shares/photos'), target]);
+    await run('mount', ['--bind', join(directory, 'shares/photos'), target]);
     return target;
   };
   driver.unmount = async (name) => void (await run('umount', ['--lazy', join(own, name)]));
@@ -91,7 +91,7 @@ test('an app sees no volume that a driver mounts later in a folder that is a mou
   const script = `touch "$1/begun"; until [ -e "$1/try" ]; do sleep 0.05; done; cat "$2/later/secret" > "$1/said" 2>&1; true`;
   const command = ['sh', '-c', script, 'sh', photos.containerDir, other];
   const hostile = runApp(spec(command, [photos]), ports);
-  const shared = (file: string): string => join(folder, 'shares/photos', file);
+  const shared = (file: string): string => join(directory, 'shares/photos', file);
   await until('the app', async () => existsSync(shared('begun')));
   await mkdir(join(other, 'later'));
   await run('mount', ['-t', 'tmpfs', 'tmpfs', join(other, 'later')]);
@@ -102,8 +102,8 @@ test('an app sees no volume that a driver mounts later in a folder that is a mou
 });
 
 test('an app that moves a folder of its container away stops no repair', { skip }, async (t) => {
-  const { directory: folder, ports } = await testCell(t);
-  const [own, machine] = [join(folder, 'apps/own'), join(folder, 'machine')];
+  const { directory, ports } = await testCell(t);
+  const [own, machine] = [join(directory, 'apps/own'), join(directory, 'machine')];
   await mkdir(own);
   await mkdir(join(machine, 'photos'), { recursive: true });
   const directories = [join(own, 'data'), join(own, 'data/photos')];

@@ -35,15 +35,15 @@ async function processesOf(directory: string): Promise<readonly string[]> {
   return lines.filter((line) => line.includes(directory));
 }
 
-async function repairAll({ directory: folder, driver, ports, logged }: TestCell, before: string): Promise<void> {
-  await until('the end of the app', async () => (await processesOf(folder)).length === 0);
+async function repairAll({ directory, driver, ports, logged }: TestCell, before: string): Promise<void> {
+  await until('the end of the app', async () => (await processesOf(directory)).length === 0);
   await ports.volman.scan();
   assert.deepEqual(await cleanUpOrphans(ports), [], logged.join('\n'));
-  assert.equal(await mountInfo(folder), before);
+  assert.equal(await mountInfo(directory), before);
   assert.equal(driver.volumes.size, 0);
-  assert.deepEqual([await readdir(join(folder, 'apps')), await readdir(join(folder, 'mounts'))], [[], []]);
+  assert.deepEqual([await readdir(join(directory, 'apps')), await readdir(join(directory, 'mounts'))], [[], []]);
   assert.deepEqual(
-    (await readdir(join(folder, 'state'))).filter((name) => name !== 'records.lock'),
+    (await readdir(join(directory, 'state'))).filter((name) => name !== 'records.lock'),
     [],
   );
 }
@@ -61,7 +61,7 @@ test('after a kill -9 at any step, a repair leaves nothing mounted', { skip }, a
 
 test('a mount that was made as its cell was killed is found', { skip }, async (t) => {
   const cell = await testCell(t);
-  const { driver, directory: folder } = cell;
+  const { driver, directory } = cell;
   const before = await mountInfo(cell.directory);
   const { mount } = driver;
   let pid = 0;
@@ -72,19 +72,19 @@ test('a mount that was made as its cell was killed is found', { skip }, async (t
     mounted += 1;
     return path;
   };
-  await cellProcess(folder, 0, (started) => {
+  await cellProcess(directory, 0, (started) => {
     pid = started;
   });
-  const asked = (): number => driver.requests.filter((request) => request.startsWith('Mount ')).length;
-  await until('the mounts', async () => mounted >= 1 && mounted === asked());
+  const mountCount = (): number => driver.requests.filter((request) => request.startsWith('Mount ')).length;
+  await until('the mounts', async () => mounted >= 1 && mounted === mountCount());
   driver.mount = mount;
-  assert.equal((await readdir(join(folder, 'state'))).includes('app-1.container.json'), true);
+  assert.equal((await readdir(join(directory, 'state'))).includes('app-1.container.json'), true);
   await repairAll(cell, before);
 });
 
 test('a cell that lives is left alone by a repair', { skip }, async (t) => {
   const cell = await testCell(t);
-  const { driver, directory: folder, ports } = cell;
+  const { driver, directory, ports } = cell;
   const { mount } = driver;
   const before = await mountInfo(cell.directory);
   let release = (): void => undefined;
@@ -96,10 +96,10 @@ test('a cell that lives is left alone by a repair', { skip }, async (t) => {
     await held;
     return path;
   };
-  const living = cellProcess(folder, 0);
+  const living = cellProcess(directory, 0);
   await until(
     'its mounts',
-    async () => driver.volumes.size === 2 && (await readdir(join(folder, 'mounts'))).length === 2,
+    async () => driver.volumes.size === 2 && (await readdir(join(directory, 'mounts'))).length === 2,
   );
   await ports.volman.scan();
   assert.deepEqual(await cleanUpOrphans(ports), []);

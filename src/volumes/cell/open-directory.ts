@@ -22,17 +22,17 @@ export function withDirectory<T>(
   use: (directory: DirectoryHandle) => T,
   make = false,
 ): T | undefined {
-  let held = openDirectory('/');
+  let parent = openDirectory('/');
   try {
     for (const name of path.split('/').filter((part) => part !== '')) {
-      const next = openChild(held, name, path, make);
+      const next = openChild(parent, name, path, make);
       if (next === undefined) return undefined;
-      closeSync(held.descriptor);
-      held = next;
+      closeSync(parent.descriptor);
+      parent = next;
     }
-    return use(held);
+    return use(parent);
   } finally {
-    closeSync(held.descriptor);
+    closeSync(parent.descriptor);
   }
 }
 

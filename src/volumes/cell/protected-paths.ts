@@ -20,7 +20,7 @@ export function planHidden(
     readonly kept: readonly string[];
   },
 ): HiddenDirectories {
-  const { at, mountDirectories: mountFolders, sources, kept } = machine;
+  const { at, mountDirectories, sources, kept } = machine;
   const keeps = (directory: string): string | undefined => kept.find((path) => liesIn(path, directory));
   const own = sources.map((source) => dirname(source));
   for (const directory of own) {
@@ -32,14 +32,14 @@ export function planHidden(
       );
   }
   const others = mounts
-    .filter(({ target, type }) => shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each)))
+    .filter(({ target, type }) => shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each)))
     .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
     .filter((directory) => keeps(directory) === undefined && !own.some((each) => liesIn(directory, each)));
   const directories = [...new Set([...own, ...others])];
   const holders = [
-    ...[...directories, ...mountFolders].map((directory) => parentMount(mounts, directory)?.target ?? '/'),
+    ...[...directories, ...mountDirectories].map((directory) => parentMount(mounts, directory)?.target ?? '/'),
     // a driver whose directory is itself a mount may have no volume yet
-    ...mounts.filter((mount) => mayHoldVolumes(mount, mountFolders)).map(({ target }) => target),
+    ...mounts.filter((mount) => mayHoldVolumes(mount, mountDirectories)).map(({ target }) => target),
   ];
   return { at, folders: directories, holders: [...new Set(holders)] };
 }

@@ -66,13 +66,13 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
   try {
     await runDemoSteps(demo, cleanups);
   } catch (error) {
-    demo.say(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
+    demo.report(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
     code = 1;
   }
   for (const cleanup of cleanups.toReversed()) await cleanup();
   const remaining = mountsAtOrBelow(await readMountTable(), demo.directory).map(({ target }) => target);
   if (remaining.length > 0) code = 1;
-  demo.say(
+  demo.report(
     remaining.length === 0 ? 'nothing is left mounted' : `FAILED: still mounted: ${remaining.join(', ')}`,
   );
   return code;
@@ -84,7 +84,7 @@ type Cleanups = (() => Promise<unknown>)[];
 interface Demo extends DemoPorts {
   readonly directory: string;
   readonly serverDirectory: string;
-  readonly say: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 async function prepare(ports: DemoPorts): Promise<Demo> {
@@ -102,20 +102,20 @@ async function prepare(ports: DemoPorts): Promise<Demo> {
       ? 'local bind, no NFS'
       : `${ports.share.protocol.toUpperCase()} ${ports.share.version}`;
   const redact = redactor(ports.share?.protocol === 'smb' ? { password: ports.share.password } : {});
-  const say = (line: string): void =>
+  const report = (line: string): void =>
     ports.out(
       redact(line)
         .split('\n')
         .map((part) => `${kind} | ${part}\n`)
         .join(''),
     );
-  return { ...ports, directory, serverDirectory, say };
+  return { ...ports, directory, serverDirectory, report };
 }
 
 /** Runs the steps of the demo. */
 async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
-  const { directory: folder, share, say } = demo;
-  const config = temporaryConfig(folder);
+  const { directory, share, report: say } = demo;
+  const config = temporaryConfig(directory);
   const broker = await startBroker(config, () => undefined);
   cleanups.push(() => broker.stop());
   say(`broker: listens at ${broker.url}`);
@@ -127,7 +127,7 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
   assertStep(offering !== undefined, `the broker does not offer ${protocol}`);
   const steps = brokerSteps(offering, {
     service: { share: share?.share ?? 'server:/export/photos', ...(share && { version: share.version }) },
-    binding: { mount: join(folder, 'container/photos'), ...(share && bindParameters(share)) },
+    binding: { mount: join(directory, 'container/photos'), ...(share && bindParameters(share)) },
   });
   const send = async (step: BrokerStep): Promise<string> => {
     const { title, method, path, body } = step;
@@ -145,10 +145,10 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
 }
 
 /** Starts a volume manager, which must find the driver. */
-async function startVolman({ directory: folder, share, say }: Demo, cleanups: Cleanups): Promise<Volman> {
+async function startVolman({ directory, share, report: say }: Demo, cleanups: Cleanups): Promise<Volman> {
   const volman = new Volman({
-    directories: [join(folder, 'voldrivers')],
-    mountDirectories: [join(folder, 'volumes')],
+    directories: [join(directory, 'voldrivers')],
+    mountDirectories: [join(directory, 'volumes')],
     deadlines: { short: 30, mount: 120 },
     metrics: { count: (name) => say(`volman: ${name}`), time: () => undefined },
     log: (line) => say(`volman: ${line}`),
@@ -163,7 +163,7 @@ async function startVolman({ directory: folder, share, say }: Demo, cleanups: Cl
 }
 
 /** Runs an app that writes a file through the volume of its binding. */
-async function runDemoApp({ directory: folder, say, signal }: Demo, volman: Volman, binding: string): Promise<void> {
+async function runDemoApp({ directory, report: say, signal }: Demo, volman: Volman, binding: string): Promise<void> {
   const volumes = parseVolumeMounts(binding);
   const path = volumes[0]?.containerDir ?? '';
   const script = `echo '${fileContent}' > "$1/hello"`;
@@ -174,7 +174,7 @@ async function runDemoApp({ directory: folder, say, signal }: Demo, volman: Volm
     { container, volumes, command: ['sh', '-c', script, 'sh', path], uid: appUser, gid: appUser, root: '/' },
     {
       volman,
-      state: join(folder, 'cell'),
+      state: join(directory, 'cell'),
       deadlines: { start: 60, grace: 10, kill: 10, watch: 5 },
       log: (line) => say(`cell: ${line}`),
       onStep: (step) => say(`cell: ${step}`),
@@ -185,8 +185,8 @@ async function runDemoApp({ directory: folder, say, signal }: Demo, volman: Volm
 }
 
 /** Checks the content and the owner of the file on the server. */
-async function checkFile({ serverDirectory: serverFolder, share, say }: Demo): Promise<void> {
-  const file = join(serverFolder, 'hello');
+async function checkFile({ serverDirectory, share, report: say }: Demo): Promise<void> {
+  const file = join(serverDirectory, 'hello');
   const [text, { uid, gid }] = [await readFile(file, 'utf8'), await stat(file)];
   say(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
   assertStep(text === `${fileContent}\n`, 'the file has another content');
@@ -202,16 +202,16 @@ function bindParameters(share: DemoShare): Readonly<Record<string, string>> {
 
 const driverNames = { nfs: 'nfsv3driver', smb: 'smbdriver' } as const;
 
-async function startDemoDriver({ directory: folder, share, say }: Demo, cleanups: Cleanups): Promise<void> {
+async function startDemoDriver({ directory, share, report: say }: Demo, cleanups: Cleanups): Promise<void> {
   const args = [
     ...['--name', driverNames[share?.protocol ?? 'nfs'], '-transport', 'tcp-json'],
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
-    ...['-driversPath', join(folder, 'voldrivers'), '-mountDir', join(folder, 'volumes')],
-    ...(share === undefined ? ['-bindFrom', join(folder, 'server')] : []),
+    ...['-driversPath', join(directory, 'voldrivers'), '-mountDir', join(directory, 'volumes')],
+    ...(share === undefined ? ['-bindFrom', join(directory, 'server')] : []),
   ];
   say(`driver: volumes driver ${args.join(' ')}`);
   const mounter =
-    share === undefined ? bindMounter(join(folder, 'server')) : new ShareMounter({ mountSeconds: 60 });
+    share === undefined ? bindMounter(join(directory, 'server')) : new ShareMounter({ mountSeconds: 60 });
   const driver = await startDriver(parseDriverConfig(args), { mounter, out: () => undefined });
   cleanups.push(() => driver.stop());
   say(`driver: listens at ${driver.address}`);

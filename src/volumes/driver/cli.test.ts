@@ -14,8 +14,8 @@ const isRoot = process.geteuid?.() === 0;
 async function words(t: TestContext): Promise<{ directory: string; args: string[] }> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-driver-'));
   t.after(() => rm(directory, { recursive: true }));
-  const places = ['-driversPath', join(directory, 'drivers'), '-mountDir', join(directory, 'volumes')];
-  return { directory, args: ['-name', 'nfsv3driver', ...places, '-adminAddr', '127.0.0.1:0'] };
+  const directories = ['-driversPath', join(directory, 'drivers'), '-mountDir', join(directory, 'volumes')];
+  return { directory, args: ['-name', 'nfsv3driver', ...directories, '-adminAddr', '127.0.0.1:0'] };
 }
 
 const run = (t: TestContext, given: readonly string[]): Promise<number> =>

@@ -78,13 +78,13 @@ test('nothing is mounted where the secret is missing, elsewhere, no text, or not
   assert.match(await mount(at('/volumes/none')), /^SECRET_UNAVAILABLE: .*no such credential/u);
   assert.match(await mount(at('/volumes/json')), /^SECRET_UNAVAILABLE: .*type must be password or value/u);
   assert.match(await mount(at('/volumes/lines')), /^SECRET_UNAVAILABLE: /u);
-  const asked = stub.requests.length;
+  const requestCount = stub.requests.length;
   for (const name of ['/other', '/volumes-x/y', '/volumes'])
     assert.match(await mount(at(name)), /^SECRET_UNAVAILABLE: .*\(-credhub\)/u);
   assert.match(await mount(photos, share), /^NOT_SIGNED: /u);
   await call('VolumeDriver.Create', { Name: 'plain', Opts: photos });
   assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'plain' })), /^NOT_SIGNED: /u);
-  assert.equal(stub.requests.length, asked);
+  assert.equal(stub.requests.length, requestCount);
   assert.equal(mounter.mounts.size, 0);
   assert.doesNotMatch(log.join(''), /geheim/u);
 });

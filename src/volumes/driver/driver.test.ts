@@ -155,9 +155,9 @@ test('names that are no entry of the mount folder are refused by each verb, and 
       );
   assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state']);
   assert.deepEqual(mounter.calls, []);
-  const longest = 'v'.repeat(249);
-  await call('VolumeDriver.Create', { Name: longest, Opts: nfsOptions });
-  assert.equal((await call('VolumeDriver.Mount', { Name: longest })).Err, '');
+  const longestName = 'v'.repeat(249);
+  await call('VolumeDriver.Create', { Name: longestName, Opts: nfsOptions });
+  assert.equal((await call('VolumeDriver.Mount', { Name: longestName })).Err, '');
 });
 
 test('a mount ends at its deadline, counts for nothing, and holds up no other volume', async (t) => {

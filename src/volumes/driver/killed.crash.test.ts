@@ -147,7 +147,7 @@ async function afterDeath(directory: string, known: Known, dieAt: number): Promi
       assert.equal((await call(`VolumeDriver.${verb}`, { Name: 'v', Opts: nfsOptions })).Err, '', at);
     assert.deepEqual(await mountsIn(directory), [target], at);
     assert.equal(await readFile(join(target, 'file'), 'utf8'), 'of the share', at);
-    for (let left = count + 1; left > 0; left -= 1)
+    for (let remaining = count + 1; remaining > 0; remaining -= 1)
       assert.equal((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, '', at);
     assert.deepEqual((await call('VolumeDriver.List')).Volumes, [], at);
   } finally {

@@ -36,7 +36,7 @@ const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
   );
 
 test('1,000 volumes: mounts are adopted, what was half done is undone, and all is unmounted by a drain', async (t) => {
-  const { directory: folder, mounter, bootId } = await usedDirectory(t);
+  const { directory, mounter, bootId } = await usedDirectory(t);
   const halfDone: [Phase, boolean][] = [
     ['mounting', true],
     ['mounting', false],
@@ -49,13 +49,13 @@ test('1,000 volumes: mounts are adopted, what was half done is undone, and all i
     const count = phase === 'mounted' ? 1 : 0;
     const file = `${createHash('sha256').update(name).digest('hex')}.json`;
     await writeFile(
-      join(folder, 'mounts', '.state', file),
+      join(directory, 'mounts', '.state', file),
       recordText({ ...record(name, bootId), phase, count }),
       { mode: 0o600 },
     );
-    if (isMounted) mounter.mounts.set(join(folder, 'mounts', name), spec);
+    if (isMounted) mounter.mounts.set(join(directory, 'mounts', name), spec);
   }
-  const { running, call } = await testDriver(t, { directory: folder, mounter });
+  const { running, call } = await testDriver(t, { directory, mounter });
   await until('the undone mounts', async () => mounter.mounts.size === 200);
   await until('what is over', async () => Object.keys(await countsOf(call)).length === 990);
   const counts = Object.values(await countsOf(call));
@@ -78,11 +78,11 @@ const record = (name: VolumeName, bootId: string): VolumeRecord => ({
 });
 
 test('a mount without a record is unmounted; not where a record cannot be read, which is set aside', async (t) => {
-  const { directory: folder, mounter } = await usedDirectory(t);
-  const state = join(folder, 'mounts', '.state');
-  const stray = join(folder, 'mounts', 'stray');
+  const { directory, mounter } = await usedDirectory(t);
+  const state = join(directory, 'mounts', '.state');
+  const stray = join(directory, 'mounts', 'stray');
   mounter.mounts.set(stray, spec);
-  const second = await testDriver(t, { directory: folder, mounter });
+  const second = await testDriver(t, { directory, mounter });
   await until('the stray to go', async () => mounter.mounts.size === 0);
   await second.running.stop();
 
@@ -96,7 +96,7 @@ test('a mount without a record is unmounted; not where a record cannot be read, 
   ]) {
     mounter.mounts.set(stray, spec);
     await writeFile(join(state, `${'a'.repeat(64)}.json`), text);
-    const driver = await testDriver(t, { directory: folder, mounter });
+    const driver = await testDriver(t, { directory, mounter });
     assert.deepEqual(await countsOf(driver.call), { stray: 1 }, text);
     assert.ok((await readdir(state)).some((name) => name.endsWith('.unreadable')));
     assert.equal((await driver.call('VolumeDriver.Unmount', { Name: 'stray' })).Err, '');
@@ -119,24 +119,24 @@ test('from an old driver: its mounts are counted as they were, and its state fil
 });
 
 test('after a restart of the machine nobody uses a volume: volumes of volman are forgotten, those of Docker kept', async (t) => {
-  const { directory: folder, mounter } = await usedDirectory(t);
-  const store = new VolumeStore(join(folder, 'mounts', '.state'));
+  const { directory, mounter } = await usedDirectory(t);
+  const store = new VolumeStore(join(directory, 'mounts', '.state'));
   store.put(record('of-volman' as VolumeName, 'former'));
   store.put({ ...record('of-docker' as VolumeName, 'former'), isKept: true, count: 0, ids: ['id'] });
-  const { call } = await testDriver(t, { directory: folder, mounter });
+  const { call } = await testDriver(t, { directory, mounter });
   assert.deepEqual(await countsOf(call), { 'of-docker': 0 });
   assert.equal((await call('VolumeDriver.Mount', { Name: 'of-docker', ID: 'id' })).Err, '');
 });
 
 test('a state that another could have written is a start error, and nothing is mounted or unmounted', async (t) => {
-  const { directory: folder, mounter } = await usedDirectory(t);
-  const state = join(folder, 'mounts', '.state');
-  mounter.mounts.set(join(folder, 'mounts', 'v'), spec);
+  const { directory, mounter } = await usedDirectory(t);
+  const state = join(directory, 'mounts', '.state');
+  mounter.mounts.set(join(directory, 'mounts', 'v'), spec);
   const before = mounter.calls.length;
-  const start = (): Promise<unknown> => testDriver(t, { directory: folder, mounter });
+  const start = (): Promise<unknown> => testDriver(t, { directory, mounter });
   await symlink('/etc/hostname', join(state, 'link.json'));
   await assert.rejects(start(), { code: 'FILE_NOT_TRUSTED', message: /link\.json/u });
-  await rename(join(state, 'link.json'), join(folder, 'link'));
+  await rename(join(state, 'link.json'), join(directory, 'link'));
   if (process.getuid?.() === 0) {
     await writeFile(join(state, 'foreign.json'), '{}');
     await chown(join(state, 'foreign.json'), 4001, 4001);

@@ -38,15 +38,15 @@ export async function resolveMount(
     protocol === 'nfs' ? faultOfUsers(options, resolveIds !== undefined, check.isSigned) : '';
   if (usersFault !== '') throw new MountError('INVALID_OPTION', usersFault);
   const parsed = parseMountConfig(protocol, options, forcedFlags);
-  if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
+  if ('problem' in parsed) throw new MountError('INVALID_OPTION', parsed.problem);
   const resolvePassword = async (password: string): Promise<string> => {
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
     if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
     const type = protocol === 'smb' ? smbPassword : directoryPassword;
-    const read = type.parse(await readSecret(reference, { places: secrets, log, signal }));
+    const read = type.parse(await readSecret(reference, { sources: secrets, log, signal }));
     if ('value' in read) return String(read.value);
-    throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
+    throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.problem}`);
   };
   const { spec: order, login } = parsed;
   if (order.kind === 'smb') return { ...order, password: await resolvePassword(order.password) };

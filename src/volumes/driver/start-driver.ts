@@ -38,7 +38,7 @@ export interface RunningDriver {
 interface DriverPorts {
   readonly mounter: Mounter;
   /** The description of the mounter, if it does not mount real shares. */
-  readonly standIn?: string | undefined;
+  readonly replacement?: string | undefined;
   /** Looks up the ids of an NFS user in the directory. If absent, the options contain the ids. */
   readonly idsOf?: ResolveIds | undefined;
   readonly out: (line: string) => void;
@@ -50,7 +50,7 @@ const shutdownTimeoutMs = 10_000;
 /** Starts a driver. Recovers existing mounts before it accepts requests. */
 export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
   const source = `${config.protocol}-driver-server`;
-  const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
+  const log = driverLog(ports.out, { source, now: () => new Date(), replacement: ports.replacement });
   const metrics = driverMetrics();
   const directory = await lockMountDirectory(config);
   const stops: Stops = [() => directory.lock.release(), () => log.info('stopped')];
@@ -145,8 +145,8 @@ async function openMounts(
 async function readSignatureKeys({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
   if (signatureKeys === undefined) return new Map();
   const keys = readPublicKeys(await readPem('signatureKeys', signatureKeys));
-  if ('fault' in keys)
-    throw new ProductError('DRIVER_CONFIG_INVALID', `'${signatureKeys}' of -signatureKeys ${keys.fault}`);
+  if ('problem' in keys)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `'${signatureKeys}' of -signatureKeys ${keys.problem}`);
   return keys;
 }
 

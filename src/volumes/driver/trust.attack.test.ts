@@ -135,8 +135,8 @@ test('log: all is mounted, and a line names what is not signed; off: not even th
 });
 
 test('a reference to a secret is read when signed, below the prefix, and from files of root without links', async (t) => {
-  const { mount, mounter, directory: folder, log, call } = await trustingDriver(t, 'off');
-  const secrets = join(folder, 'secrets');
+  const { mount, mounter, directory, log, call } = await trustingDriver(t, 'off');
+  const secrets = join(directory, 'secrets');
   const at = (path: string): Record<string, unknown> => ({ ...share, password: `((file:${path}))` });
   await writeFile(join(secrets, 'team', 'photos'), 'geheim\n', { mode: 0o600 });
   assert.equal(await mount(at(join(secrets, 'team', 'photos'))), '');
@@ -149,21 +149,21 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   assert.ok(last?.kind === 'smb' && last.password === 'neues');
 
   const before = mounter.mounts.size;
-  await writeFile(join(folder, 'outside'), 'outside');
-  await symlink(join(folder, 'outside'), join(secrets, 'link'));
-  await symlink(folder, join(secrets, 'folder'));
+  await writeFile(join(directory, 'outside'), 'outside');
+  await symlink(join(directory, 'outside'), join(secrets, 'link'));
+  await symlink(directory, join(secrets, 'folder'));
   await writeFile(join(secrets, 'lines'), 'a\nb');
   // mount.cifs accepts at most 512 characters
   await writeFile(join(secrets, 'long'), 'x'.repeat(513));
-  const places = ['/etc/hostname', join(folder, 'outside'), `${secrets}-x/y`, join(secrets, 'link')];
-  places.push(
+  const paths = ['/etc/hostname', join(directory, 'outside'), `${secrets}-x/y`, join(secrets, 'link')];
+  paths.push(
     join(secrets, 'folder', 'outside'),
     join(secrets, 'missing'),
     join(secrets, 'team'),
     join(secrets, 'lines'),
     join(secrets, 'long'),
   );
-  for (const place of places) assert.match(await mount(at(place)), /^SECRET_UNAVAILABLE: /u, place);
+  for (const path of paths) assert.match(await mount(at(path)), /^SECRET_UNAVAILABLE: /u, path);
   assert.match(
     await mount({ ...share, password: '((credhub:/x/y))' }),
     /^SECRET_UNAVAILABLE: .*not in the place that the driver reads \(-credhub\)/u,

@@ -131,7 +131,7 @@ function parseRecord(text: string): VolumeRecord | undefined {
   const value = parseJsonObject(text) ?? {};
   const { phase, options, lacksSecrets, count, ids, isKept, bootId } = value;
   const parsed = parseVolumeName(value['name']);
-  if (value['version'] !== version || 'fault' in parsed || typeof bootId !== 'string') return undefined;
+  if (value['version'] !== version || 'problem' in parsed || typeof bootId !== 'string') return undefined;
   if (typeof phase !== 'string' || !isPhase(phase) || !isObject(options)) return undefined;
   if (typeof isKept !== 'boolean' || typeof lacksSecrets !== 'boolean') return undefined;
   if (!isCount(count) || !isTexts(ids)) return undefined;

@@ -127,17 +127,17 @@ test('servers that stay silent wait for each other, and not a server that answer
     ),
   );
   const release = Promise.withResolvers<void>();
-  const held = new Set<AbortSignal>();
+  const pendingSignals = new Set<AbortSignal>();
   waits = async (signal) => {
-    held.add(signal);
+    pendingSignals.add(signal);
     await release.promise;
   };
   try {
-    await until('what may wait at once', async () => held.size >= 16);
+    await until('what may wait at once', async () => pendingSignals.size >= 16);
     const target = await mounted('healthy');
     mounter.mounts.delete(target);
     await until('the mount of the healthy server', async () => mounter.mounts.has(target));
-    assert.equal(held.size, 16);
+    assert.equal(pendingSignals.size, 16);
   } finally {
     release.resolve();
     await running.stop();

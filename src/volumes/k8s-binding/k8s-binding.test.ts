@@ -156,11 +156,11 @@ const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
   ['no share', '{}', /no share/u],
   ['a volume that is there twice', twice(answerOf('smbdriver', smb)), /'.+' is in volume_mounts twice/u],
 ];
-for (const [what, answer, why, ...words] of refusals)
+for (const [what, answer, why, ...args] of refusals)
   test(`refused, with nothing written and no password said: ${what}`, async () => {
     let text = '';
     const ports = { out: (more: string) => void (text += more), input: inPieces(answer) };
-    await assert.rejects(runK8sBinding(['--namespace', 'apps', ...words], ports), (error: Error) => {
+    await assert.rejects(runK8sBinding(['--namespace', 'apps', ...args], ports), (error: Error) => {
       assert.match(error.message, why);
       assert.doesNotMatch(error.message, /s#word/u);
       return true;

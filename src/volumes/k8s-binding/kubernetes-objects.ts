@@ -100,25 +100,25 @@ function nameOf({ driver, volumeId }: VolumeMount, namespace: string): string {
 
 const protocols: Readonly<Record<string, 'nfs' | 'smb'>> = { nfsv3driver: 'nfs', smbdriver: 'smb' };
 
-function volumeOf({ driver, config }: VolumeMount, place: Place, where: string): ShareVolume {
+function volumeOf({ driver, config }: VolumeMount, location: Place, where: string): ShareVolume {
   const protocol = Object.hasOwn(protocols, driver) ? protocols[driver] : undefined;
   if (protocol === undefined)
     throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);
   const request = parseMountConfig(protocol, config, { noserverino: false, nodfs: false });
-  if ('fault' in request)
-    throw refused(where, `has a mount_config that no mount could use:\n${request.fault}`);
+  if ('problem' in request)
+    throw refused(where, `has a mount_config that no mount could use:\n${request.problem}`);
   const { spec: order, login } = request;
   if (login !== undefined)
     throw refused(
       where,
       'has the user of a directory (LDAP), whose ids the driver looks up at each mount, and no driver of Kubernetes does; bind with the uid and gid of that user',
     );
-  return order.kind === 'nfs' ? nfsVolume(order, place, where) : smbVolume(order, place, where);
+  return order.kind === 'nfs' ? nfsVolume(order, location, where) : smbVolume(order, location, where);
 }
 
-function nfsVolume(order: NfsMountSpec, place: Place, where: string): ShareVolume {
+function nfsVolume(order: NfsMountSpec, location: Place, where: string): ShareVolume {
   const { host, path, ids } = order;
-  const { isInline, runsAsOwner } = place.choice;
+  const { isInline, runsAsOwner } = location.choice;
   if (isInline)
     throw refused(where, 'is an NFS share, and csi-driver-nfs has no inline volumes; leave out --inline');
   if (ids !== undefined && !runsAsOwner)
@@ -128,16 +128,16 @@ function nfsVolume(order: NfsMountSpec, place: Place, where: string): ShareVolum
     );
   const csi = { driver: 'nfs.csi.k8s.io', volumeAttributes: { server: host, share: path } };
   return {
-    objects: persistent(place, csi, mountOptionsOf(order)),
-    source: claimOf(place),
+    objects: persistent(location, csi, mountOptionsOf(order)),
+    source: claimOf(location),
     ...(ids === undefined ? {} : { identity: { runAsUser: ids.uid, runAsGroup: ids.gid } }),
   };
 }
 
-function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolume {
-  const { name, choice } = place;
+function smbVolume(order: SmbMountSpec, location: Place, where: string): ShareVolume {
+  const { name, choice } = location;
   refuseSmb(order, where);
-  const secret = secretOf(order, place, where);
+  const secret = secretOf(order, location, where);
   const secretName = choice.secret ?? name;
   const attributes = { source: order.share };
   const mountOptions = mountOptionsOf(order).filter((option) => !/^(?:username|domain)=/u.test(option));
@@ -150,7 +150,7 @@ function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolum
   }
   const nodeStageSecretRef = { name: secretName, namespace: choice.namespace };
   const csi = { driver, volumeAttributes: attributes, nodeStageSecretRef };
-  return { objects: [...secret, ...persistent(place, csi, mountOptions)], source: claimOf(place), identity };
+  return { objects: [...secret, ...persistent(location, csi, mountOptions)], source: claimOf(location), identity };
 }
 
 /**

@@ -113,14 +113,14 @@ export class Volman {
    * Returns an error for each volume that could not be removed.
    */
   async purge(): Promise<readonly string[]> {
-    const left = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));
-    return left.flat();
+    const leftovers = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));
+    return leftovers.flat();
   }
 
   async #purgeDriver({ spec, client }: KnownDriver): Promise<readonly string[]> {
-    const left: string[] = [];
+    const leftovers: string[] = [];
     const note = (what: string, error: unknown): void => {
-      left.push(`${what}: ${messageOf(error)}`);
+      leftovers.push(`${what}: ${messageOf(error)}`);
     };
     try {
       const volumes = [...(await client.list())];
@@ -136,13 +136,13 @@ export class Volman {
     } catch (error) {
       note(`volumes of driver '${spec.name}'`, error);
     }
-    return left;
+    return leftovers;
   }
 
   async #scan(): Promise<void> {
-    const { directories: folders, deadlines, log } = this.#ports;
+    const { directories, deadlines, log } = this.#ports;
     try {
-      const { specs, ignored: refusals } = await discoverDrivers(folders);
+      const { specs, ignored: refusals } = await discoverDrivers(directories);
       for (const refusal of refusals) log(refusal);
       const listed = new Set(specs.map(({ name }) => name));
       await Promise.all(

@@ -15,7 +15,7 @@ interface StartOptions {
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
   /** Writes one line to the log. */
-  readonly say: (line: object) => void;
+  readonly log: (line: object) => void;
 }
 
 interface NodeOptions extends StartOptions {
@@ -31,7 +31,7 @@ type Stop = () => void;
  * that a previous process left frozen.
  */
 export async function startController(options: StartOptions): Promise<Stop[]> {
-  const { directory, sockets, clock, say } = options;
+  const { directory, sockets, clock, log: say } = options;
   return await Promise.all(
     options.drivers.map(async (driver) => {
       const store = await openVolumeStore(join(directory, driver.name));
@@ -54,7 +54,7 @@ export async function startController(options: StartOptions): Promise<Stop[]> {
  * node's kubelet.
  */
 export async function startNode(options: NodeOptions): Promise<Stop[]> {
-  const { directory, sockets, nodeId, zone, kubeletRoot, say } = options;
+  const { directory, sockets, nodeId, zone, kubeletRoot, log: say } = options;
   const stops = options.drivers.map(async (driver) => {
     const store = await openVolumeStore(join(directory, driver.name));
     await store.addNode(nodeId, zone);

@@ -85,9 +85,9 @@ export async function takeAway(
 ): Promise<void> {
   await finish(store, volumeId);
   const image = store.image(volumeId);
-  const held = await heldDevices(image);
-  if (held.length === 0) return;
-  const holders = (await Promise.all(held.map(({ number }) => holdersOf(number)))).flat();
+  const devices = await heldDevices(image);
+  if (devices.length === 0) return;
+  const holders = (await Promise.all(devices.map(({ number }) => holdersOf(number)))).flat();
   // Many processes share a mount namespace, so report one for each path.
   const telling = holders.filter(
     ({ path }, index) => holders.findIndex((each) => each.path === path) === index,
@@ -96,7 +96,7 @@ export async function takeAway(
     at: new Date(nowMs).toISOString(),
     kind: 'taken-while-held',
     nodeId,
-    detail: `${held.map(({ path }) => path).join(', ')} was in use when the volume was detached`,
+    detail: `${devices.map(({ path }) => path).join(', ')} was in use when the volume was detached`,
     holders: telling.map(({ pid, path }) => `pid ${pid} at ${path}`),
   });
   await link(image, `${image.slice(0, -'.img'.length)}.pulled.${nowMs}`);

@@ -3,13 +3,13 @@ import { isAlive, type ProcessRecord } from '../../../embedded-cluster/daemon/pr
 import { until } from '../../support/until.ts';
 import { writeJson } from './write-whole.ts';
 
-const gone = new Set(['ENOENT', 'ESRCH', 'EACCES']);
+const endedCodes = new Set(['ENOENT', 'ESRCH', 'EACCES']);
 
 async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (gone.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (endedCodes.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
 }
@@ -55,8 +55,8 @@ export async function childrenOf(pid: number): Promise<number[]> {
 export async function pidNamespaceOf(pid: number): Promise<number[]> {
   const namespace = await readlink(`/proc/${pid}/ns/pid`);
   const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const theirs = await Promise.all(all.map((each) => unlessGone(readlink(`/proc/${each}/ns/pid`))));
-  return all.filter((_, index) => theirs[index] === namespace);
+  const namespaces = await Promise.all(all.map((each) => unlessGone(readlink(`/proc/${each}/ns/pid`))));
+  return all.filter((_, index) => namespaces[index] === namespace);
 }
 
 /**
@@ -85,13 +85,13 @@ async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<bool
  * Ends a process and waits until it has exited. Sends SIGKILL if it has not exited `graceMs` after SIGTERM.
  */
 export async function end(record: ProcessRecord, graceMs: number): Promise<void> {
-  const isGone = (): Promise<boolean> => hasEnded(record);
+  const isEnded = (): Promise<boolean> => hasEnded(record);
   if (graceMs > 0 && (await signal(record, 'SIGTERM'))) {
     const deadline = Date.now() + graceMs;
-    await until('an end', async () => (await isGone()) || Date.now() > deadline, graceMs + 60_000);
+    await until('an end', async () => (await isEnded()) || Date.now() > deadline, graceMs + 60_000);
   }
   await signal(record, 'SIGKILL');
-  await until(`process ${record.pid} to end`, isGone);
+  await until(`process ${record.pid} to end`, isEnded);
 }
 
 /** A started process and its definition. `up` restarts a process whose definition has changed. */

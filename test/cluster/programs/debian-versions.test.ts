@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { debianVersions } from './programs.ts';
 
 const release = '/etc/os-release';
-const said = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [];
+const messages = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [];
 const isElsewhere =
-  !['ID=debian', 'VERSION_ID="12"'].every((line) => said.includes(line)) && 'needs Debian 12';
+  !['ID=debian', 'VERSION_ID="12"'].every((line) => messages.includes(line)) && 'needs Debian 12';
 
 /** Returns the output of a program, or an empty text if it is not installed. */
 const printed = (program: string, ...args: readonly string[]): string =>

@@ -47,16 +47,16 @@ async function removeUnused(cache: string, kind: string, keptMs: number): Promis
  * lock in the kernel, which releases it when this process dies.
  */
 export async function holdingLock<T>(path: string, action: () => Promise<T>): Promise<T> {
-  const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
+  const lockProcess = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const ended = once(holder, 'close');
-  const [outcome] = await Promise.race([once(holder.stdout, 'data'), ended]);
+  const ended = once(lockProcess, 'close');
+  const [outcome] = await Promise.race([once(lockProcess.stdout, 'data'), ended]);
   if (!Buffer.isBuffer(outcome)) throw new Error(`flock ${path} ended with ${outcome}`);
   try {
     return await action();
   } finally {
-    holder.stdin.end();
+    lockProcess.stdin.end();
     await ended;
   }
 }

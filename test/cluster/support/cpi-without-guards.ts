@@ -90,9 +90,9 @@ export function cpiWithoutGuards(cloud: CallContext, weaknesses: readonly Weakne
     cloud: {
       ...cloud,
       api,
-      exec: (asked) => {
-        const [shell, flag, script, ...words] = asked.command;
-        return cloud.exec({ ...asked, command: [shell, flag, weaken(script, (part) => part), ...words] });
+      exec: (request) => {
+        const [shell, flag, script, ...args] = request.command;
+        return cloud.exec({ ...request, command: [shell, flag, weaken(script, (part) => part), ...args] });
       },
     },
     assertUsed: () => {

@@ -118,11 +118,11 @@ export class HelloDeployment {
   ): Promise<Outcome> {
     const file = (name: string): string => this.file(name);
     await writeFile(file('ops.yml'), stringify(operations(this.plan, settings)));
-    const [program = '', ...words] = deployer;
+    const [program = '', ...args] = deployer;
     const child = spawn(
       program,
       [
-        ...words,
+        ...args,
         command,
         join(checkout, 'examples', 'hello', 'manifest.yml'),
         ...['--state', file('state.json'), '--vars-store', file('vars.yml'), '-o', file('ops.yml')],

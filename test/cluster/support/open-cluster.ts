@@ -38,25 +38,25 @@ export function askedCluster(environment: NodeJS.ProcessEnv = process.env): Aske
 
 /** Returns the `skip` option of a test that needs a stemcell for that profile or with an upstream agent. */
 export function withoutStemcell(profile: SecurityProfile, upstream?: UpstreamAgent): string | false {
-  const asked = askedCluster();
-  if (asked.kind !== 'kubeconfig') return false;
+  const requested = askedCluster();
+  if (requested.kind !== 'kubeconfig') return false;
   if (upstream !== undefined) return "needs the suite's own cluster, whose stemcells have an upstream agent";
   const variable = `CONFORMANCE_STEMCELL_${profile.toUpperCase().replace('-', '_')}`;
-  return asked.settings.stemcells[profile] === undefined && `needs ${variable}, an image for that profile`;
+  return requested.settings.stemcells[profile] === undefined && `needs ${variable}, an image for that profile`;
 }
 
 /** Returns the `skip` option of a test that moves a disk to another class. */
 export function withoutOtherClass(): string | false {
-  const asked = askedCluster();
-  const missing = asked.kind === 'kubeconfig' && asked.settings.waitingStorageClass === undefined;
+  const requested = askedCluster();
+  const missing = requested.kind === 'kubeconfig' && requested.settings.waitingStorageClass === undefined;
   return missing && 'needs CONFORMANCE_WAITING_STORAGE_CLASS, which a disk can be moved to';
 }
 
 /** Opens the cluster. The suite's stemcell is on its nodes. */
-export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest> {
-  switch (asked.kind) {
+export async function openCluster(requested: AskedCluster): Promise<ClusterUnderTest> {
+  switch (requested.kind) {
     case 'own': {
-      const cluster = clusterAt(clusterPathsOf(asked.name));
+      const cluster = clusterAt(clusterPathsOf(requested.name));
       const kubeconfig = await readFile(cluster.layout.kubeconfig, 'utf8');
       return {
         access: await loadAccess(kubeconfig),
@@ -68,7 +68,7 @@ export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest
         stockStemcell: (plan) => stockStemcell(cluster, plan),
         heavyStockStemcell: (init) => heavyStockStemcell(cluster, init),
         fixedAddress: (number) => fixedAddresses[number],
-        storageClass: (wanted) => wanted,
+        storageClass: (diskClass) => diskClass,
         violations: (volume) => violationsOf(cluster, volume),
         hasSnapshot: (handle) => hasSnapshot(cluster, handle),
         nodes: cluster.nodes.map((node) => nodeUnderTest(cluster, node)),
@@ -76,9 +76,9 @@ export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest
       };
     }
     case 'kubeconfig':
-      return openForeignCluster(asked.settings);
+      return openForeignCluster(requested.settings);
     case 'none':
-      throw new Error(asked.reason);
+      throw new Error(requested.reason);
   }
 }
 

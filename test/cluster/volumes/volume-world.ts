@@ -110,7 +110,7 @@ export class VolumeWorld {
   }
 
   /** Waits for an event about the named object with a matching message. */
-  async told(name: string, message: RegExp): Promise<void> {
+  async untilEvent(name: string, message: RegExp): Promise<void> {
     await until(`an event about ${name} that says ${String(message)}`, async () => {
       const { items } = await this.pods.api.list<EventRecord>(events, { namespace: this.pods.namespace });
       return items.some((event) => event.involvedObject?.name === name && message.test(event.message ?? ''));

@@ -48,19 +48,19 @@ export class Job {
   #isStopped = false;
   readonly #work: Promise<void>;
 
-  private constructor(world: EmbeddedWorld, place: JobPlace, report: (message: string) => void) {
+  private constructor(world: EmbeddedWorld, parts: JobPlace, report: (message: string) => void) {
     this.#world = world;
-    this.vmCid = place.vmCid;
-    this.disk = place.disk;
-    this.#name = place.name;
+    this.vmCid = parts.vmCid;
+    this.disk = parts.disk;
+    this.#name = parts.name;
     this.#report = report;
     this.disk.jobs.add(this);
     this.#work = this.#writeOn();
   }
 
   /** Starts a job; `stop` ends it. */
-  static start(world: EmbeddedWorld, place: JobPlace, report: (message: string) => void): Job {
-    return new Job(world, place, report);
+  static start(world: EmbeddedWorld, parts: JobPlace, report: (message: string) => void): Job {
+    return new Job(world, parts, report);
   }
 
   /** Ends the job, and unmounts the disk as the agent does. */

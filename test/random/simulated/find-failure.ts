@@ -40,8 +40,8 @@ export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }
     });
     const { runs, calls } = runner;
     if (!first.failed) return { runs, calls, failure: undefined };
-    const place = { path: first.counterexamplePath ?? '', interruptAfterTimeLimit: shrinkSeconds * 1000 };
-    const small = await fc.check(runner.property, { ...options, ...place });
+    const replay = { path: first.counterexamplePath ?? '', interruptAfterTimeLimit: shrinkSeconds * 1000 };
+    const small = await fc.check(runner.property, { ...options, ...replay });
     const { counterexample, counterexamplePath } = small.counterexample === null ? first : small;
     const args = [
       ...(counterexample === null ? [] : describePlan(counterexample[0])),

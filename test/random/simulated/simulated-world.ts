@@ -177,8 +177,8 @@ export class SimulatedWorld {
       list: (resource, query) => api.list(resource, query),
       watch: (resource, query) => api.watch(resource, query),
       groups: () => api.groups(),
-      anyMatch: (resource, query, wanted) => api.anyMatch(resource, query, wanted),
-      requestToken: (place, account, request) => api.requestToken(place, account, request),
+      anyMatch: (resource, query, predicate) => api.anyMatch(resource, query, predicate),
+      requestToken: (namespace, account, request) => api.requestToken(namespace, account, request),
       finalizeNamespace: (name) => api.finalizeNamespace(name),
       create: (resource, object, options) =>
         resource === events
@@ -200,8 +200,8 @@ export class SimulatedWorld {
         written(`delete ${reference.resource.plural} ${reference.name}`, () =>
           api.delete(reference, options),
         ),
-      bindPod: (place, name, nodeName) =>
-        written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(place, name, nodeName)),
+      bindPod: (namespace, name, nodeName) =>
+        written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(namespace, name, nodeName)),
     };
   }
 

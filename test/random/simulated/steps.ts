@@ -56,7 +56,7 @@ export class Steps {
    * not enough.
    */
   async runUntil(isOver: () => boolean, afterEach: () => void, limit: number): Promise<boolean> {
-    for (let left = limit; left > 0; left -= 1) {
+    for (let remaining = limit; remaining > 0; remaining -= 1) {
       await this.#settle();
       afterEach();
       if (isOver()) return true;

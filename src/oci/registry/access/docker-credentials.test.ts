@@ -26,8 +26,8 @@ async function question(t: TestContext, script: string): Promise<CredentialQuery
 }
 
 test('a helper that has nothing leaves it to the file', async (t) => {
-  const asked = await question(t, 'cat >/dev/null; echo credentials not found in native keychain; exit 1');
-  assert.deepEqual(await findCredentials(asked), { username: 'somebody', password: 'else' });
+  const requested = await question(t, 'cat >/dev/null; echo credentials not found in native keychain; exit 1');
+  assert.deepEqual(await findCredentials(requested), { username: 'somebody', password: 'else' });
 });
 
 test('a helper that fails is named, and not quoted; nobody else is asked instead', async (t) => {
@@ -54,8 +54,8 @@ test('a helper that fails is named, and not quoted; nobody else is asked instead
 test('a helper that waits for somebody ends when the operator does', async (t) => {
   const interrupted = new AbortController();
   const started = join(await scratchDirectory(t), 'started');
-  const asked = await question(t, `: >'${started}'; exec sleep 3600`);
-  const asking = findCredentials({ ...asked, signal: interrupted.signal });
+  const requested = await question(t, `: >'${started}'; exec sleep 3600`);
+  const asking = findCredentials({ ...requested, signal: interrupted.signal });
   while (!existsSync(started)) await setTimeout(10);
   interrupted.abort(new Error('interrupted'));
   await assert.rejects(asking, /interrupted/u);

@@ -180,10 +180,10 @@ async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string | undef
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parseAnswer(said: string, program: string): { readonly username: string; readonly secret: string } {
+function parseAnswer(output: string, program: string): { readonly username: string; readonly secret: string } {
   let value: unknown;
   try {
-    value = JSON.parse(said);
+    value = JSON.parse(output);
   } catch (error) {
     // The parser's message quotes the text, which contains a password.
     if (!(error instanceof SyntaxError)) throw error;

@@ -124,12 +124,12 @@ export class HostileRegistry {
       const upload = randomUUID();
       this.uploads.set(upload, Buffer.alloc(0));
       const { smallestPiece: smallest } = this;
-      const asked = smallest === undefined ? {} : { 'oci-chunk-min-length': String(smallest) };
-      answer(response, 202, { ...headers(upload), ...asked });
+      const minLength = smallest === undefined ? {} : { 'oci-chunk-min-length': String(smallest) };
+      answer(response, 202, { ...headers(upload), ...minLength });
       return;
     }
-    const former = this.uploads.get(id);
-    if (former === undefined || url.searchParams.get('state') !== 'secret-state=') {
+    const previous = this.uploads.get(id);
+    if (previous === undefined || url.searchParams.get('state') !== 'secret-state=') {
       refuse(response, 404, 'BLOB_UPLOAD_UNKNOWN');
       return;
     }
@@ -138,7 +138,7 @@ export class HostileRegistry {
       answer(response, 204);
     } else if (request.method === 'GET') answer(response, 204, headers(id));
     else if (request.method === 'PATCH' && !this.takesPieces) refuse(response, 405, 'UNSUPPORTED');
-    else await this.#take(request, response, { id, former, url, repository, headers });
+    else await this.#take(request, response, { id, previous, url, repository, headers });
   }
 
   async #take(
@@ -146,13 +146,13 @@ export class HostileRegistry {
     response: ServerResponse,
     at: {
       readonly id: string;
-      readonly former: Buffer;
+      readonly previous: Buffer;
       readonly url: URL;
       readonly repository: string;
       readonly headers: (upload: string) => Record<string, string>;
     },
   ): Promise<void> {
-    const { id, former, url, repository, headers } = at;
+    const { id, previous: former, url, repository, headers } = at;
     if (request.method === 'PATCH' && !request.headers['content-range']?.startsWith(`${former.length}-`)) {
       request.resume();
       answer(response, 416, headers(id));

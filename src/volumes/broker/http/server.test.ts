@@ -27,7 +27,7 @@ async function prepare(call: CallBroker, before: 'instance' | 'binding'): Promis
 }
 
 test('a fetch never shows a secret, and neither does the log or the file', async (t) => {
-  const { call, log, directory: folder } = await testBroker(t);
+  const { call, log, directory } = await testBroker(t);
   assert.equal((await call('PUT', instancePath, { body: smbProvisionBody })).status, 201);
   const bound = await call('PUT', bindingPath, { body: smbBindBody });
   assert.equal(bound.status, 201);
@@ -38,7 +38,7 @@ test('a fetch never shows a secret, and neither does the log or the file', async
   assert.deepEqual(fetched.body['parameters'], { username: 'user' });
   assert.match(fetched.text, /"username":"user"/u);
   const files = await Promise.all(
-    ['broker.db', 'broker.db-wal'].map(async (name) => readFile(join(folder, name), 'latin1')),
+    ['broker.db', 'broker.db-wal'].map(async (name) => readFile(join(directory, name), 'latin1')),
   );
   for (const text of [fetched.text, log.join(''), ...files]) assert.ok(!text.includes(smbSecret));
   assert.ok(!log.join('').includes(auth.passwords[0] ?? ''));

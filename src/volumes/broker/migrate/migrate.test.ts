@@ -189,8 +189,8 @@ test('names records that do not parse, without their values, and imports the oth
   const { code, text } = await migrate();
   assert.equal(code, 1);
   assert.match(text, /: 1 instances and 0 bindings imported, 0 existed already, 7 skipped\n/u);
-  const left = [...text.matchAll(/^- skipped: \/nfsbroker\/(\S+): /gmu)].map(([, id]) => id);
-  assert.deepEqual(left, Object.keys(faulty));
+  const skippedIds = [...text.matchAll(/^- skipped: \/nfsbroker\/(\S+): /gmu)].map(([, id]) => id);
+  assert.deepEqual(skippedIds, Object.keys(faulty));
   assert.match(text, /colour: - Not allowed options: colour\n/u);
   assert.doesNotMatch(text, /geheim/u);
   assert.equal(stub.credentials.size, 8);

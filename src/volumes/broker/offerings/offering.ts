@@ -58,9 +58,9 @@ export function buildCatalog(offerings: readonly Offering[]): object {
  * Returns the JSON schema of the parameters that a user may give in a scope. `isWhole` adds the required
  * ones.
  */
-function parameterSchema(table: OptionTable, place: OptionScope, isWhole: boolean): object {
-  const rows = table.filter(({ scopes }) => scopes.includes(place));
-  const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === place).map(({ name }) => name);
+function parameterSchema(table: OptionTable, scope: OptionScope, isWhole: boolean): object {
+  const rows = table.filter(({ scopes }) => scopes.includes(scope));
+  const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === scope).map(({ name }) => name);
   const properties = rows.flatMap(({ name, alias, type, description }) =>
     [name, ...(alias === undefined ? [] : [alias])].map((key) => [key, { ...type.schema, description }]),
   );

@@ -10,13 +10,13 @@ const nfs = nfsOffering({ ldap: false, operator, maintenance: undefined });
 const nfsLdap = nfsOffering({ ldap: true, operator, maintenance: undefined });
 const smb = smbOffering({ operator, maintenance: undefined });
 
-function faultsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionScope): string {
-  const parsed = parseOptions(table, parameters, place, {});
+function faultsOf(table: typeof nfs.table, parameters: Record<string, unknown>, scope: OptionScope): string {
+  const parsed = parseOptions(table, parameters, scope, {});
   return 'description' in parsed ? parsed.description : '';
 }
 
-function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionScope): object {
-  const parsed = parseOptions(table, parameters, place, {});
+function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>, scope: OptionScope): object {
+  const parsed = parseOptions(table, parameters, scope, {});
   assert.ok('options' in parsed, 'description' in parsed ? parsed.description : '');
   return parsed.options;
 }
@@ -196,8 +196,8 @@ test('no option smuggles a comma, a control character or a leading dash into a m
     const names = [...table.map(({ name }) => name), 'ro', '__proto__', 'source', 'constructor'];
     const anything = fc.dictionary(fc.constantFrom(...names), smuggler);
     fc.assert(
-      fc.property(anything, fc.constantFrom<OptionScope>('provision', 'bind'), (parameters, place) => {
-        const parsed = parseOptions(table, parameters, place, {});
+      fc.property(anything, fc.constantFrom<OptionScope>('provision', 'bind'), (parameters, scope) => {
+        const parsed = parseOptions(table, parameters, scope, {});
         if ('description' in parsed) {
           assert.doesNotMatch(parsed.description.replaceAll('\n', ''), /\p{Cc}/u);
           return;

@@ -79,9 +79,9 @@ function mountAt(directory: DirectoryHandle, args: readonly string[]): void {
 export function hideDrivers({ at, folders, holders }: HiddenDirectories): void {
   mountOn(at, ['-t', 'tmpfs', '-o', 'mode=0700,nosuid,nodev,noexec', '--', 'tmpfs']);
   mkdirSync(stageIn(at));
-  for (const [index, folder] of folders.entries()) {
+  for (const [index, directory] of folders.entries()) {
     mkdirSync(join(at, `${index}`));
-    mountOn(join(at, `${index}`), ['--rbind', '--', folder]);
+    mountOn(join(at, `${index}`), ['--rbind', '--', directory]);
   }
   // so later mounts of drivers appear only in the hidden directories
   for (const holder of holders) {

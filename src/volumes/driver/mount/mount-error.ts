@@ -177,8 +177,8 @@ function describe(
   rules: readonly FailureRule[],
   other: Omit<FailureRule, 'pattern'>,
 ): MountError {
-  const said = redactor(failure.secrets)(failure.stderr.trim()).replaceAll(/\s+/gu, ' ').slice(0, 500);
-  const quoted = said === '' ? '' : ` (${said})`;
+  const message = redactor(failure.secrets)(failure.stderr.trim()).replaceAll(/\s+/gu, ' ').slice(0, 500);
+  const quoted = message === '' ? '' : ` (${message})`;
   if (failure.wasKilled)
     return new MountError(
       'TIMED_OUT',

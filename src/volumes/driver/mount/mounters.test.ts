@@ -108,10 +108,10 @@ async function subject(name: string, mounter: Mounter, ofShare: NfsMountSpec): P
     order: ofShare,
     missing: { ...ofShare, path: '/missing' },
     makeDirectory: async (path) => void (await mkdir(path, { recursive: true })),
-    write: (place, file, text) => writeFile(join(place, file), text),
-    read: (place, file) => readFile(join(place, file), 'utf8'),
-    holdOpen: async (place, file) => {
-      const opened = await open(join(place, file));
+    write: (path, file, text) => writeFile(join(path, file), text),
+    read: (path, file) => readFile(join(path, file), 'utf8'),
+    holdOpen: async (path, file) => {
+      const opened = await open(join(path, file));
       return () => opened.close();
     },
   };
@@ -122,8 +122,8 @@ mounterSuite('mount(8)', () => subjects.plain, skip);
 mounterSuite('mount(8) and mapfs', () => subjects.mapfs, skip);
 
 test('a share that is in use and answers is not unmounted by force', { skip }, async () => {
-  const { mounter, directory: folder, write, holdOpen } = subjects.plain;
-  const target = join(folder, 'in use');
+  const { mounter, directory, write, holdOpen } = subjects.plain;
+  const target = join(directory, 'in use');
   await mkdir(target);
   await mounter.mount(spec, target, inTime);
   await write(target, 'file', 'text');
@@ -174,8 +174,8 @@ exec /bin/mount --bind -- ${scratch}/server/share "$7"
 );
 
 test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
-  const { mounter, directory: folder } = subjects.mapfs;
-  const target = join(folder, 'ids');
+  const { mounter, directory } = subjects.mapfs;
+  const target = join(directory, 'ids');
   await mkdir(target);
   await mounter.mount(mapped, target, inTime);
   assert.equal(await readFile(join(scratch, 'mapfs-arguments'), 'utf8'), '-uid 4000 -gid 4001\n');
@@ -189,21 +189,21 @@ test(
   'a target that has a mount, and a name that is taken for a part of one, are refused',
   { skip },
   async () => {
-    const { mounter, directory: folder } = subjects.plain;
-    const target = join(folder, 'taken');
+    const { mounter, directory } = subjects.plain;
+    const target = join(directory, 'taken');
     await mkdir(target);
     await mounter.mount(spec, target, inTime);
     await assert.rejects(mounter.mount(spec, target, inTime), { code: 'BUSY' });
     await mounter.unmount(target, inTime);
     await assert.rejects(mounter.mount(spec, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
-    assert.deepEqual(await mounter.listMounts(folder), []);
+    assert.deepEqual(await mounter.listMounts(directory), []);
   },
 );
 
 // another client of the share can replace a directory by a link
 test('what the helper of mapped ids reads is reached by no link', { skip }, async () => {
-  const { mounter, directory: folder } = subjects.mapfs;
-  const target = join(folder, 'links');
+  const { mounter, directory } = subjects.mapfs;
+  const target = join(directory, 'links');
   await mkdir(target);
   const link = join(scratch, 'server/share/link');
   await symlink('/etc', link);

@@ -83,19 +83,19 @@ export class NfsMounter {
    * Mounts from one address. Without a version, falls back to version 3 if the server does not offer the
    * share with version 4.
    */
-  async #mountFrom(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order: spec } = place;
-    if (spec.version === '3') return this.#mountVersion3(place, signal);
+  async #mountFrom(location: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { order: spec } = location;
+    if (spec.version === '3') return this.#mountVersion3(location, signal);
     try {
       const order4 = { ...spec, version: spec.version ?? '4' } as const;
-      return await this.#mountBelow({ ...place, order: order4, root: '/' }, signal);
+      return await this.#mountBelow({ ...location, order: order4, root: '/' }, signal);
     } catch (error) {
       const mayBeOld =
         error instanceof MountError &&
         ['NOT_SUPPORTED', 'NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(error.code);
       if (spec.version !== undefined || !mayBeOld) throw error;
       const isMounted = await this.#mountVersion3(
-        { ...place, order: { ...spec, version: '3' } },
+        { ...location, order: { ...spec, version: '3' } },
         signal,
       ).then(
         () => true,
@@ -108,8 +108,8 @@ export class NfsMounter {
     }
   }
 
-  async #mountVersion3(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order: spec, address } = place;
+  async #mountVersion3(location: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { order: spec, address } = location;
     const path = normalisedPath(spec.path);
     const listed = await this.#ports.run(
       'showmount',
@@ -126,30 +126,30 @@ export class NfsMounter {
         'NO_SUCH_SHARE',
         `${shareOf(spec)}: The server exports no folder of that path to this cell, as 'showmount -e ${address}' shows; check the share's spelling`,
       );
-    await this.#mountBelow({ ...place, root }, signal);
+    await this.#mountBelow({ ...location, root }, signal);
   }
 
-  async #mountBelow(place: Omit<Place, 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const path = normalisedPath(place.order.path);
-    if (place.root === path) return this.#mountRoot(place, place.at, signal);
-    const rootAt = rootPathOf(place.at);
+  async #mountBelow(location: Omit<Place, 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const path = normalisedPath(location.order.path);
+    if (location.root === path) return this.#mountRoot(location, location.at, signal);
+    const rootAt = rootPathOf(location.at);
     await this.#ports.makeDirectory(rootAt);
     try {
-      await this.#mountRoot(place, rootAt, signal);
-      await this.#bind({ ...place, rootAt }, signal);
-      await this.#check(place, path, place.at);
+      await this.#mountRoot(location, rootAt, signal);
+      await this.#bind({ ...location, rootAt }, signal);
+      await this.#check(location, path, location.at);
     } finally {
       await this.#ports.detach(rootAt);
       await rmdir(rootAt);
     }
   }
 
-  async #mountRoot(place: Omit<Place, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
-    const { order: spec, address, root } = place;
+  async #mountRoot(location: Omit<Place, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
+    const { order: spec, address, root } = location;
     const { args } = mountCommand({ ...spec, host: address, path: root }, at);
     const result = await this.#ports.run('mount', args, signal);
     if (result.exitCode !== 0) throw mountFailure({ ...result, share: shareOf(spec), secrets: [] });
-    await this.#check(place, root, at);
+    await this.#check(location, root, at);
   }
 
   async #bind({ order: spec, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
@@ -185,9 +185,9 @@ export class NfsMounter {
     );
   }
 
-  async #check(place: Omit<Place, 'rootAt'>, path: string, at: string): Promise<void> {
+  async #check(location: Omit<Place, 'rootAt'>, path: string, at: string): Promise<void> {
     const entry = (await this.#ports.entries()).findLast(({ target }) => target === at);
-    checkNfsMount({ ...place, share: shareOf(place.order), path }, entry);
+    checkNfsMount({ ...location, share: shareOf(location.order), path }, entry);
   }
 }
 

@@ -67,9 +67,9 @@ export async function testDriver(
   t: TestContext,
   options: { directory?: string; args?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
 ): Promise<TestDriver> {
-  const { directory: folder = await driverDirectory(t), args: args = [], mounter = memoryMounter() } = options;
+  const { directory: directory = await driverDirectory(t), args: args = [], mounter = memoryMounter() } = options;
   const log: string[] = [];
-  const running = await startDriver(configIn(folder, args), { mounter, out: (line) => log.push(line) });
+  const running = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
   t.after(() => running.stop());
   return { running, call: callerOf(running.address), mounter, log };
 }

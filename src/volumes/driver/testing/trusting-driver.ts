@@ -24,19 +24,19 @@ export interface TrustingDriver extends TestDriver {
 export async function trustingDriver(
   t: TestContext,
   mode: string,
-  { directory: folder, args: args = [] }: { directory?: string; args?: readonly string[] } = {},
+  { directory, args: args = [] }: { directory?: string; args?: readonly string[] } = {},
 ): Promise<TrustingDriver> {
-  folder ??= await driverDirectory(t);
+  directory ??= await driverDirectory(t);
   const pair = newPair();
-  await writeFile(join(folder, 'keys.pem'), newPair().publicPem + pair.publicPem);
-  await mkdir(join(folder, 'secrets', 'team'), { recursive: true });
-  const signing = ['-name', 'smbdriver', '-signatures', mode, '-signatureKeys', join(folder, 'keys.pem')];
-  const secrets = ['-secretFiles', join(folder, 'secrets')];
-  const driver = await testDriver(t, { directory: folder, args: [...signing, ...secrets, ...args] });
+  await writeFile(join(directory, 'keys.pem'), newPair().publicPem + pair.publicPem);
+  await mkdir(join(directory, 'secrets', 'team'), { recursive: true });
+  const signing = ['-name', 'smbdriver', '-signatures', mode, '-signatureKeys', join(directory, 'keys.pem')];
+  const secrets = ['-secretFiles', join(directory, 'secrets')];
+  const driver = await testDriver(t, { directory, args: [...signing, ...secrets, ...args] });
   let container = 0;
   return {
     ...driver,
-    directory: folder,
+    directory,
     pair,
     mount: async (options, signed = options) => {
       const mount = {

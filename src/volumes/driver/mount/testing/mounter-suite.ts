@@ -36,17 +36,17 @@ export function mounterSuite(
   };
 
   test(`${name}: a mounted share answers and is listed, until it is unmounted`, { skip }, async () => {
-    const { mounter, order: spec, directory: folder, write, read } = subject();
+    const { mounter, order: spec, directory, write, read } = subject();
     // mountinfo has these characters as octal numbers
     const path = await target('a b\\040');
     assert.equal(await mounter.probe(path, 30), 'absent');
     await mounter.mount(spec, path, inTime());
     assert.equal(await mounter.probe(path, 30), 'answers');
-    assert.deepEqual(await mounter.listMounts(folder), [path]);
+    assert.deepEqual(await mounter.listMounts(directory), [path]);
     await write(path, 'kept', 'text');
     await mounter.unmount(path, inTime());
     assert.equal(await mounter.probe(path, 30), 'absent');
-    assert.deepEqual(await mounter.listMounts(folder), []);
+    assert.deepEqual(await mounter.listMounts(directory), []);
     await mounter.unmount(path, inTime());
     await mounter.mount({ ...spec, readOnly: true }, path, inTime());
     assert.equal(await read(path, 'kept'), 'text');
@@ -66,12 +66,12 @@ export function mounterSuite(
   });
 
   test(`${name}: a share that the server does not have is refused by name`, { skip }, async () => {
-    const { mounter, missing, directory: folder } = subject();
+    const { mounter, missing, directory } = subject();
     const path = await target('missing');
     await assert.rejects(mounter.mount(missing, path, inTime()), ({ code }: NodeJS.ErrnoException) =>
       ['NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(code ?? ''),
     );
     await mounter.unmount(path, inTime());
-    assert.deepEqual(await mounter.listMounts(folder), []);
+    assert.deepEqual(await mounter.listMounts(directory), []);
   });
 }
