@@ -131,7 +131,7 @@ async function buildRuntime(directory: string): Promise<void> {
   // an earlier build may have created it with another umask
   await chmod(directory, 0o755);
   await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
-  await placeNode(join(directory, 'node'));
+  await installNode(join(directory, 'node'));
 }
 
 /**
@@ -188,7 +188,7 @@ async function buildVolumeServices(directory: string): Promise<void> {
   await writeNotices(directory, [...packages, runtimes.node]);
 }
 
-async function placeNode(path: string): Promise<void> {
+async function installNode(path: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
   await linkOrCopy(process.execPath, partial);

@@ -11,7 +11,7 @@ const stampOf = ({ directory }: SmallCheckout): string => join(directory, 'node_
  * Creates a checkout that was installed and built from previous sources, with a cluster; npm fails before it
  * removes anything.
  */
-async function formerCheckout(t: TestContext): Promise<SmallCheckout> {
+async function previousCheckout(t: TestContext): Promise<SmallCheckout> {
   const checkout = await smallCheckout(t);
   const { directory, pinnedNode } = checkout;
   await checkout.writeScript(pinnedNode, '#!/bin/sh\necho "$@"\n');
@@ -23,7 +23,7 @@ async function formerCheckout(t: TestContext): Promise<SmallCheckout> {
 }
 
 test('where npm failed before it removed anything, what runs can still be stopped', async (t) => {
-  const checkout = await formerCheckout(t);
+  const checkout = await previousCheckout(t);
   const refused = await checkout.command(['up', 'x.yml']).ended;
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /EUSAGE.*npm ci failed/s);
@@ -38,7 +38,7 @@ test('where npm failed before it removed anything, what runs can still be stoppe
 });
 
 test('a Node that a killed installation left half written is not taken for one that runs', async (t) => {
-  const checkout = await formerCheckout(t);
+  const checkout = await previousCheckout(t);
   await checkout.command(['up', 'x.yml']).ended;
   await checkout.writeScript(checkout.pinnedNode, '#!/there-is-no-loader\n');
 

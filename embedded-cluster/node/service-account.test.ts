@@ -89,12 +89,12 @@ describeInNamespace(import.meta.filename, () => {
     for (;;) {
       const value = await check();
       if (value !== undefined) return value;
-      if (Date.now() > end) assert.fail(`waited in vain for ${what}: ${await lastWords()}`);
+      if (Date.now() > end) assert.fail(`waited in vain for ${what}: ${await lastLine()}`);
       await systemClock.sleep(50);
     }
   }
 
-  async function lastWords(): Promise<string> {
+  async function lastLine(): Promise<string> {
     const { items } = await api.list<EventRecord>(events, { namespace: 'bosh' });
     return items.map(({ reason, message }) => `${reason}: ${message}`).join('; ');
   }

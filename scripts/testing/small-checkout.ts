@@ -83,14 +83,14 @@ function start(directory: string, args: readonly string[]): Start {
     env: { PATH: `${join(directory, 'bin')}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', resolve);
   });
   // processes that it started may outlive it, and they have its stderr
   const ended = exited.then(async (exitCode) => {
-    const [stdout, stderr] = exitCode === null ? ['', ''] : await said;
+    const [stdout, stderr] = exitCode === null ? ['', ''] : await output;
     return { exitCode, stdout, stderr };
   });
   return { pid: child.pid ?? 0, ended };

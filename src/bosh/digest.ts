@@ -63,7 +63,7 @@ function shorten(text: string): string {
 }
 
 /** Bytes per read. A stream of Node takes twice the time for 100 MB, most of it for its own chunks. */
-const pieceSize = 1 << 20;
+const chunkSize = 1 << 20;
 
 /**
  * Returns the file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Never has more than two pieces
@@ -81,7 +81,7 @@ export async function digestOfFile(
 }
 
 async function addTo(hash: Hash, file: FileHandle): Promise<void> {
-  let [chunk, other] = [Buffer.allocUnsafe(pieceSize), Buffer.allocUnsafe(pieceSize)];
+  let [chunk, other] = [Buffer.allocUnsafe(chunkSize), Buffer.allocUnsafe(chunkSize)];
   let reading = file.read(chunk);
   for (let { bytesRead } = await reading; bytesRead > 0; { bytesRead } = await reading) {
     reading = file.read(other);

@@ -59,8 +59,8 @@ class Installation {
   }
 
   async start(prefix: readonly string[]): Promise<void> {
-    const { code, output: said } = await this.run(prefix, ['cluster', 'start']);
-    assert.equal(code, 0, said);
+    const { code, output } = await this.run(prefix, ['cluster', 'start']);
+    assert.equal(code, 0, output);
   }
 
   /**
@@ -77,10 +77,10 @@ class Installation {
       [['status'], 'look at it as that user [CLUSTER_START]'],
       [['cluster', 'status'], 'look at it as that user [CLUSTER_START]'],
     ] as const;
-    for (const [words, next] of outcomes) {
-      const { code, output: said } = await this.run(prefix, words);
+    for (const [args, next] of outcomes) {
+      const { code, output } = await this.run(prefix, args);
       const sentence = `The cluster in '${join(this.home, 'cluster')}' belongs to another user; ${next}`;
-      assert.equal(said.split('\n')[0], sentence);
+      assert.equal(output.split('\n')[0], sentence);
       assert.equal(code, 1);
     }
   }

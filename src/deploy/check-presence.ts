@@ -1,5 +1,5 @@
 import { ProductError } from '../errors/product-error.ts';
-import { planDisk, type WantedDisk } from './disk/plan-disk.ts';
+import { planDisk, type DesiredDisk } from './disk/plan-disk.ts';
 import type { Run } from './session.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import { currentDisk } from './state/state-changes.ts';
@@ -43,7 +43,7 @@ export async function assertDeploymentIsHere(
 export function assertDiskExists(
   { state, path }: Run['state'],
   lost: DiskRecord,
-  desired: WantedDisk | undefined,
+  desired: DesiredDisk | undefined,
 ): void {
   if (planDisk(state, desired).action === 'none') return;
   throw new ProductError(

@@ -15,7 +15,7 @@ import { scratchDirectory } from './testing/scratch.ts';
 const nobody = 65534;
 const withoutRoot = process.getuid?.() === 0 ? false : 'needs root, to be another user';
 
-interface Place {
+interface StateLocation {
   readonly directory: string;
   readonly statePath: string;
   readonly lockPath: string;
@@ -23,7 +23,7 @@ interface Place {
   readonly acquire: () => Promise<DeploymentLock>;
 }
 
-async function makeState(t: TestContext): Promise<Place> {
+async function makeState(t: TestContext): Promise<StateLocation> {
   const directory = await realpath(await scratchDirectory(t));
   const [statePath, locks] = [join(directory, 'state.json'), join(directory, 'locks')];
   const acquire = () => acquireLock(statePath, { clock: systemClock, locks });
@@ -144,12 +144,12 @@ const probe = spawnSync(pidNamespace[0] ?? '', [...pidNamespace.slice(1), 'true'
 const withoutNamespaces = probe.status !== 0 && `needs user and pid namespaces: ${probe.stderr}`;
 
 /** Starts a run in another process. Resolves when it has reported whether it got the lock. */
-async function another(t: TestContext, { statePath, locks }: Place, prefix: readonly string[] = []) {
+async function another(t: TestContext, { statePath, locks }: StateLocation, prefix: readonly string[] = []) {
   const [file, ...args] = [...prefix, process.execPath, program, statePath, locks];
   const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
-  return { child, output: String(said).trim() };
+  const [output] = (await once(child.stdout, 'data')) as [Buffer];
+  return { child, output: String(output).trim() };
 }
 
 test('a run in another pid namespace is kept out as one here is', { skip: withoutNamespaces }, async (t) => {
@@ -164,8 +164,8 @@ test('a run in another pid namespace is kept out as one here is', { skip: withou
 
 test('a lock whose run was killed is free at once, also for many at a time', async (t) => {
   const here = await makeState(t);
-  const { child, output: said } = await another(t, here);
-  assert.equal(said, 'locked');
+  const { child, output } = await another(t, here);
+  assert.equal(output, 'locked');
   // A hard link to the record must not matter either.
   await link(here.lockPath, join(here.directory, 'second'));
   child.kill('SIGKILL');

@@ -43,15 +43,15 @@ async function runKilled(t: TestContext, directory: string, count: number, when:
 }
 
 test('a run that is killed at any write leaves a folder that the next run completes', async (t) => {
-  for (const hasFormer of [false, true])
+  for (const hasPrevious of [false, true])
     // the journal, three files, director.json
     for (const [count, when] of [
       ...[1, 2, 3, 4, 5].map((each) => [each, 'before'] as const),
       [5, 'after'] as const,
     ]) {
-      const label = `${hasFormer ? 'a' : 'no'} former run, killed ${when} write ${count}`;
+      const label = `${hasPrevious ? 'a' : 'no'} former run, killed ${when} write ${count}`;
       const directory = join(await scratchDirectory(t), 'director');
-      if (hasFormer) await writeDirectory(directory, filesOf('first'), file);
+      if (hasPrevious) await writeDirectory(directory, filesOf('first'), file);
       await runKilled(t, directory, count, when);
 
       const { keptFiles } = await writeDirectory(directory, filesOf('last'), file);

@@ -14,29 +14,29 @@ async function makeDirectories(t: TestContext): Promise<{ foreign: string; own: 
   const directory = await mkdtemp(join(tmpdir(), 'own-folder-'));
   t.after(() => rm(directory, { recursive: true }));
   await chmod(directory, 0o1777);
-  const [theirs, own] = [join(directory, 'theirs'), join(directory, 'own')];
-  await mkdir(theirs);
-  await chown(theirs, other, other);
+  const [foreign, own] = [join(directory, 'theirs'), join(directory, 'own')];
+  await mkdir(foreign);
+  await chown(foreign, other, other);
   await mkdir(own, { mode: 0o700 });
-  return { foreign: theirs, own };
+  return { foreign, own };
 }
 
 describe('another user makes what lies above the workspace', { skip }, () => {
   test('the folder, so that it can exchange the workspace later', async (t) => {
-    const { foreign: theirs, own } = await makeDirectories(t);
+    const { foreign, own } = await makeDirectories(t);
     await assert.rejects(
-      ensurePrivateDirectory(join(theirs, 'workspace')),
+      ensurePrivateDirectory(join(foreign, 'workspace')),
       notTrusted(/belongs to user 4001/u),
     );
     await assert.rejects(
-      ensurePrivateDirectory(join(theirs, 'a', 'workspace')),
+      ensurePrivateDirectory(join(foreign, 'a', 'workspace')),
       notTrusted(/belongs to user 4001/u),
     );
-    assert.deepEqual([await readdir(theirs), await readdir(own)], [[], []]);
+    assert.deepEqual([await readdir(foreign), await readdir(own)], [[], []]);
   });
 
   test('a link in the place of the workspace, or of a folder above it', async (t) => {
-    const { foreign: theirs, own } = await makeDirectories(t);
+    const { foreign, own } = await makeDirectories(t);
     const link = join(own, '..', 'link');
     await symlink(own, link);
     await lchown(link, other, other);
@@ -46,7 +46,7 @@ describe('another user makes what lies above the workspace', { skip }, () => {
       ensurePrivateDirectory(join(link, 'workspace')),
       notTrusted(/symbolic link of user 4001/u),
     );
-    await symlink(theirs, join(own, 'workspace'));
+    await symlink(foreign, join(own, 'workspace'));
     await assert.rejects(
       ensurePrivateDirectory(join(own, 'workspace'), options),
       notTrusted(/belongs to user 4001/u),

@@ -46,7 +46,7 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
   const failures: FailureState = {
     failures: new FailureLog(options.log),
     refusedUsers: new Set(),
-    hasToldOfContainers: false,
+    hasReportedContainers: false,
   };
   server.listen(options.port, '127.0.0.1');
   try {
@@ -82,7 +82,7 @@ function portUnavailable(port: number, error: unknown): unknown {
 interface FailureState {
   readonly failures: FailureLog;
   readonly refusedUsers: Set<number>;
-  hasToldOfContainers: boolean;
+  hasReportedContainers: boolean;
 }
 
 async function serve(socket: Socket, options: TunnelOptions, failureState: FailureState): Promise<void> {
@@ -136,8 +136,8 @@ async function isAllowedClient(
     return false;
   }
   if (ownSocket === undefined || (await ownSocket(owner.inode))) return true;
-  if (!failures.hasToldOfContainers) log(ofContainer);
-  failures.hasToldOfContainers = true;
+  if (!failures.hasReportedContainers) log(ofContainer);
+  failures.hasReportedContainers = true;
   return false;
 }
 

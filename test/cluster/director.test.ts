@@ -7,7 +7,7 @@ import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
-import { writeStandIn } from '../director/write-stand-in.ts';
+import { writeReplacement } from '../director/write-stand-in.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
@@ -143,7 +143,7 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
     assert.match(table, /^Kept, since they were edited: ops\/cpi\.yml;/mu);
     for (const check of ['Kubernetes', 'Rights', 'Pod Security', 'Storage class', 'Address'])
       assert.match(table, new RegExp(`^${check} +ok `, 'mu'));
-    await writeStandIn(join(directory, 'bosh-deployment'));
+    await writeReplacement(join(directory, 'bosh-deployment'));
   };
   return { init, run, script: () => readFile(join(directory, 'commands.sh'), 'utf8') };
 }

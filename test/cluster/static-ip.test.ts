@@ -200,7 +200,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       const stopped = new Map<ClusterNode, string>();
       for (const node of cluster.nodes) stopped.set(node, await stopProcess(node, 'static-ip'));
       kubectl(['delete', '-f', '-'], await manifest());
-      for (const [node, id] of stopped) await killOnceAsked(node, id);
+      for (const [node, id] of stopped) await killOnceRequested(node, id);
       await until('the installers to be gone', async () => (await installers()).length === 0);
       assert.deepEqual(await contents(), previous);
     });
@@ -212,7 +212,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       const [first = assert.fail()] = cluster.nodes;
       const stopped = [await stopProcess(first, 'static-ip'), await stopProcess(first, 'guard')];
       kubectl(['delete', '-f', '-'], await manifest());
-      for (const id of stopped) await killOnceAsked(first, id);
+      for (const id of stopped) await killOnceRequested(first, id);
       await until('the installers to be gone', async () => (await installers()).length === 0);
       assert.equal(existsSync(own(first)), true);
 
@@ -275,7 +275,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
      * Sends SIGKILL, as at the end of the pod's grace period, to a stopped process that has a pending
      * SIGTERM. Earlier, the container would be restarted.
      */
-    async function killOnceAsked(node: ClusterNode, id: string): Promise<void> {
+    async function killOnceRequested(node: ClusterNode, id: string): Promise<void> {
       const { stdout } = await node.ctr(['tasks', 'list']);
       const [, pid = assert.fail(stdout)] = new RegExp(`^${id}\\s+(\\d+)`, 'mu').exec(stdout) ?? [];
       await until(`TERM to wait for process ${pid}`, async () => {

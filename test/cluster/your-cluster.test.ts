@@ -39,7 +39,7 @@ const podNetwork = {
  * All machines of these clusters are on one bridge. On it a node cannot forward packets for its port to a pod
  * of another node, because the frame would leave through the port on which it arrived.
  */
-const placeOps = `
+const addressOps = `
 - type: replace
   path: /resource_pools/name=vms/cloud_properties/node_selector?
   value: {kubernetes.io/hostname: node-1}
@@ -128,7 +128,7 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
     t.after(() => forgetRegistry(node, registry.host));
   }
   await writeFile(join(home, 'registry-ca.pem'), registry.ca);
-  await writeFile(join(home, 'place.yml'), placeOps);
+  await writeFile(join(home, 'place.yml'), addressOps);
   await writeFile(join(home, 'login.json'), loginOf(registry), { mode: 0o600 });
   const here = (command: string): string => adapted(command, registry);
   const env = {

@@ -193,7 +193,7 @@ describe('robustness', () => {
     const disk = `disk-${randomUUID()}`;
     const living = await world.newVm();
     const detached = await world.newDisk();
-    for (const [method, args, words] of [
+    for (const [method, args, message] of [
       ['detach_disk', [living, detached], [detached, living, world.namespace, 'nothing to detach']],
       ['reboot_vm', [vm], [vm, world.namespace, 'recreate it']],
       ['set_disk_metadata', [disk, {}], [disk, world.namespace, 'correct kubernetes.namespace']],
@@ -208,7 +208,7 @@ describe('robustness', () => {
       ],
     ] as const) {
       const { error } = await world.request(method, args);
-      for (const word of words) assert.ok(error?.message.includes(word), `${method}: ${error?.message}`);
+      for (const word of message) assert.ok(error?.message.includes(word), `${method}: ${error?.message}`);
     }
   });
 

@@ -81,7 +81,7 @@ export function tokenKubeconfig({ server, ca = '' }: Access, token: string): obj
 function placed(
   object: KubernetesObject & { kind: string },
   {
-    roleNamespace: place,
+    roleNamespace: location,
     namespace,
     change,
   }: { roleNamespace: string | undefined; namespace: string; change: (rule: Rule) => Rule },
@@ -91,9 +91,9 @@ function placed(
     roleRef?: { name: string };
     subjects?: { namespace?: string }[];
   };
-  if (place === undefined) copy.metadata = { ...copy.metadata, name: `bosh-cpi-${namespace}` };
-  else copy.metadata = { ...copy.metadata, namespace: place };
-  if (place === undefined && copy.roleRef !== undefined) copy.roleRef.name = `bosh-cpi-${namespace}`;
+  if (location === undefined) copy.metadata = { ...copy.metadata, name: `bosh-cpi-${namespace}` };
+  else copy.metadata = { ...copy.metadata, namespace: location };
+  if (location === undefined && copy.roleRef !== undefined) copy.roleRef.name = `bosh-cpi-${namespace}`;
   for (const subject of copy.subjects ?? []) subject.namespace = namespace;
   if (copy.rules !== undefined) copy.rules = copy.rules.map(change).filter(({ verbs }) => verbs.length > 0);
   return copy;

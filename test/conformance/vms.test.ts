@@ -144,7 +144,7 @@ describe('VMs', () => {
     const cid = await world.newVm({ properties });
     assert.notDeepEqual((await world.objects()).services, existing.services);
     await world.call('delete_vm', cid);
-    assert.equal(await world.podIsGone(cid), true);
+    assert.equal(await world.podIsDeleted(cid), true);
     await until('the secondary objects to be gone', async () =>
       isDeepStrictEqual(await world.objects(), existing),
     );
@@ -157,7 +157,7 @@ describe('VMs', () => {
   clause('24c', async () => {
     const cid = await world.newVm();
     await Promise.all([world.call('delete_vm', cid), world.call('delete_vm', cid)]);
-    assert.equal(await world.podIsGone(cid), true);
+    assert.equal(await world.podIsDeleted(cid), true);
   });
 
   clause('25a', async () => {

@@ -97,7 +97,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('evicting', 'at-once');
     await world.addPod('evicting', 'later', tolerating(2));
     await world.addPod('evicting', 'never', tolerating());
-    for (const pod of ['at-once', 'later', 'never']) await world.placeOf(pod);
+    for (const pod of ['at-once', 'later', 'never']) await world.nodeOf(pod);
     const taintedAt = Date.now();
     const { spec } = await nodeOf(name);
     await subject.api.patch(
@@ -141,7 +141,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     const name = await world.addNode('deleted', 'deleted');
     for (const pod of ['lost', 'lost-ending']) {
       await world.addPod('deleted', pod);
-      await world.placeOf(pod);
+      await world.nodeOf(pod);
     }
     await subject.api.delete({ resource: pods, namespace: subject.namespace, name: 'lost-ending' });
     await subject.api.delete({ resource: nodes, name });
@@ -153,7 +153,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     const name = await world.addNode('outage', 'outage');
     for (const pod of ['ending', 'staying']) {
       await world.addPod('outage', pod, { tolerations: [...staying] });
-      await world.placeOf(pod);
+      await world.nodeOf(pod);
     }
     await subject.api.patch(
       { resource: nodes, name },

@@ -41,10 +41,10 @@ test('a token has the requested lifetime and audience, of at least ten minutes',
   const { admin, namespace } = subject;
   await subject.as('robot');
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/robot/token`;
-  const askedAt = Date.now();
+  const requestedAt = Date.now();
   const { body } = await admin.call('POST', path, { spec: { expirationSeconds: 900, audiences: ['vault'] } });
   const { token, expirationTimestamp } = body['status'] as { token: string; expirationTimestamp: string };
-  assert(Math.abs(Date.parse(expirationTimestamp) - askedAt - 900_000) < 60_000);
+  assert(Math.abs(Date.parse(expirationTimestamp) - requestedAt - 900_000) < 60_000);
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
     string,
     unknown

@@ -23,7 +23,7 @@ const isRefused = spawnSync(unshare[0] ?? '', [...unshare.slice(1), 'true']).sta
 const inPod = `mount -t tmpfs tmpfs /var/run && mkdir -p /var/run/secrets/kubernetes.io/serviceaccount &&
   mount --bind "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"`;
 
-interface Asked {
+interface TestRequest {
   readonly config: object;
   /** Variables in addition to those that a director leaves. */
   readonly environment?: NodeJS.ProcessEnv;
@@ -68,7 +68,7 @@ for (const name of ['executable', 'bundle'] as const) {
     const ask = async (
       method: string,
       args: readonly unknown[],
-      { config, environment }: Asked,
+      { config, environment }: TestRequest,
     ): Promise<CpiResponse> => {
       const artefact = world.artefacts.get(name) ?? assert.fail(`no ${name}`);
       const path = join(world.directory, `${name}.json`);
@@ -115,7 +115,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const server = { server: access.server };
       // the configuration takes precedence over these variables
       const environment = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' };
-      const requestWith = (kubernetes: object): Asked => ({ config: { kubernetes }, environment });
+      const requestWith = (kubernetes: object): TestRequest => ({ config: { kubernetes }, environment });
       assert.equal(await succeeds('has_disk', ['disk-none'], requestWith(server)), false);
       await mount('ca.crt', (await createTestAuthority()).ca);
       assert.match(await fails('has_disk', ['disk-none'], requestWith(server)), /certificate/u);

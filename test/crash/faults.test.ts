@@ -17,9 +17,9 @@ import { verbCases } from './support/verb-cases.ts';
 import { type VerbCase, VerbWorld } from './support/verb-world.ts';
 
 /** With any other type a director continues as if the resource did not exist or were not supported. */
-const asFault = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);
-const isTold = ({ againMayFail }: VerbCase, type: string): boolean =>
-  asFault.has(type) || againMayFail?.test(type) === true;
+const expectedTypes = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);
+const isExpectedFailure = ({ againMayFail }: VerbCase, type: string): boolean =>
+  expectedTypes.has(type) || againMayFail?.test(type) === true;
 
 /** Long enough for a responding server, even on a busy machine. */
 const silentDeadlines = { request: 3 };
@@ -178,7 +178,7 @@ describe('faults of the API', () => {
     const { first, ...rest } = await struck(each, args, strokes);
     if (first.error !== null) {
       const { type, message } = first.error;
-      assert.ok(isTold(each, type), `${each.row}, ${what}: ${type}: ${message}`);
+      assert.ok(isExpectedFailure(each, type), `${each.row}, ${what}: ${type}: ${message}`);
       assert.match(first.error.message, /\S/u);
     }
     const { result, error } =

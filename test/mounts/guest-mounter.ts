@@ -11,7 +11,7 @@ const deadline = 60_000;
 /** Returns the ShareMounter of the guest. Its deadlines are a minute; signals are ignored. */
 export function guestMounter(guest: Guest): Mounter {
   return {
-    mount: (order, target) => guest.call('mount', [order, target, deadline]),
+    mount: (spec, target) => guest.call('mount', [spec, target, deadline]),
     unmount: (target) => guest.call('unmount', [target, deadline]),
     probe: (target, deadlineSeconds) => guest.call('probe', [target, deadlineSeconds]),
     listMounts: (directory) => guest.call('mounted', [directory]),
@@ -19,11 +19,11 @@ export function guestMounter(guest: Guest): Mounter {
 }
 
 /** Returns the subject for the suite of all Mounters. */
-export function guestSubject(guest: Guest, order: MountSpec, missing: MountSpec): MounterSubject {
+export function guestSubject(guest: Guest, spec: MountSpec, missing: MountSpec): MounterSubject {
   return {
     mounter: guestMounter(guest),
     directory: join(volumes, 'suite'),
-    order,
+    spec,
     missing,
     makeDirectory: (path) => guest.call('makeFolder', [path]),
     write: (directory, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, directory]),

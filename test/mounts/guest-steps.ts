@@ -13,8 +13,8 @@ const mounter = new ShareMounter({ unmountSeconds: 2 });
 const opened: FileHandle[] = [];
 const waiting: ChildProcess[] = [];
 
-export const mount = (order: MountSpec, target: string, deadline: number): Promise<void> =>
-  mounter.mount(order, target, AbortSignal.timeout(deadline));
+export const mount = (spec: MountSpec, target: string, deadline: number): Promise<void> =>
+  mounter.mount(spec, target, AbortSignal.timeout(deadline));
 
 export const unmount = (target: string, deadline: number): Promise<void> =>
   mounter.unmount(target, AbortSignal.timeout(deadline));
@@ -77,9 +77,9 @@ async function running(name: string): Promise<number[]> {
  * Mounts in a process that is killed with SIGKILL while mount(8) waits for the server; mount(8) keeps
  * running.
  */
-export async function mountInKilledProcess(order: MountSpec, target: string): Promise<number> {
+export async function mountInKilledProcess(spec: MountSpec, target: string): Promise<number> {
   const steps = JSON.stringify(join(import.meta.dirname, 'guest-steps.ts'));
-  const program = `(await import(${steps})).mount(${JSON.stringify(order)}, ${JSON.stringify(target)}, 60000)`;
+  const program = `(await import(${steps})).mount(${JSON.stringify(spec)}, ${JSON.stringify(target)}, 60000)`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
   const ended = once(child, 'exit');
   while ((await running('mount.nfs')).length === 0 && child.exitCode === null) await pause(50);

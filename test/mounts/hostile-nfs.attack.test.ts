@@ -42,18 +42,18 @@ async function target(name: string): Promise<string> {
 const mountsAt = (path: string): Promise<string[]> => guest.call('mountedFrom', [path], others);
 
 /** Mounts and unmounts. Returns the sources of the mount. */
-async function mountedFrom(order: NfsMountSpec): Promise<readonly string[]> {
+async function mountedFrom(spec: NfsMountSpec): Promise<readonly string[]> {
   const path = await target('mounted');
-  await guestMounter(guest).mount(order, path, inTime);
+  await guestMounter(guest).mount(spec, path, inTime);
   const from = await mountsAt(path);
   await guestMounter(guest).unmount(path, inTime);
   assert.deepEqual(await mountsAt(path), []);
   return from;
 }
 
-async function refused(order: NfsMountSpec, code: string, message: RegExp): Promise<void> {
+async function refused(spec: NfsMountSpec, code: string, message: RegExp): Promise<void> {
   const path = await target('refused');
-  await assert.rejects(guestMounter(guest).mount(order, path, inTime), (error: NodeJS.ErrnoException) => {
+  await assert.rejects(guestMounter(guest).mount(spec, path, inTime), (error: NodeJS.ErrnoException) => {
     assert.equal(error.code, code, error.message);
     assert.match(error.message, message);
     return true;
@@ -68,8 +68,8 @@ test('a mount does not follow a link in a share of NFS 4', { skip }, async () =>
     { ...share, path: '/plain/own-link', version: '4.0' },
     { ...anyVersion, path: '/plain/link' },
   ];
-  for (const order of orders)
-    await refused(order, 'LINK_IN_SHARE', /192\.168\.77\.1:\/plain\/.*symbolic link/u);
+  for (const spec of orders)
+    await refused(spec, 'LINK_IN_SHARE', /192\.168\.77\.1:\/plain\/.*symbolic link/u);
   assert.deepEqual(await guest.call('mountLines', [volumes]), []);
 });
 
@@ -94,8 +94,8 @@ test('shares are mounted by name and address, whole and in part, by IPv4 and IPv
   ];
   // all together: mounts that shared a superblock would have the names of the first
   const paths = await Promise.all(orders.map((_, index) => target(`together-${index}`)));
-  for (const [index, order] of orders.entries())
-    await guestMounter(guest).mount(order, paths[index] ?? '', inTime);
+  for (const [index, spec] of orders.entries())
+    await guestMounter(guest).mount(spec, paths[index] ?? '', inTime);
   const whole = `${serverHost}:/plain ${serverHost}`;
   const part = `${serverHost}:/plain/folder ${serverHost}`;
   assert.deepEqual(await Promise.all(paths.map(mountsAt)), [[whole], [whole], [part], [part]]);

@@ -78,7 +78,7 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
  * Starts a name server that never responds, begins mounts from four names, and mounts `order`. Returns how
  * many of the four mounts have ended by then.
  */
-export async function mountBesideNames(order: NfsMountSpec, target: string): Promise<number> {
+export async function mountBesideNames(spec: NfsMountSpec, target: string): Promise<number> {
   const requests = new Set<string>();
   const server = createSocket('udp4', (question) => requests.add(question.toString('latin1', 12)));
   await new Promise<void>((resolve) => void server.bind(53, '127.0.0.4', resolve));
@@ -90,13 +90,13 @@ export async function mountBesideNames(order: NfsMountSpec, target: string): Pro
   const others = Array.from({ length: 4 }, async (_, index) => {
     const path = `${target}-${index}`;
     await mkdir(path);
-    const other = { ...order, host: `silent-${index}.example` };
+    const other = { ...spec, host: `silent-${index}.example` };
     await assert.rejects(mounter.mount(other, path, stop.signal));
     ended += 1;
   });
   try {
     await until('questions for two names', async () => requests.size >= 2);
-    await mounter.mount(order, target, AbortSignal.timeout(60_000));
+    await mounter.mount(spec, target, AbortSignal.timeout(60_000));
     return ended;
   } finally {
     stop.abort();
@@ -141,8 +141,8 @@ export async function makeDeepLink(share: string): Promise<void> {
 }
 
 /** Mounts with other options than the suite's mounter. */
-export const mountWith = (options: ShareMounterOptions, order: MountSpec, target: string): Promise<void> =>
-  new ShareMounter(options).mount(order, target, AbortSignal.timeout(60_000));
+export const mountWith = (options: ShareMounterOptions, spec: MountSpec, target: string): Promise<void> =>
+  new ShareMounter(options).mount(spec, target, AbortSignal.timeout(60_000));
 
 /** Returns source and address of the NFS mounts at `path`, from /proc/self/mounts. */
 export async function mountedFrom(path: string): Promise<readonly string[]> {

@@ -197,7 +197,7 @@ grep CapEff /proc/self/status
       try {
         await createPod(pod, spec());
         output = await until(`a word about ${pod}`, async () => {
-          const output = await wordsAbout(pod);
+          const output = await describePod(pod);
           return why.test(output) ? output : undefined;
         });
         assert.notEqual((await getPod(pod)).status?.phase, 'Running', output);
@@ -221,7 +221,7 @@ grep CapEff /proc/self/status
     await untilRunning('subpath');
     await line.exec('subpath', `rm -rf /all/sub && ln -s ${quarry.directory} /all/sub`, 'main');
     await line.exec('subpath', 'kill -TERM 1', 'guest').catch(() => undefined);
-    await until('the refusal', async () => /neither a directory/.test(await wordsAbout('subpath')));
+    await until('the refusal', async () => /neither a directory/.test(await describePod('subpath')));
     await (await line.api()).delete({ resource: pods, namespace, name: 'subpath' });
     await until('the pod to go', async () => !(await exists('subpath')));
     assert.equal(await readFile(quarry.target.canary, 'utf8'), 'alive');
@@ -284,7 +284,7 @@ grep CapEff /proc/self/status
   }
 
   /** Returns the node's messages about a pod, from its events and its status. */
-  async function wordsAbout(name: string): Promise<string> {
+  async function describePod(name: string): Promise<string> {
     const { items } = await (
       await line.api()
     ).list<KubernetesObject & { message: string; involvedObject: { name: string } }>(events, { namespace });

@@ -4,15 +4,15 @@ import { test } from 'node:test';
 import type { ResourceAttributes } from './policy-rule.ts';
 import { breakdownRule, ruleMatches, ruleCovers, type PolicyRule } from './policy-rule.ts';
 
-const wordsOf = (args: readonly string[]): fc.Arbitrary<string[]> =>
+const listOf = (args: readonly string[]): fc.Arbitrary<string[]> =>
   fc.uniqueArray(fc.constantFrom(...args), { minLength: 1, maxLength: 3 });
 
 const rule: fc.Arbitrary<PolicyRule> = fc.record(
   {
-    verbs: wordsOf(['get', 'list', 'create', '*']),
-    apiGroups: wordsOf(['', 'apps', '*']),
-    resources: wordsOf(['pods', 'pods/exec', 'secrets', '*/exec', '*']),
-    resourceNames: wordsOf(['a', 'b']),
+    verbs: listOf(['get', 'list', 'create', '*']),
+    apiGroups: listOf(['', 'apps', '*']),
+    resources: listOf(['pods', 'pods/exec', 'secrets', '*/exec', '*']),
+    resourceNames: listOf(['a', 'b']),
   },
   { requiredKeys: ['verbs', 'apiGroups', 'resources'] },
 );

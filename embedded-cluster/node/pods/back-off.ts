@@ -37,13 +37,13 @@ export class BackOff {
    * first failure, and for one after a quiet time of twice the longest delay.
    */
   nextDelay(time: number): number {
-    const { first, max: longest } = this.#limits;
+    const { first, max } = this.#limits;
     const entry = this.#entry;
-    if (entry === undefined || time - entry.since > longest * 2) {
+    if (entry === undefined || time - entry.since > max * 2) {
       this.#entry = { delay: first, since: time };
       return 0;
     }
-    this.#entry = { delay: Math.min(entry.delay * 2, longest), since: time + entry.delay };
+    this.#entry = { delay: Math.min(entry.delay * 2, max), since: time + entry.delay };
     return entry.delay;
   }
 }

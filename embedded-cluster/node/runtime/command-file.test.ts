@@ -14,7 +14,7 @@ before(() => {
 after(() => rmSync(directory, { recursive: true }));
 
 /** Returns the positional parameters of a shell after it has sourced the file, as container-init.sh does. */
-function wordsOf(text: string): string[] {
+function parseArgs(text: string): string[] {
   const path = join(directory, 'command');
   writeFileSync(path, text);
   const command = openSync(path, 'r');
@@ -44,7 +44,7 @@ test('property: whatever a container is to run, the shell has these very words',
       const variables = new Map(environment);
       const text = formatCommandFile({ command: [first, ...rest], environment: variables });
       const expected = [...[...variables].map(([name, value]) => `${name}=${value}`), first, ...rest];
-      assert.deepEqual(wordsOf(text), expected);
+      assert.deepEqual(parseArgs(text), expected);
     }),
     { numRuns: 60 },
   );

@@ -23,14 +23,14 @@ async function startProxy(t: TestContext, port: number) {
     },
   });
   t.after(() => proxy.close());
-  return { asked: requests, proxy: { host: '127.0.0.1', port: proxy.port } };
+  return { requests, proxy: { host: '127.0.0.1', port: proxy.port } };
 }
 
 test('an agent is reached through the proxy alone, its certificate verified for its own address', async (t) => {
   const agent = new FakeAgent();
   const certificate = await makeServerCertificate('10.244.0.6');
   await agent.listen(t, certificate);
-  const { proxy, asked } = await startProxy(t, agent.port);
+  const { proxy, requests: asked } = await startProxy(t, agent.port);
   const through = (host: string) =>
     agent.client({ mbusUrl: `https://mbus:p%40ss@${host}:6868`, proxy, ca: certificate.ca });
   await through('10.244.0.6').ping();

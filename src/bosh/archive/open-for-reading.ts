@@ -70,14 +70,14 @@ function notRegular(path: string, what: string): ProductError {
   return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': it is ${what}, not a regular file`);
 }
 
-const pieceSize = 1 << 16;
+const chunkSize = 1 << 16;
 
 /** Reads an open file. Returns undefined if it has more than `limit` bytes, whatever its size in stat is. */
 async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
-    const chunk = Buffer.allocUnsafe(Math.min(pieceSize, limit + 1 - length));
+    const chunk = Buffer.allocUnsafe(Math.min(chunkSize, limit + 1 - length));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
     if (bytesRead === 0) return Buffer.concat(chunks, length);
     length += bytesRead;

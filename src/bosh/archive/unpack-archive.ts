@@ -27,7 +27,7 @@ export interface UnpackOptions {
 
 const links: readonly (string | undefined)[] = ['symlink', 'link'];
 const supportedTypes: readonly (string | undefined)[] = [...links, 'file', 'directory', undefined];
-const pieceSize = 1 << 18;
+const chunkSize = 1 << 18;
 
 /**
  * Unpacks a tar or tar.gz into a directory, which is created if it does not exist. Writes nothing outside of
@@ -54,7 +54,7 @@ export async function unpackArchive(
   );
   try {
     if (compression === 'gzip')
-      await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
+      await pipeline(bytes, createGunzip({ chunkSize }), limited, target);
     else await pipeline(bytes, limited, target);
   } catch (error) {
     throw describe(archivePath, withPath(directory, error));
@@ -80,8 +80,8 @@ function verifiedBytes(
   const hash = expected === undefined ? undefined : createHash(expected.algorithm);
   let position = 0;
   const next = async (): Promise<Buffer> => {
-    const chunk = Buffer.allocUnsafe(pieceSize);
-    const { bytesRead } = await file.read(chunk, 0, pieceSize, position);
+    const chunk = Buffer.allocUnsafe(chunkSize);
+    const { bytesRead } = await file.read(chunk, 0, chunkSize, position);
     position += bytesRead;
     const read = chunk.subarray(0, bytesRead);
     hash?.update(read);

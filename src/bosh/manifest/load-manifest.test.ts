@@ -98,7 +98,7 @@ test('a manifest is read with its references resolved', async (t) => {
   assert.match(web.propertiesPosition, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.properties$/);
   assert.deepEqual([other?.name, other?.release, other?.properties], ['other', 'app', undefined]);
   assert.deepEqual(manifest.tags, { team: 'blue', cost: '7' });
-  assert.match(manifest.tagPlaces['cost'] ?? '', /m\.yml:33:26: tags\.cost$/);
+  assert.match(manifest.tagPositions['cost'] ?? '', /m\.yml:33:26: tags\.cost$/);
   assert.deepEqual(manifest.updateWatchTime, { start: 1000, end: 20_000 });
   assert.equal(manifest.cloudProvider.mbus, 'https://mbus:secret@10.0.0.5:6868');
   const [template] = manifest.cloudProvider.templates;

@@ -5,7 +5,7 @@ import { parsePathSegment, segmentProblem, type PathSegment } from '../../platfo
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
-import { placeOutside, assertInsideRelease, readReleaseDirectory } from './release-directory.ts';
+import { pathOutside, assertInsideRelease, readReleaseDirectory } from './release-directory.ts';
 import { readReleaseConfig, type ReleaseConfig, syncBlobs } from './release-config.ts';
 import { readReleaseManifestFile, type ReleaseManifest } from './release-manifest.ts';
 import { ReleaseIndex } from './part-index.ts';
@@ -166,7 +166,7 @@ async function openBlobstore(
   if (blobstore?.localPath === undefined) return undefined;
   const path = blobstore.localPath;
   requireDirectory(path);
-  if ((await placeOutside(directory, path)) === undefined) return new LocalBlobstore(path);
+  if ((await pathOutside(directory, path)) === undefined) return new LocalBlobstore(path);
   if (final === true && force !== true && !existsSync(path)) throw noDirectory(path);
   return new LocalBlobstore(path, () => notice(`The blobstore of the release is the folder '${path}', outside of it`));
 }

@@ -13,11 +13,11 @@ function slowMaker() {
     requests.push({ bits, pair: generateKeyPairSync('rsa', { modulusLength: 1024 }), done });
     return done.promise;
   };
-  return { asked: requests, make, bitsAsked: () => requests.map(({ bits }) => bits) };
+  return { requests, make, bitsAsked: () => requests.map(({ bits }) => bits) };
 }
 
 test('what is expected is made two at a time before anybody asks, and given once', async () => {
-  const { asked, make, bitsAsked } = slowMaker();
+  const { requests: asked, make, bitsAsked } = slowMaker();
   const pairs = new RsaPairs(make);
   pairs.prepare([3072, 2048, 3072, 3072]);
   assert.deepEqual(bitsAsked(), [3072, 2048]);
@@ -32,7 +32,7 @@ test('what is expected is made two at a time before anybody asks, and given once
 });
 
 test('what nobody expected is made when it is asked for', async () => {
-  const { asked, make } = slowMaker();
+  const { requests: asked, make } = slowMaker();
   const taken = new RsaPairs(make).take(4096);
   asked[0]?.done.resolve(asked[0].pair);
   assert.equal(await taken, asked[0]?.pair);

@@ -16,7 +16,7 @@ import { archiveLimits } from '../archive/archive-limits.ts';
 import { readOperatorFile, readRegularFile } from '../archive/open-for-reading.ts';
 import {
   duplicateKeys,
-  describeYamlFault,
+  describeYamlError,
   exceedsYamlLimits,
   maxNesting,
   tooDeep,
@@ -78,13 +78,13 @@ export function parseYaml(
     uniqueKeys: false,
   });
   const problems = [
-    ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlFault(error) })),
+    ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlError(error) })),
     ...duplicateKeys(document.contents).map((offset) => ({ offset, message: 'Map keys must be unique' })),
   ];
   if (problems.length > 0)
     throw new ProductError(
       code,
-      describeFaults(problems, (offset) => at(file, lines, offset)),
+      describeErrors(problems, (offset) => at(file, lines, offset)),
     );
   return new DocumentConverter({ file, lines, code, textEnd: unterminatedEnd(text), largeNumbers }).convert(
     document.contents,
@@ -112,7 +112,7 @@ interface Source {
   readonly largeNumbers: 'refused' | 'text';
 }
 
-function describeFaults(
+function describeErrors(
   problems: readonly { readonly offset: number; readonly message: string }[],
   position: (offset: number) => string,
 ): string {

@@ -87,7 +87,7 @@ test('a URL that answers is the last line; without one it is a word', async (t) 
 
 const manifest = (url?: string) => ({
   tags: url === undefined ? {} : { url },
-  tagPlaces: { url: '/m.yml:7:8: tags.url' },
+  tagPositions: { url: '/m.yml:7:8: tags.url' },
 });
 
 test("a tag 'url' that is no URL is a fault of the manifest, with its place", () => {

@@ -294,7 +294,7 @@ describe('director init', () => {
 
     assert.match(problem, /^OTHER_CLUSTER The director of '.*' is on .*; nothing was written\./u);
     const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
-    for (const [sentence, words] of [
+    for (const [sentence, args] of [
       [/--way 'vpn' must be one of tunnel, /u, ['--way', 'vpn']],
       [/10\.78\.0\.9 is not in 10\.77\.0\.0\/16/u, [...direct, '--internal-ip', '10.78.0.9']],
       [/--internal-ip 10\.77\.0\.1 is the gateway/u, [...direct, '--internal-ip', '10.77.0.1']],
@@ -303,6 +303,6 @@ describe('director init', () => {
       [/--namespace 'A b' is not a valid/u, ['--namespace', 'A b']],
       [/Name one DIRECTORY/u, ['another']],
     ] as const)
-      assert.match(await problems(init(...words, directory)), sentence);
+      assert.match(await problems(init(...args, directory)), sentence);
   });
 });

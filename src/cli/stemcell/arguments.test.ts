@@ -6,13 +6,13 @@ import { parseLoadArguments } from './load.ts';
 const debian = ['--profile', 'baseline', '--output', '/out'];
 
 test('the suite may be left out', () => {
-  for (const [words, suite] of [
+  for (const [args, suite] of [
     [['--from-debian', ...debian], 'bookworm'],
     [[...debian, '--from-debian'], 'bookworm'],
     [['--from-debian', 'trixie', ...debian], 'trixie'],
     [['--from-debian=trixie', ...debian], 'trixie'],
   ] as const) {
-    const { from } = parseBuildArguments([...words]);
+    const { from } = parseBuildArguments([...args]);
     assert.equal(from.kind === 'debian' && from.suite, suite);
   }
 });

@@ -141,7 +141,7 @@ describe('stemcell push', () => {
     const auth = Buffer.from('robot:wrong-word').toString('base64');
     const name = `${host}/team/stemcell:1`;
     const plain = '--plain-http';
-    for (const [content, words, code, message] of [
+    for (const [content, args, code, message] of [
       [{}, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
       [{ auths: { [host]: { auth } } }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
       [{ auths: { [host]: { auth: 'AAAA' } } }, [dir, name, plain], 'INVALID_ARGUMENT', /no user/u],
@@ -157,7 +157,7 @@ describe('stemcell push', () => {
     ] as const) {
       await writeFile(file, JSON.stringify(content));
       await assert.rejects(
-        pushStemcell([...words, '--authfile', file], recordOutput({ PATH: '/usr/bin:/bin' }).context),
+        pushStemcell([...args, '--authfile', file], recordOutput({ PATH: '/usr/bin:/bin' }).context),
         (error) => {
           assert.ok(isProductError(error, code), String(error));
           assert.match(error.message, message);

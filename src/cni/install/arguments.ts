@@ -54,7 +54,7 @@ export function parseArguments(args: readonly string[]): InstallArguments {
   const { values, positionals } = parsed(args);
   const [command = 'help', ...more] = positionals;
   if (values.help === true)
-    return { command: 'help', paths: placeOf(values), daemonSet: undefined, keepInstalled: false };
+    return { command: 'help', paths: pathsOf(values), daemonSet: undefined, keepInstalled: false };
   if (!isCommand(command)) throw invalid(`there is no command '${command}'`);
   if (more.length > 0) throw invalid(`'${more.join(' ')}' is not understood`);
   const daemonSet = values['daemon-set'];
@@ -65,7 +65,7 @@ export function parseArguments(args: readonly string[]): InstallArguments {
   if (stay && command !== 'uninstall') throw invalid('--stay goes with uninstall');
   if (daemonSet !== undefined && !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/u.test(daemonSet))
     throw invalid(`'${daemonSet}' is no name of a DaemonSet`);
-  return { command, paths: placeOf(values), daemonSet, keepInstalled: stay };
+  return { command, paths: pathsOf(values), daemonSet, keepInstalled: stay };
 }
 
 const commands = ['install', 'guard', 'installed', 'uninstall', 'help'] as const;
@@ -81,7 +81,7 @@ interface Values {
   readonly namespaces?: string;
 }
 
-function placeOf(values: Values): CniPaths {
+function pathsOf(values: Values): CniPaths {
   const { conflist } = values;
   if (conflist?.includes('/') === true)
     throw invalid(`--conflist ${conflist} is a path: the name of a file in the conflist directory is needed`);

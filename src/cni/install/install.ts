@@ -126,8 +126,8 @@ const record = '.static-ip-choice';
  */
 export async function saveOptions(paths: CniPaths): Promise<void> {
   const { binDirectory, conflist, plugin, namespaces } = paths;
-  const isTold = [conflist, plugin, namespaces].some((each) => each !== undefined);
-  const text = isTold ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
+  const hasOptions = [conflist, plugin, namespaces].some((each) => each !== undefined);
+  const text = hasOptions ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
   if (text === (await recorded(binDirectory))) return;
   if (text === undefined) await deleteOptions(paths);
   else await writeAtomic(binDirectory, record, text, 0o644);

@@ -53,7 +53,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     };
   }
 
-  const inPlace = 'static-ip is before 10-pods.conflist';
+  const installedMessage = 'static-ip is before 10-pods.conflist';
 
   async function untilLogged(child: ChildProcess, text: string): Promise<void> {
     let output = '';
@@ -68,7 +68,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   async function installed(args: Node['args']): Promise<void> {
     const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilLogged(child, inPlace);
+    await untilLogged(child, installedMessage);
     child.kill('SIGKILL');
     await ended;
   }
@@ -110,7 +110,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     }
     const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilLogged(child, inPlace);
+    await untilLogged(child, installedMessage);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
     assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 0);
     child.kill('SIGTERM');
@@ -203,7 +203,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         );
         // a process that the end of the grace period kills would not exit with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
-        await untilLogged(child, command === 'guard' ? 'waiting for the end' : inPlace);
+        await untilLogged(child, command === 'guard' ? 'waiting for the end' : installedMessage);
         if (removal) removed();
         child.kill('SIGTERM');
         assert.deepEqual(await ended, [0, null]);

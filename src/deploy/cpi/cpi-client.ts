@@ -35,7 +35,7 @@ export interface CpiClient {
    * property that the CPI could not check. Only our CPI has this method (docs/cpi/vms.md). With another CPI
    * nothing is checked, and the result is empty.
    */
-  checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;
+  checkVm(vm: CreateVmArguments, previousVmCid: string | undefined): Promise<readonly string[]>;
   /**
    * Returns why the VM's container does not run and what to do about it, or undefined if it runs. Only our
    * CPI has this method. With another CPI the result is undefined.
@@ -86,8 +86,8 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
       const result = await call('create_vm', ...vmArguments(vm));
       return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
     },
-    checkVm: async (vm, formerCid) => {
-      const checked = call('check_vm', ...vmArguments(vm), formerCid ?? null);
+    checkVm: async (vm, previousVmCid) => {
+      const checked = call('check_vm', ...vmArguments(vm), previousVmCid ?? null);
       const result = (await unlessUnknown(checked, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED'])) ?? [];
       if (!isTextList(result)) throw unexpected('check_vm', result);
       return result;

@@ -58,14 +58,14 @@ function createProgressReporter(
   { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
 ): (error: ProductError) => Promise<void> {
   const begun = clock.now();
-  let askedAt = -Infinity;
+  let lastRequestAt = -Infinity;
   let problem: string | undefined;
   let lastReported = '';
   return async (error) => {
     const now = clock.now();
     if (now - begun < quietMs) return;
-    if (now - askedAt >= cpiPollMs) {
-      askedAt = now;
+    if (now - lastRequestAt >= cpiPollMs) {
+      lastRequestAt = now;
       problem = await describe(cloud, vmCid);
     }
     const line = problem === undefined ? explainUnreachable(error) : `VM '${vmCid}': ${problem}`;

@@ -117,7 +117,7 @@ class PodPortStream extends Duplex {
     });
     socket.on('error', (error) => this.#fail(unreachableError(serverAddress(options.access), error)));
     socket.on('close', (code) => {
-      const remoteError = this.#faultAt(code);
+      const remoteError = this.#errorAt(code);
       if (remoteError === undefined) this.push(null);
       else this.#fail(remoteError);
       reject(this.errored ?? this.#failure ?? remoteError ?? closedEarly(options.target));
@@ -181,7 +181,7 @@ class PodPortStream extends Duplex {
    * Returns the error for a closed connection; undefined for a regular end (code 1000). If the runtime closes
    * at once, its error message can be lost: then no data came and the code is another one.
    */
-  #faultAt(code: number): ProductError | undefined {
+  #errorAt(code: number): ProductError | undefined {
     const { access, target } = this.#options;
     if (this.#problem !== '') return closed(target, this.#problem);
     if (code === 1000) return undefined;

@@ -48,7 +48,7 @@ type StatusText = string | WaitStatus;
 const pauseMs = 200;
 const progressIntervalMs = 5_000;
 /** create-env drops lines of more than 1 KiB (src/deploy/process/run-process.ts). */
-const longestLine = 900;
+const maxLineLength = 900;
 /**
  * How long, in milliseconds, an API server that has just started may refuse all requests, until it has read
  * the roles.
@@ -202,7 +202,7 @@ async function reportProgress<T extends KubernetesObject, R>(
     const news = state?.replaceAll(/ \(x\d+\)/gu, '');
     if (state === undefined || news === undefined || news === lastReported || isExpired(signal)) continue;
     options.onProgress(
-      truncateAtWord(`${progressPrefixes.waiting}${options.awaited}: ${state}`, longestLine),
+      truncateAtWord(`${progressPrefixes.waiting}${options.awaited}: ${state}`, maxLineLength),
     );
     lastReported = news;
   }

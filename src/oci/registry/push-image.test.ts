@@ -45,19 +45,19 @@ test('a layer of another repository is mounted, and uploaded where that does not
 
 test('a registry that takes no pieces gets the blob whole', async (t) => {
   const at = await subject(t);
-  at.registry.takesPieces = false;
+  at.registry.acceptsChunks = false;
   await pushImage(at.client, memoryImage([layer]), chunkOptions);
   for (const digest of memoryImage([layer]).layers.map((blob) => blob.digest))
     assert.equal(at.registry.blobs.get(digest)?.length, layer.length);
 });
 
 test('a registry that asks for larger pieces gets them, and one that asks for huge ones the blob whole', async (t) => {
-  for (const [smallestPiece, patches] of [
+  for (const [minChunkLength, patches] of [
     [40_000, 3],
     [1024 ** 3, 0],
   ] as const) {
     const at = await subject(t);
-    at.registry.smallestPiece = smallestPiece;
+    at.registry.minChunkLength = minChunkLength;
     await pushImage(at.client, memoryImage([layer]), chunkOptions);
     assertWhole(at);
     assert.equal(at.registry.log.filter((line) => line.startsWith('PATCH')).length, patches);

@@ -146,11 +146,11 @@ export class RegistryClient {
       const from = this.#url(at);
       if (!keepsMethod(answer.status) || (request.method === 'HEAD' && !leadsToPath(answer, from)))
         return redirects === 0 ? answer : withLocationFrom(answer, from);
-      if (redirects === mostRedirects)
+      if (redirects === maxRedirects)
         throw this.error(
           answer,
           request.what,
-          `that is redirect ${redirects + 1}, and more than ${mostRedirects} are not followed`,
+          `that is redirect ${redirects + 1}, and more than ${maxRedirects} are not followed`,
         );
       at = { ...at, path: this.location(answer, at) };
     }
@@ -210,7 +210,7 @@ export class RegistryClient {
 }
 
 /** A legitimate chain of redirects is not longer; a circle ends there. */
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 const keepsMethod = (status: number): boolean => status === 307 || status === 308;
 

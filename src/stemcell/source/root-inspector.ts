@@ -11,7 +11,7 @@ interface Entry {
 }
 
 /** Linux follows no more links than this (path_resolution(7)). */
-const mostLinks = 40;
+const maxLinks = 40;
 const deletion = '.wh.';
 const opaque = '.wh..wh..opq';
 
@@ -42,7 +42,7 @@ export class RootPrograms {
       if (found === undefined) continue;
       if (found.target === undefined) return rest.length === 0;
       links += 1;
-      if (links > mostLinks) return false;
+      if (links > maxLinks) return false;
       rest = [...found.target.split('/'), ...rest];
       location = found.target.startsWith('/') ? '' : parentOf(location);
     }

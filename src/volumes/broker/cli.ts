@@ -106,7 +106,7 @@ export async function runMigrate(
       out(
         `/${source.storeId} at ${source.url}: ${instances} instances and ${bindings} bindings imported, ${present} existed already, ${skippedRecords.length} skipped\n`,
       );
-      for (const { name, problem: fault } of skippedRecords) out(redact(`- skipped: ${name}: ${fault}\n`));
+      for (const { name, problem } of skippedRecords) out(redact(`- skipped: ${name}: ${problem}\n`));
       allImported &&= skippedRecords.length === 0;
     }
   } finally {

@@ -20,7 +20,7 @@ import { auth, bindBody, callerOf, nfsQuery, provisionBody } from './testing/tes
 const clients = 8;
 /** The operations during which a broker must have been killed at least once. */
 const expected = ['provision', 'bind', 'unbind'];
-const mostKills = 20;
+const maxKills = 20;
 const key = Buffer.alloc(32, 3).toString('base64');
 /** The bundle starts in a third of the time of the sources. */
 const program = join(import.meta.dirname, '../../../dist/volumes/broker.mjs');
@@ -195,7 +195,7 @@ async function killUnderLoad(t: TestContext, { directory, brokers, store }: Load
     }
   };
   const killer = async (): Promise<void> => {
-    for (let kills = 0; kills < mostKills && expected.some(isMissing); kills += 1) {
+    for (let kills = 0; kills < maxKills && expected.some(isMissing); kills += 1) {
       const [index] = (await once(sent, 'operation')) as [number];
       // kills at a different moment of the operation each time
       await delay(3 * (kills % 6));

@@ -13,7 +13,7 @@ test(
   'an app has its volumes at their folders while it runs, as its user and with their modes',
   { skip },
   async (t) => {
-    const { directory, driver, ports, steps, volume, order: spec } = await testCell(t);
+    const { directory, driver, ports, steps, volume, spec } = await testCell(t);
     const [photos, rules] = [await volume('photos'), await volume('rules', { isReadOnly: true })];
     await ports.volman.scan();
     const before = await mountInfo(directory);
@@ -57,7 +57,7 @@ test(
   'what one volume says against it, the app is not started, and the others are unmounted',
   { skip },
   async (t) => {
-    const { directory, driver, ports, volume, order: spec } = await testCell(t);
+    const { directory, driver, ports, volume, spec } = await testCell(t);
     const [photos, gone] = [await volume('photos'), await volume('gone')];
     await ports.volman.scan();
     const before = await mountInfo(directory);
@@ -86,7 +86,7 @@ test(
 );
 
 test('an app that runs gets a mount that its driver made anew', { skip }, async (t) => {
-  const { directory, ports, stopping, steps, logged, volume, order: spec } = await testCell(t);
+  const { directory, ports, stopping, steps, logged, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await volume('other');
   await ports.volman.scan();
@@ -107,7 +107,7 @@ test('an app that runs gets a mount that its driver made anew', { skip }, async 
 });
 
 test('an app that does not heed SIGTERM is killed, and its volumes are unmounted', { skip }, async (t) => {
-  const { directory, driver, ports, stopping, volume, order: spec } = await testCell(t);
+  const { directory, driver, ports, stopping, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await ports.volman.scan();
   const script =
@@ -124,7 +124,7 @@ test('an app that does not heed SIGTERM is killed, and its volumes are unmounted
 });
 
 test('a second app on the same folder keeps its volume when the first ends', { skip }, async (t) => {
-  const { directory, ports, volume, order: spec } = await testCell(t);
+  const { directory, ports, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await ports.volman.scan();
   const script = 'echo > "$1/up-$2"; until [ -e "$1/end-$2" ]; do sleep 0.02; done; touch "$1/ended-$2"';
@@ -148,7 +148,7 @@ test('a second app on the same folder keeps its volume when the first ends', { s
 });
 
 test('an app has a root of its own, and its volumes below it', { skip }, async (t) => {
-  const { directory, ports, volume, order: spec } = await testCell(t);
+  const { directory, ports, volume, spec } = await testCell(t);
   const root = join(directory, 'apps/root');
   for (const name of ['usr', 'proc']) await mkdir(join(root, name), { recursive: true });
   for (const name of ['bin', 'lib', 'lib64']) await symlink(`usr/${name}`, join(root, name));
@@ -163,7 +163,7 @@ test('an app has a root of its own, and its volumes below it', { skip }, async (
 });
 
 test('a driver that is not known is refused before anything is recorded', { skip }, async (t) => {
-  const { directory, ports, volume, order: spec } = await testCell(t);
+  const { directory, ports, volume, spec } = await testCell(t);
   const [photos, other] = [await volume('photos'), await volume('other', { driver: 'smbdriver' })];
   await ports.volman.scan();
   await assert.rejects(runApp(spec(['true'], [photos, other]), ports), { code: 'DRIVER_NOT_FOUND' });
@@ -173,7 +173,7 @@ test('a driver that is not known is refused before anything is recorded', { skip
 });
 
 test('a folder that is reached by a link is refused before anything is mounted', { skip }, async (t) => {
-  const { directory, driver, ports, volume, order: spec } = await testCell(t);
+  const { directory, driver, ports, volume, spec } = await testCell(t);
   await mkdir(join(directory, 'elsewhere'));
   await symlink(join(directory, 'elsewhere'), join(directory, 'apps/link'));
   const photos = await volume('photos', { containerDir: join(directory, 'apps/link/data') });

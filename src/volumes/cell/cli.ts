@@ -32,7 +32,7 @@ const options = {
   grace: { type: 'string', default: '10' },
 } as const;
 
-type CellArguments = ReturnType<typeof parseWords>;
+type CellArguments = ReturnType<typeof parseFlags>;
 
 /** Timeouts of calls to drivers in seconds. The drivers' own timeout of a mount is half a minute. */
 const deadlines = { short: 15, mount: 90 };
@@ -42,7 +42,7 @@ const deadlines = { short: 15, mount: 90 };
  * one ran.
  */
 export async function runCell([verb = '', ...rest]: readonly string[], ports: CellRunPorts): Promise<number> {
-  const args = parseWords(rest);
+  const args = parseFlags(rest);
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes cell mounts, which only root may: run it with sudo');
   const log = (line: string): void => ports.out(`${line}\n`);
@@ -152,7 +152,7 @@ function parseSeconds(name: string, text: string, max: number): number {
   throw invalidOption(name, `must be a number from 1 to ${max}`);
 }
 
-function parseWords(args: readonly string[]) {
+function parseFlags(args: readonly string[]) {
   const end = args.indexOf('--');
   const [own, command] = end === -1 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   try {

@@ -16,7 +16,7 @@ const skip =
       : false;
 
 test('an app that waits for a dead file server is ended, and its volume unmounted', { skip }, async (t) => {
-  const { directory, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
+  const { directory, driver, ports, stopping, logged, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await writeFile(join(directory, 'shares/photos/file'), 'x');
   await ports.volman.scan();

@@ -16,7 +16,7 @@ test(
   'a volume is not bound outside the root of its app, and no folder is made there',
   { skip },
   async (t) => {
-    const { directory, driver, ports, volume, order: spec } = await testCell(t);
+    const { directory, driver, ports, volume, spec } = await testCell(t);
     const [root, machine] = [join(directory, 'root'), join(directory, 'machine')];
     await mkdir(join(root, 'var'), { recursive: true });
     await mkdir(machine);
@@ -35,7 +35,7 @@ test(
 );
 
 test('while an app runs it cannot lead a mount that is made anew elsewhere', { skip }, async (t) => {
-  const { directory, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
+  const { directory, driver, ports, stopping, logged, volume, spec } = await testCell(t);
   const [own, machine] = [join(directory, 'apps/own'), join(directory, 'machine')];
   await mkdir(join(own, 'data/photos'), { recursive: true });
   await mkdir(join(machine, 'photos'), { recursive: true });

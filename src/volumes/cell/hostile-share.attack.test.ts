@@ -14,7 +14,7 @@ const skip = notRoot;
 
 // the first directory in which root searches for `setpriv`, before the app's user is set
 test('a share with programs is not bound where root takes its own from', { skip }, async (t) => {
-  const { directory, driver, ports, volume, order: spec } = await testCell(t);
+  const { directory, driver, ports, volume, spec } = await testCell(t);
   const share = await volume('tools', { containerDir: '/usr/local/sbin' });
   const program = '#!/bin/sh\nid -u > /usr/local/sbin/ran-as\n';
   await writeFile(join(directory, 'shares/tools/setpriv'), program, { mode: 0o755 });
@@ -36,7 +36,7 @@ test('a share with programs is not bound where root takes its own from', { skip 
 
 // every user may pass through the directory of a driver, and mountinfo shows the names
 test('an app reaches no volume of another app by its path', { skip }, async (t) => {
-  const { directory, ports, volume, order: spec } = await testCell(t);
+  const { directory, ports, volume, spec } = await testCell(t);
   await chmod(join(directory, 'mounts'), 0o711);
   const [photos, early, late] = [await volume('photos'), await volume('early'), await volume('late')];
   await ports.volman.scan();
@@ -73,7 +73,7 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
 });
 
 test('an app sees no volume that a driver mounts later in a folder that is a mount', { skip }, async (t) => {
-  const { directory, ports, driver, volume, order: spec } = await testCell(t);
+  const { directory, ports, driver, volume, spec } = await testCell(t);
   const [own, other] = [join(directory, 'mounts/nfs'), join(directory, 'mounts/smb')];
   for (const each of [own, other]) await mkdir(each, { recursive: true });
   await chmod(join(directory, 'mounts'), 0o711);

@@ -114,11 +114,11 @@ async function prepare(ports: DemoPorts): Promise<Demo> {
 
 /** Runs the steps of the demo. */
 async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
-  const { directory, share, report: say } = demo;
+  const { directory, share, report } = demo;
   const config = temporaryConfig(directory);
   const broker = await startBroker(config, () => undefined);
   cleanups.push(() => broker.stop());
-  say(`broker: listens at ${broker.url}`);
+  report(`broker: listens at ${broker.url}`);
   await startDemoDriver(demo, cleanups);
   const volman = await startVolman(demo, cleanups);
 
@@ -131,9 +131,9 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
   });
   const send = async (step: BrokerStep): Promise<string> => {
     const { title, method, path, body } = step;
-    say(`${title}: ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);
+    report(`${title}: ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);
     const { status, text } = await sendStep(step, { url: broker.url, auth: config.auth });
-    say(`broker: ${status} ${text}`);
+    report(`broker: ${status} ${text}`);
     assertStep(status === step.status, `OSBAPI requires status ${step.status} there`);
     return text;
   };
@@ -145,29 +145,29 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
 }
 
 /** Starts a volume manager, which must find the driver. */
-async function startVolman({ directory, share, report: say }: Demo, cleanups: Cleanups): Promise<Volman> {
+async function startVolman({ directory, share, report }: Demo, cleanups: Cleanups): Promise<Volman> {
   const volman = new Volman({
     directories: [join(directory, 'voldrivers')],
     mountDirectories: [join(directory, 'volumes')],
     deadlines: { short: 30, mount: 120 },
-    metrics: { count: (name) => say(`volman: ${name}`), time: () => undefined },
-    log: (line) => say(`volman: ${line}`),
+    metrics: { count: (name) => report(`volman: ${name}`), time: () => undefined },
+    log: (line) => report(`volman: ${line}`),
     clock: () => performance.now(),
   });
   await volman.scan();
   cleanups.push(() => volman.purge());
   const drivers = volman.listDrivers();
-  say(`volman: knows ${drivers.join(', ')}`);
+  report(`volman: knows ${drivers.join(', ')}`);
   assertStep(drivers.includes(driverNames[share?.protocol ?? 'nfs']), 'volman does not know the driver');
   return volman;
 }
 
 /** Runs an app that writes a file through the volume of its binding. */
-async function runDemoApp({ directory, report: say, signal }: Demo, volman: Volman, binding: string): Promise<void> {
+async function runDemoApp({ directory, report, signal }: Demo, volman: Volman, binding: string): Promise<void> {
   const volumes = parseVolumeMounts(binding);
   const path = volumes[0]?.containerDir ?? '';
   const script = `echo '${fileContent}' > "$1/hello"`;
-  say(`cell: runs as uid ${appUser}: sh -c '${script.replaceAll("'", '"')}' sh ${path}`);
+  report(`cell: runs as uid ${appUser}: sh -c '${script.replaceAll("'", '"')}' sh ${path}`);
   const container = parsePathSegment(`app-${randomUUID()}`);
   assertStep(container !== undefined, 'the container has no name');
   const code = await runApp(
@@ -176,8 +176,8 @@ async function runDemoApp({ directory, report: say, signal }: Demo, volman: Volm
       volman,
       state: join(directory, 'cell'),
       deadlines: { start: 60, grace: 10, kill: 10, watch: 5 },
-      log: (line) => say(`cell: ${line}`),
-      onStep: (step) => say(`cell: ${step}`),
+      log: (line) => report(`cell: ${line}`),
+      onStep: (step) => report(`cell: ${step}`),
       signal,
     },
   );
@@ -185,10 +185,10 @@ async function runDemoApp({ directory, report: say, signal }: Demo, volman: Volm
 }
 
 /** Checks the content and the owner of the file on the server. */
-async function checkFile({ serverDirectory, share, report: say }: Demo): Promise<void> {
+async function checkFile({ serverDirectory, share, report }: Demo): Promise<void> {
   const file = join(serverDirectory, 'hello');
   const [text, { uid, gid }] = [await readFile(file, 'utf8'), await stat(file)];
-  say(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
+  report(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
   assertStep(text === `${fileContent}\n`, 'the file has another content');
   const owner = share ?? { uid: appUser, gid: appUser };
   assertStep(uid === owner.uid && gid === owner.gid, `the file does not belong to ${owner.uid}:${owner.gid}`);
@@ -202,19 +202,19 @@ function bindParameters(share: DemoShare): Readonly<Record<string, string>> {
 
 const driverNames = { nfs: 'nfsv3driver', smb: 'smbdriver' } as const;
 
-async function startDemoDriver({ directory, share, report: say }: Demo, cleanups: Cleanups): Promise<void> {
+async function startDemoDriver({ directory, share, report }: Demo, cleanups: Cleanups): Promise<void> {
   const args = [
     ...['--name', driverNames[share?.protocol ?? 'nfs'], '-transport', 'tcp-json'],
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
     ...['-driversPath', join(directory, 'voldrivers'), '-mountDir', join(directory, 'volumes')],
     ...(share === undefined ? ['-bindFrom', join(directory, 'server')] : []),
   ];
-  say(`driver: volumes driver ${args.join(' ')}`);
+  report(`driver: volumes driver ${args.join(' ')}`);
   const mounter =
     share === undefined ? bindMounter(join(directory, 'server')) : new ShareMounter({ mountSeconds: 60 });
   const driver = await startDriver(parseDriverConfig(args), { mounter, out: () => undefined });
   cleanups.push(() => driver.stop());
-  say(`driver: listens at ${driver.address}`);
+  report(`driver: listens at ${driver.address}`);
 }
 
 function assertStep(holds: boolean, otherwise: string): asserts holds {

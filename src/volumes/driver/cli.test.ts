@@ -11,7 +11,7 @@ import { runDriver } from './cli.ts';
 
 const isRoot = process.geteuid?.() === 0;
 
-async function words(t: TestContext): Promise<{ directory: string; args: string[] }> {
+async function driverArgs(t: TestContext): Promise<{ directory: string; args: string[] }> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-driver-'));
   t.after(() => rm(directory, { recursive: true }));
   const directories = ['-driversPath', join(directory, 'drivers'), '-mountDir', join(directory, 'volumes')];
@@ -22,7 +22,7 @@ const run = (t: TestContext, given: readonly string[]): Promise<number> =>
   runDriver(given, { environment: {}, out: () => undefined, signal: t.signal });
 
 test('a driver that may not mount does not start', async (t) => {
-  const given = await words(t);
+  const given = await driverArgs(t);
   if (!isRoot)
     return assert.rejects(run(t, given.args), { code: 'NOT_SUPPORTED', message: /only root may.*sudo/u });
   const main = join(import.meta.dirname, 'main.ts');
@@ -44,7 +44,7 @@ test(
   'a driver whose folder of shares is missing does not start',
   { skip: !isRoot && 'needs root' },
   async (t) => {
-    const given = await words(t);
+    const given = await driverArgs(t);
     const missing = ['-listenAddr', '127.0.0.1:0', '-bindFrom', join(given.directory, 'shares')];
     await assert.rejects(run(t, [...given.args, ...missing]), /-bindFrom is not a directory: create it/u);
   },
@@ -55,7 +55,7 @@ test('a driver whose port is taken says so, and what to do', { skip: !isRoot && 
   t.after(() => taken.close());
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
-  const given = await words(t);
+  const given = await driverArgs(t);
   const shares = join(given.directory, 'shares');
   await mkdir(shares);
   const rest = ['-listenAddr', `127.0.0.1:${port}`, '-bindFrom', shares];

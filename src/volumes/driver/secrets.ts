@@ -19,11 +19,11 @@ import { parseJsonObject } from '../../platform/json.ts';
 export interface SecretSources {
   /** A directory to which only this user can write, with files of this user. */
   readonly filePrefix: string | undefined;
-  readonly credhub: CredhubPlace | undefined;
+  readonly credhub: CredhubSource | undefined;
 }
 
 /** A CredHub, and the path in it below which secrets are read. */
-interface CredhubPlace {
+interface CredhubSource {
   readonly prefix: string;
   readonly client: Pick<CredhubClient, 'get' | 'close'>;
 }
@@ -128,7 +128,7 @@ const known: readonly string[] = [...credhubSettingNames, 'prefix'];
  * docs/volumes/driver.md shows it. CredHub may still be unreachable. The file contains a secret: it must
  * belong to this user, and is made unreadable for others.
  */
-export async function openCredhub(path: string): Promise<CredhubPlace> {
+export async function openCredhub(path: string): Promise<CredhubSource> {
   const problems: string[] = [];
   const map = parseJsonObject(await textOf(path));
   if (map === undefined) throw configError(path, ['it must be a JSON object']);

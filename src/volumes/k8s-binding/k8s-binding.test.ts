@@ -20,13 +20,13 @@ function answerOf(driver: string, options: object, more: object = {}): string {
 
 async function written(answer: string, ...args: readonly string[]): Promise<string> {
   let text = '';
-  const ports = { out: (more: string) => void (text += more), input: inPieces(answer) };
+  const ports = { out: (more: string) => void (text += more), input: chunksOf(answer) };
   assert.equal(await runK8sBinding(['--namespace', 'apps', ...args], ports), 0);
   return text;
 }
 
 // oxlint-disable-next-line typescript/require-await
-async function* inPieces(text: string): AsyncGenerator<Uint8Array> {
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += 7) yield bytes.subarray(from, from + 7);
 }
@@ -159,7 +159,7 @@ const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
 for (const [what, answer, why, ...args] of refusals)
   test(`refused, with nothing written and no password said: ${what}`, async () => {
     let text = '';
-    const ports = { out: (more: string) => void (text += more), input: inPieces(answer) };
+    const ports = { out: (more: string) => void (text += more), input: chunksOf(answer) };
     await assert.rejects(runK8sBinding(['--namespace', 'apps', ...args], ports), (error: Error) => {
       assert.match(error.message, why);
       assert.doesNotMatch(error.message, /s#word/u);

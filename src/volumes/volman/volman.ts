@@ -73,23 +73,23 @@ export class Volman {
    * Mounts a volume for a container and returns its path on this machine. After an error it may be mounted:
    * call `release`.
    */
-  async mount(order: VolumeRef, options: object): Promise<string> {
-    return this.#measured('Mount', order.driver, async () => {
-      const { client, name } = this.#getMountable(order);
+  async mount(volume: VolumeRef, options: object): Promise<string> {
+    return this.#measured('Mount', volume.driver, async () => {
+      const { client, name } = this.#getMountable(volume);
       await client.create(name, options);
-      const path = await client.mount(name, order.containerId);
+      const path = await client.mount(name, volume.containerId);
       if (this.#ports.mountDirectories.some((directory) => path.startsWith(`${directory}/`))) return path;
       throw new ProductError(
         'DRIVER_FAILED',
-        `volume driver '${order.driver}' mounted at '${path}', outside ${this.#ports.mountDirectories.join(', ')}; ` +
+        `volume driver '${volume.driver}' mounted at '${path}', outside ${this.#ports.mountDirectories.join(', ')}; ` +
           'name its folder for mounts, if it is to be trusted there',
       );
     });
   }
 
   /** Throws the errors of `mount` that need no call to a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
-  assertMountable(order: VolumeRef): void {
-    this.#getMountable(order);
+  assertMountable(volume: VolumeRef): void {
+    this.#getMountable(volume);
   }
 
   /**
@@ -97,14 +97,14 @@ export class Volman {
    * mounted it was killed. If the driver has a separate volume for each container, the volume is removed
    * regardless of its mount count.
    */
-  async release(order: VolumeRef): Promise<void> {
-    await this.#measured('Unmount', order.driver, async () => {
-      const { spec, client } = this.#getDriver(order.driver);
-      const name = volumeName(order, spec.hasUniqueVolumeIds);
+  async release(volumeRef: VolumeRef): Promise<void> {
+    await this.#measured('Unmount', volumeRef.driver, async () => {
+      const { spec, client } = this.#getDriver(volumeRef.driver);
+      const name = volumeName(volumeRef, spec.hasUniqueVolumeIds);
       const found = (await client.list()).find((volume) => volume.name === name);
       if (found === undefined) return;
       if (spec.hasUniqueVolumeIds) await removeVolume(client, name, found.mountCount);
-      else if (found.mountCount > 0) await client.unmount(name, order.containerId);
+      else if (found.mountCount > 0) await client.unmount(name, volumeRef.containerId);
     });
   }
 
@@ -166,10 +166,10 @@ export class Volman {
     }
   }
 
-  #getMountable(order: VolumeRef): { readonly client: DriverClient; readonly name: string } {
-    const { spec, client, isListed } = this.#getDriver(order.driver);
-    if (!isListed) throw notFound(order.driver);
-    return { client, name: volumeName(order, spec.hasUniqueVolumeIds) };
+  #getMountable(volume: VolumeRef): { readonly client: DriverClient; readonly name: string } {
+    const { spec, client, isListed } = this.#getDriver(volume.driver);
+    if (!isListed) throw notFound(volume.driver);
+    return { client, name: volumeName(volume, spec.hasUniqueVolumeIds) };
   }
 
   #getDriver(name: string): KnownDriver {

@@ -106,7 +106,7 @@ export async function takeAway(
   await finish(store, volumeId);
 }
 
-const patienceMs = 3000;
+const timeoutMs = 3000;
 
 /**
  * Returns the devices that remain after a plain detach. A node that was killed between umount and losetup
@@ -117,7 +117,7 @@ async function heldDevices(image: string): Promise<LoopDevice[]> {
     const devices = await devicesOf(image);
     if (devices.length === 0) return [];
     const mounts = await Promise.all(devices.map(({ number }) => holdersOf(number)));
-    if (mounts.flat().length > 0 || waited >= patienceMs) return devices;
+    if (mounts.flat().length > 0 || waited >= timeoutMs) return devices;
     for (const device of devices) await detach(device);
     // The last close of a device that was just unmounted may still be running.
     await pause(50);

@@ -54,11 +54,11 @@ export class Machine {
     const child = spawn('unshare', args, { detached: true, stdio: ['ignore', 'pipe', log.fd] });
     await log.close();
     const { pid: parent, stdout } = child;
-    const [said] = await Promise.race([
+    const [output] = await Promise.race([
       ...(stdout === null ? [] : [once(stdout, 'data')]),
       once(child, 'close'),
     ]);
-    if (String(said).trim() !== 'ready' || parent === undefined) {
+    if (String(output).trim() !== 'ready' || parent === undefined) {
       throw new Error(
         `machine ${this.name} did not start: ${await readFile(this.#path('machine.log'), 'utf8')}`,
       );

@@ -20,7 +20,7 @@ export async function cachedDirectory(
 ): Promise<string> {
   await mkdir(cache, { recursive: true });
   const directory = join(cache, `${kind}-${key}`);
-  await holdingLock(join(cache, `${kind}.lock`), async () => {
+  await withFileLock(join(cache, `${kind}.lock`), async () => {
     if (!existsSync(directory)) {
       await removeUnused(cache, kind, keptMs);
       await make(directory);
@@ -46,7 +46,7 @@ async function removeUnused(cache: string, kind: string, keptMs: number): Promis
  * Runs `action` with the exclusive lock of that file, after waiting for other processes. flock(1) keeps the
  * lock in the kernel, which releases it when this process dies.
  */
-export async function holdingLock<T>(path: string, action: () => Promise<T>): Promise<T> {
+export async function withFileLock<T>(path: string, action: () => Promise<T>): Promise<T> {
   const lockProcess = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -10,7 +10,7 @@ import { fixedAddresses } from '../network.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { RealCluster } from '../real-cluster.ts';
-import { volumePlaces } from '../volumes/services.ts';
+import { volumePaths } from '../volumes/services.ts';
 import type { ClusterUnderTest } from './cluster-under-test.ts';
 import { type ForeignSettings, foreignSettings, openForeignCluster } from './foreign-cluster.ts';
 import { nodeUnderTest } from './node-under-test.ts';
@@ -18,7 +18,7 @@ import { heavyStockStemcell, stockStemcell } from './stock-stemcell.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** The cluster that the suites were configured to use, before any access to it. */
-type AskedCluster =
+type RequestedCluster =
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'kubeconfig'; readonly settings: ForeignSettings }
   | { readonly kind: 'none'; readonly reason: string };
@@ -27,7 +27,7 @@ type AskedCluster =
  * Reads the variables that `npm run test:cluster` sets. KUBECONFIG alone does not permit the creation of
  * namespaces there.
  */
-export function askedCluster(environment: NodeJS.ProcessEnv = process.env): AskedCluster {
+export function askedCluster(environment: NodeJS.ProcessEnv = process.env): RequestedCluster {
   const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig = '' } =
     environment;
   if (name !== '') return { kind: 'own', name };
@@ -53,7 +53,7 @@ export function withoutOtherClass(): string | false {
 }
 
 /** Opens the cluster. The suite's stemcell is on its nodes. */
-export async function openCluster(requested: AskedCluster): Promise<ClusterUnderTest> {
+export async function openCluster(requested: RequestedCluster): Promise<ClusterUnderTest> {
   switch (requested.kind) {
     case 'own': {
       const cluster = clusterAt(clusterPathsOf(requested.name));
@@ -84,7 +84,7 @@ export async function openCluster(requested: AskedCluster): Promise<ClusterUnder
 
 /** Returns the violations of a volume, which is in the store of one of the drivers under its own name. */
 async function violationsOf({ layout }: RealCluster, volume: string): Promise<readonly string[]> {
-  const { volumes } = volumePlaces(layout);
+  const { volumes } = volumePaths(layout);
   const found = await Promise.all(
     drivers.map(async ({ name }) => (await openVolumeStore(join(volumes, name))).violations(volume)),
   );
@@ -92,6 +92,6 @@ async function violationsOf({ layout }: RealCluster, volume: string): Promise<re
 }
 
 async function hasSnapshot({ layout }: RealCluster, handle: string): Promise<boolean> {
-  const store = await openVolumeStore(join(volumePlaces(layout).volumes, loopDriver.name));
+  const store = await openVolumeStore(join(volumePaths(layout).volumes, loopDriver.name));
   return (await store.snapshot(handle)) !== undefined;
 }

@@ -5,7 +5,7 @@ import { openLayout } from '../../../src/oci/layout/open-layout.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock, cachedDirectory } from '../programs/folder-cache.ts';
+import { withFileLock, cachedDirectory } from '../programs/folder-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
@@ -19,7 +19,7 @@ export async function stockStemcell(
 ): Promise<Stemcell> {
   const { directory } = await made(cluster, init, upstream);
   const lock = join(cluster.layout.directory, `stemcell-stock-${init}.lock`);
-  return holdingLock(lock, () => loadStemcell([cluster.node(node)], directory));
+  return withFileLock(lock, () => loadStemcell([cluster.node(node)], directory));
 }
 
 /** Returns the path of the heavy stemcell that it was made from. */

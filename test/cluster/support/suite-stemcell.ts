@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock, cachedDirectory } from '../programs/folder-cache.ts';
+import { withFileLock, cachedDirectory } from '../programs/folder-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';
@@ -41,7 +41,7 @@ export async function suiteStemcell(
   const directory = await stemcellDirectory(profile, upstream);
   // Several tests may call this at the same time.
   const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
-  return holdingLock(lock, () => loadStemcell(cluster.nodes, directory));
+  return withFileLock(lock, () => loadStemcell(cluster.nodes, directory));
 }
 
 /** Returns the path of that stemcell on this machine. Needs no cluster. */

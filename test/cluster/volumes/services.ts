@@ -9,7 +9,7 @@ import { kubeletDirectory } from '../node/configuration.ts';
 const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
 
 /** Returns the directories of volumes and of the drivers' sockets, which all machines see. */
-export function volumePlaces({ directory }: ClusterPaths): {
+export function volumePaths({ directory }: ClusterPaths): {
   readonly volumes: string;
   readonly sockets: string;
 } {
@@ -17,7 +17,7 @@ export function volumePlaces({ directory }: ClusterPaths): {
 }
 
 function statePaths(layout: ClusterPaths): string[] {
-  const { volumes, sockets } = volumePlaces(layout);
+  const { volumes, sockets } = volumePaths(layout);
   return ['--directory', volumes, '--sockets', sockets];
 }
 
@@ -37,7 +37,7 @@ export function controllerDriverService(layout: ClusterPaths): Service {
 /** Upstream's sidecars of each driver, and the snapshot controller. */
 export function sidecarServices(programs: string, layout: ClusterPaths): Service[] {
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
-  const { sockets } = volumePlaces(layout);
+  const { sockets } = volumePaths(layout);
   const ofDrivers = drivers.flatMap((driver) =>
     sidecarsOf(driver, sockets).map(({ program, args }): Service => ({
       name: `${program}-${driver.socketName}`,

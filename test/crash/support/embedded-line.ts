@@ -160,15 +160,15 @@ export class EmbeddedLine {
   }
 
   createEnv(options?: CommandOptions, ...flags: readonly string[]): Promise<Outcome> {
-    return this.command(['create-env', ...this.envWords(), ...flags], options);
+    return this.command(['create-env', ...this.envArgs(), ...flags], options);
   }
 
   deleteEnv(): Promise<Outcome> {
-    return this.command(['delete-env', ...this.envWords()]);
+    return this.command(['delete-env', ...this.envArgs()]);
   }
 
   /** Returns the manifest and its flags, which are the same for bosh-kubernetes and the bosh CLI. */
-  envWords(): string[] {
+  envArgs(): string[] {
     const directory = `kubelet_root_dir=${apiKubeletRoot}`;
     const variables = ['-v', directory, '--var-file', `kubeconfig=${this.kubeconfig}`];
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];

@@ -11,7 +11,7 @@ import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/pla
 import { verbOf } from '../simulated/verbs.ts';
 import type { CpiProcesses, Outcome } from './cpi-processes.ts';
 import { Job, WrittenDisk } from './job.ts';
-import { killHolders } from './kill-holders.ts';
+import { killDiskUsers } from './kill-holders.ts';
 import type { Turnstile } from './turnstile.ts';
 
 export interface EmbeddedRunOptions {
@@ -253,7 +253,7 @@ export class EmbeddedRun {
       case 'kill the container of the VM':
         return this.#options.world.killContainer(vmCid).catch(() => undefined);
       case 'kill the container of the attachment':
-        return killHolders(disk.cid);
+        return killDiskUsers(disk.cid);
       case 'delete the attachment':
         return this.#remove(attachment);
       case 'delete the attachment by force': {

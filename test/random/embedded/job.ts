@@ -26,7 +26,7 @@ export class WrittenDisk {
 const pauseMs = 40;
 let numbers = 0;
 
-export interface JobPlace {
+export interface JobTarget {
   readonly vmCid: string;
   /** The name of the disk in the VM. */
   readonly name: string;
@@ -48,7 +48,7 @@ export class Job {
   #isStopped = false;
   readonly #work: Promise<void>;
 
-  private constructor(world: EmbeddedWorld, parts: JobPlace, report: (message: string) => void) {
+  private constructor(world: EmbeddedWorld, parts: JobTarget, report: (message: string) => void) {
     this.#world = world;
     this.vmCid = parts.vmCid;
     this.disk = parts.disk;
@@ -59,7 +59,7 @@ export class Job {
   }
 
   /** Starts a job; `stop` ends it. */
-  static start(world: EmbeddedWorld, parts: JobPlace, report: (message: string) => void): Job {
+  static start(world: EmbeddedWorld, parts: JobTarget, report: (message: string) => void): Job {
     return new Job(world, parts, report);
   }
 

@@ -8,13 +8,13 @@ import type { PodLife } from './pod-life.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
 /** The nodes and the API that a script needs. */
-export interface ExecPlace {
+export interface ExecTarget {
   readonly api: LocalApi;
   readonly nodes: readonly SimulatedNode[];
 }
 
 /** Runs one of the CPI's scripts in a container, which may end during the run. */
-export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecResult> {
+export async function execIn({ api, nodes }: ExecTarget, command: ExecCommand): Promise<ExecResult> {
   const { namespace = 'bosh', pod: name } = command;
   const pod = api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;
   if (pod === undefined) throw failure(404, `pods "${name}" not found`);

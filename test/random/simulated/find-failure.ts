@@ -128,7 +128,7 @@ async function startRunner(instead: NonNullable<RunOptions['instead']>): Promise
 const noise = /^time passes|: list events|: get nodes/u;
 
 function describePlan({ callers, ...world }: Plan): string[] {
-  const words = (step: PlannedStep): string => {
+  const describe = (step: PlannedStep): string => {
     if ('fault' in step) return `${step.fault} (vm ${step.vm}, disk ${step.disk})`;
     const { verb, vm, disk, fate, stoppedFor, isPolite } = step;
     const { counts = '', killedAfter, stoppedBefore } = fate;
@@ -138,7 +138,7 @@ function describePlan({ callers, ...world }: Plan): string[] {
     return `${verb} (vm ${vm}, disk ${disk})${rudely}${end}${stoppedBefore === undefined ? '' : pause}`;
   };
   const lines = callers.flatMap((steps, caller) =>
-    steps.map((step, index) => `caller ${caller}.${index}: ${words(step)}`),
+    steps.map((step, index) => `caller ${caller}.${index}: ${describe(step)}`),
   );
   return [JSON.stringify(world), ...lines, ''];
 }

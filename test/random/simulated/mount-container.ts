@@ -123,14 +123,14 @@ export class MountContainer {
     this.#isReady = true;
     let isOut = false;
     for (;;) {
-      const isAsked = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
+      const isRequested = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
       const isUseful = (): boolean => this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
       const isFree = (): boolean => !this.#isLocked && this.#view.users().length === 0;
       await steps.when(
         `${name}: lets go`,
-        () => this.#exit !== undefined || (isAsked() ? isUseful() && isFree() : isOut && !this.#isLocked),
+        () => this.#exit !== undefined || (isRequested() ? isUseful() && isFree() : isOut && !this.#isLocked),
       );
-      if (!isAsked()) {
+      if (!isRequested()) {
         isOut = false;
         const again = await this.#locked(() => Promise.resolve(this.#bind()));
         if (again === undefined) return;

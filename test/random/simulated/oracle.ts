@@ -62,9 +62,9 @@ export class Oracle {
   tell(vmCid: string, diskName: string, disk: Disk): void {
     for (const life of this.livesOf(vmCid).filter(({ isRunning }) => isRunning)) {
       const key = stateOf(life.pod);
-      const told = this.#attached.get(key) ?? { vmCid, disks: new Map<string, Disk>() };
-      told.disks.set(diskName, disk);
-      this.#attached.set(key, told);
+      const vm = this.#attached.get(key) ?? { vmCid, disks: new Map<string, Disk>() };
+      vm.disks.set(diskName, disk);
+      this.#attached.set(key, vm);
       this.#writesLeft.set(`${key} ${diskName}`, writesAtOnce);
     }
   }
@@ -75,7 +75,7 @@ export class Oracle {
    */
   untell(vmCid: string, disk: Disk): void {
     for (const name of disk.names) {
-      for (const told of this.#attached.values()) if (told.vmCid === vmCid) told.disks.delete(name);
+      for (const vm of this.#attached.values()) if (vm.vmCid === vmCid) vm.disks.delete(name);
       for (const life of this.livesOf(vmCid)) life.uses.delete(name);
     }
   }

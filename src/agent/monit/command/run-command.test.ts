@@ -43,7 +43,7 @@ function bench(processes: readonly ProcessStatus[], answer: ActionResult = 'acce
       ],
     }),
   };
-  return { asked: requests, run: (...args: string[]) => runCommand(args, ports) };
+  return { requests, run: (...args: string[]) => runCommand(args, ports) };
 }
 
 test('prints the summary of monit 5.2.5', async () => {
@@ -88,7 +88,7 @@ test('prints the status of monit 5.2.5', async () => {
 });
 
 test('applies actions to a service, to a group or to all', async () => {
-  const { asked, run } = bench([status('web'), status('mark', { definition: others.file })]);
+  const { requests: asked, run } = bench([status('web'), status('mark', { definition: others.file })]);
   const done = { code: 0, output: '', error: '' };
   assert.deepEqual(await run('restart', 'web'), done);
   assert.deepEqual(await run('stop', '-g', 'VCAP'), done);

@@ -29,7 +29,7 @@ export interface NodeTransportOptions {
 }
 
 /** MiB: registries reject larger manifests (distribution-spec). */
-const longestAnswer = 4;
+const maxAnswerLength = 4;
 
 /**
  * Uses node:http and node:https, in Node.js and in Bun. Certificates are always verified. Bodies are sent as
@@ -177,8 +177,8 @@ async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > longestAnswer * 1024 * 1024)
-      throw new ConnectionFailure(`its answer is longer than ${longestAnswer} MiB`, {
+    if (length > maxAnswerLength * 1024 * 1024)
+      throw new ConnectionFailure(`its answer is longer than ${maxAnswerLength} MiB`, {
         isFinal: true,
         cause: undefined,
       });

@@ -10,7 +10,7 @@ const nfs = nfsOffering({ ldap: false, operator, maintenance: undefined });
 const nfsLdap = nfsOffering({ ldap: true, operator, maintenance: undefined });
 const smb = smbOffering({ operator, maintenance: undefined });
 
-function faultsOf(table: typeof nfs.table, parameters: Record<string, unknown>, scope: OptionScope): string {
+function problemsOf(table: typeof nfs.table, parameters: Record<string, unknown>, scope: OptionScope): string {
   const parsed = parseOptions(table, parameters, scope, {});
   return 'description' in parsed ? parsed.description : '';
 }
@@ -24,7 +24,7 @@ function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>,
 test('all faults are in one description, sorted, with the words of the acceptance suite', () => {
   const parameters = { uid: 1, gid: '2', share: 'a:b', version: 9, readonly: 'maybe' };
   assert.equal(
-    faultsOf(nfsLdap.table, parameters, 'provision'),
+    problemsOf(nfsLdap.table, parameters, 'provision'),
     [
       '- validation mount options failed: readonly must be true or false; ' +
         'share must be host:/path or host/path, with an IPv6 address in brackets; ' +
@@ -32,8 +32,8 @@ test('all faults are in one description, sorted, with the words of the acceptanc
       '- Not allowed options: gid, uid',
     ].join('\n'),
   );
-  assert.equal(faultsOf(smb.table, {}, 'provision'), '- Missing mandatory options: share');
-  assert.equal(faultsOf(smb.table, { share: '//h/s' }, 'bind'), '- Not allowed options: share');
+  assert.equal(problemsOf(smb.table, {}, 'provision'), '- Missing mandatory options: share');
+  assert.equal(problemsOf(smb.table, { share: '//h/s' }, 'bind'), '- Not allowed options: share');
 });
 
 test('a share is taken in both forms and kept in one', () => {
@@ -74,7 +74,7 @@ test('what is no share is refused', () => {
     ['a/b'],
   ];
   for (const share of notNfs)
-    assert.match(faultsOf(nfs.table, { share }, 'provision'), /^- validation.*: share /u, String(share));
+    assert.match(problemsOf(nfs.table, { share }, 'provision'), /^- validation.*: share /u, String(share));
   const notSmb = [
     '',
     '/a/b',
@@ -88,14 +88,14 @@ test('what is no share is refused', () => {
     '//a//b',
   ];
   for (const share of notSmb)
-    assert.match(faultsOf(smb.table, { share }, 'provision'), /^- validation.*: share /u, share);
+    assert.match(problemsOf(smb.table, { share }, 'provision'), /^- validation.*: share /u, share);
 });
 
 test('values are checked, normalised, and handed on as texts; a false flag is no fault', () => {
   const wrong = { uid: 'abc', gid: '-1', version: '3,exec', mount: '../etc' };
-  assert.equal(faultsOf(nfs.table, wrong, 'bind').match(/ must be /gu)?.length, 4);
+  assert.equal(problemsOf(nfs.table, wrong, 'bind').match(/ must be /gu)?.length, 4);
   for (const version of ['NaN', '1e1', '+4.1', ' 4', 5])
-    assert.notEqual(faultsOf(nfs.table, { version }, 'bind'), '', String(version));
+    assert.notEqual(problemsOf(nfs.table, { version }, 'bind'), '', String(version));
   for (const mount of [
     5,
     '/',
@@ -113,9 +113,9 @@ test('values are checked, normalised, and handed on as texts; a false flag is no
     'a',
     '/a\0',
   ])
-    assert.notEqual(faultsOf(nfs.table, { mount }, 'bind'), '', String(mount));
-  assert.notEqual(faultsOf(smb.table, { domain: 'W,noperm,uid=0' }, 'bind'), '');
-  assert.notEqual(faultsOf(nfs.table, { uid: 0 }, 'bind'), '');
+    assert.notEqual(problemsOf(nfs.table, { mount }, 'bind'), '', String(mount));
+  assert.notEqual(problemsOf(smb.table, { domain: 'W,noperm,uid=0' }, 'bind'), '');
+  assert.notEqual(problemsOf(nfs.table, { uid: 0 }, 'bind'), '');
   const options = optionsOf(
     nfs.table,
     { uid: 1000, gid: '0100', version: 4.1, readonly: false, mount: '//a/./b/' },
@@ -158,7 +158,7 @@ test('a binding overlays the instance, and the operator both; what a mount lacks
 
 test('a name and its other name are one option', () => {
   assert.deepEqual(optionsOf(smb.table, { ro: true }, 'bind'), { readonly: true });
-  assert.match(faultsOf(smb.table, { ro: true, readonly: false }, 'bind'), /readonly is given twice/u);
+  assert.match(problemsOf(smb.table, { ro: true, readonly: false }, 'bind'), /readonly is given twice/u);
 });
 
 test('whatever is handed on is known to the old drivers, which refuse a mount with any other key', () => {

@@ -4,7 +4,7 @@ import { cellOf, helpers } from './test-cell.ts';
 
 const [directory = '', number = ''] = process.argv.slice(2);
 const { ports } = cellOf(directory);
-const { volume, order: spec } = helpers(directory);
+const { volume, spec } = helpers(directory);
 let steps = 0;
 const step = (): void => {
   steps += 1;

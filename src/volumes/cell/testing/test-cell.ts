@@ -26,7 +26,7 @@ export interface TestCell {
   readonly ports: CellPorts;
   /** Returns a volume of the share with that name, for a directory below `apps`. */
   readonly volume: (name: string, changes?: Partial<VolumeMount>) => Promise<VolumeMount>;
-  readonly order: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerSpec;
+  readonly spec: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerSpec;
 }
 
 /** Returns the mountinfo lines of a directory. Other mounts of the machine change during a test. */
@@ -75,7 +75,7 @@ export function cellOf(directory: string): Pick<TestCell, 'steps' | 'logged' | '
   return { steps, logged, stopping, ports };
 }
 
-export function helpers(directory: string): Pick<TestCell, 'volume' | 'order'> {
+export function helpers(directory: string): Pick<TestCell, 'volume' | 'spec'> {
   return {
     volume: async (name, changes = {}) => {
       const share = join(directory, 'shares', name);
@@ -90,7 +90,7 @@ export function helpers(directory: string): Pick<TestCell, 'volume' | 'order'> {
         ...changes,
       };
     },
-    order: (command, volumes) => ({
+    spec: (command, volumes) => ({
       container: 'app-1' as PathSegment,
       command,
       volumes,

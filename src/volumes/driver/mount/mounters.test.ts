@@ -48,9 +48,9 @@ before(async () => {
   const bin = join(scratch, 'bin');
   for (const directory of ['bin', 'server', 'server/share']) await mkdir(join(scratch, directory));
   await chmod(join(scratch, 'server/share'), 0o777);
-  await writeFile(join(bin, 'mount'), mountStandIn(join(scratch, 'server')), { mode: 0o755 });
-  await writeFile(join(bin, 'umount'), umountStandIn(scratch), { mode: 0o755 });
-  await writeFile(join(bin, 'mapfs'), mapfsStandIn(scratch), { mode: 0o755 });
+  await writeFile(join(bin, 'mount'), fakeMount(join(scratch, 'server')), { mode: 0o755 });
+  await writeFile(join(bin, 'umount'), fakeUmount(scratch), { mode: 0o755 });
+  await writeFile(join(bin, 'mapfs'), fakeMapfs(scratch), { mode: 0o755 });
   execFileSync('mkfifo', [join(scratch, 'fifo')]);
   const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
   subjects = {
@@ -77,7 +77,7 @@ const parts: ShareMounterOptions = {
 };
 
 /** A fake mount(8): it binds a directory of the test instead of the root of an NFS server. */
-const mountStandIn = (server: string): string => `#!/bin/sh
+const fakeMount = (server: string): string => `#!/bin/sh
 case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
 case "$1$2$3" in -i-c--bind) exec /bin/mount "$@" ;; esac
 [ "$1$2$3$5$6" = "-tnfs-o--10.0.0.1:/" ] || exit 1
@@ -87,13 +87,13 @@ exec /bin/mount --bind -- "$folder" "$7"
 `;
 
 /** A umount(8) that records its arguments. */
-const umountStandIn = (directory: string): string => `#!/bin/sh
+const fakeUmount = (directory: string): string => `#!/bin/sh
 echo "$*" >> ${directory}/umounts
 exec /bin/umount "$@"
 `;
 
 /** A fake mapfs: a bind mount, and a process that keeps running. */
-const mapfsStandIn = (directory: string): string => `#!/bin/sh
+const fakeMapfs = (directory: string): string => `#!/bin/sh
 echo "$1 $2 $3 $4" > ${directory}/mapfs-arguments
 /bin/mount --bind -- "$6" "$5"
 read line < ${directory}/fifo
@@ -105,7 +105,7 @@ async function subject(name: string, mounter: Mounter, ofShare: NfsMountSpec): P
   return {
     mounter,
     directory,
-    order: ofShare,
+    spec: ofShare,
     missing: { ...ofShare, path: '/missing' },
     makeDirectory: async (path) => void (await mkdir(path, { recursive: true })),
     write: (path, file, text) => writeFile(join(path, file), text),

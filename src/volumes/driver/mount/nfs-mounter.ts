@@ -28,8 +28,8 @@ export interface NfsMounterPorts {
 }
 
 /** A directory, and the server's mount in which its path is resolved. */
-interface Place {
-  readonly order: NfsMountSpec;
+interface MountLocation {
+  readonly spec: NfsMountSpec;
   readonly address: string;
   readonly serverAddresses: readonly string[];
   /** The path that is mounted first: the root of an NFS 4 server, or an export of an NFS 3 server. */
@@ -62,7 +62,7 @@ export class NfsMounter {
     const serverAddresses = [...addresses, ...group.flat()];
     for (const [index, address] of addresses.entries()) {
       try {
-        return await this.#mountFrom({ order: spec, address, serverAddresses, at }, signal);
+        return await this.#mountFrom({ spec, address, serverAddresses, at }, signal);
       } catch (error) {
         const isLast = index === addresses.length - 1;
         if (isLast || !(error instanceof MountError && error.code === 'UNREACHABLE')) throw error;
@@ -83,19 +83,19 @@ export class NfsMounter {
    * Mounts from one address. Without a version, falls back to version 3 if the server does not offer the
    * share with version 4.
    */
-  async #mountFrom(location: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order: spec } = location;
+  async #mountFrom(location: Omit<MountLocation, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { spec } = location;
     if (spec.version === '3') return this.#mountVersion3(location, signal);
     try {
       const order4 = { ...spec, version: spec.version ?? '4' } as const;
-      return await this.#mountBelow({ ...location, order: order4, root: '/' }, signal);
+      return await this.#mountBelow({ ...location, spec: order4, root: '/' }, signal);
     } catch (error) {
       const mayBeOld =
         error instanceof MountError &&
         ['NOT_SUPPORTED', 'NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(error.code);
       if (spec.version !== undefined || !mayBeOld) throw error;
       const isMounted = await this.#mountVersion3(
-        { ...location, order: { ...spec, version: '3' } },
+        { ...location, spec: { ...spec, version: '3' } },
         signal,
       ).then(
         () => true,
@@ -108,8 +108,8 @@ export class NfsMounter {
     }
   }
 
-  async #mountVersion3(location: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order: spec, address } = location;
+  async #mountVersion3(location: Omit<MountLocation, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { spec, address } = location;
     const path = normalisedPath(spec.path);
     const listed = await this.#ports.run(
       'showmount',
@@ -129,8 +129,8 @@ export class NfsMounter {
     await this.#mountBelow({ ...location, root }, signal);
   }
 
-  async #mountBelow(location: Omit<Place, 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const path = normalisedPath(location.order.path);
+  async #mountBelow(location: Omit<MountLocation, 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const path = normalisedPath(location.spec.path);
     if (location.root === path) return this.#mountRoot(location, location.at, signal);
     const rootAt = rootPathOf(location.at);
     await this.#ports.makeDirectory(rootAt);
@@ -144,15 +144,15 @@ export class NfsMounter {
     }
   }
 
-  async #mountRoot(location: Omit<Place, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
-    const { order: spec, address, root } = location;
+  async #mountRoot(location: Omit<MountLocation, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
+    const { spec, address, root } = location;
     const { args } = mountCommand({ ...spec, host: address, path: root }, at);
     const result = await this.#ports.run('mount', args, signal);
     if (result.exitCode !== 0) throw mountFailure({ ...result, share: shareOf(spec), secrets: [] });
     await this.#check(location, root, at);
   }
 
-  async #bind({ order: spec, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
+  async #bind({ spec, root, rootAt, at }: MountLocation, signal: AbortSignal): Promise<void> {
     const directory = join(rootAt, normalisedPath(spec.path).slice(root.length));
     await this.remount(rootAt, spec, 'nosymfollow', signal);
     const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', directory, at], signal);
@@ -185,9 +185,9 @@ export class NfsMounter {
     );
   }
 
-  async #check(location: Omit<Place, 'rootAt'>, path: string, at: string): Promise<void> {
+  async #check(location: Omit<MountLocation, 'rootAt'>, path: string, at: string): Promise<void> {
     const entry = (await this.#ports.entries()).findLast(({ target }) => target === at);
-    checkNfsMount({ ...location, share: shareOf(location.order), path }, entry);
+    checkNfsMount({ ...location, share: shareOf(location.spec), path }, entry);
   }
 }
 

@@ -10,7 +10,7 @@ export interface MounterSubject {
   /** A directory that only root can enter. The suite creates its targets in it. */
   readonly directory: string;
   /** A writable share. */
-  readonly order: MountSpec;
+  readonly spec: MountSpec;
   /** A share that does not exist on its server. */
   readonly missing: MountSpec;
   readonly makeDirectory: (path: string) => Promise<void>;
@@ -36,7 +36,7 @@ export function mounterSuite(
   };
 
   test(`${name}: a mounted share answers and is listed, until it is unmounted`, { skip }, async () => {
-    const { mounter, order: spec, directory, write, read } = subject();
+    const { mounter, spec, directory, write, read } = subject();
     // mountinfo has these characters as octal numbers
     const path = await target('a b\\040');
     assert.equal(await mounter.probe(path, 30), 'absent');
@@ -55,7 +55,7 @@ export function mounterSuite(
   });
 
   test(`${name}: a share is unmounted while an app has a file open`, { skip }, async () => {
-    const { mounter, order: spec, write, holdOpen } = subject();
+    const { mounter, spec, write, holdOpen } = subject();
     const path = await target('open');
     await mounter.mount(spec, path, inTime());
     await write(path, 'open', 'text');
