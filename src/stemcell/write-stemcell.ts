@@ -5,7 +5,7 @@ import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
-import { assertOutputFree, outputExists, createStagingDirectory } from './output-folder.ts';
+import { assertOutputFree, outputExists, createStagingDirectory } from './output-directory.ts';
 import { writeFile } from '../platform/write-file.ts';
 
 export interface StemcellIdentity {

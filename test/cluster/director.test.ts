@@ -7,7 +7,7 @@ import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
-import { writeReplacement } from '../director/write-stand-in.ts';
+import { writeReplacement } from '../director/write-replacement.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';

@@ -7,7 +7,7 @@ import type { ClusterPaths } from './cluster-paths.ts';
 import { drivers } from './csi/drivers.ts';
 import { awaitService } from './machine/machine.ts';
 import { controllerDriverService, sidecarServices, volumePaths } from './volumes/services.ts';
-import { withFileLock } from './programs/folder-cache.ts';
+import { withFileLock } from './programs/directory-cache.ts';
 import { nodePlans } from './network.ts';
 import { ClusterNode } from './node/cluster-node.ts';
 import { renewStaticIp } from './node/renew-static-ip.ts';

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { nowhere, soon, stranger } from './strangers.ts';
+import { nowhere, soon, stranger } from './foreign-access.ts';
 import { attachWaiting, withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 

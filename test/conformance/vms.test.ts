@@ -8,7 +8,7 @@ import { pods, secrets } from '../../src/kubernetes/resources.ts';
 import { objectsLeft } from '../crash/support/objects-left.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { nowhere, soon, stranger } from './strangers.ts';
+import { nowhere, soon, stranger } from './foreign-access.ts';
 import { World } from './world.ts';
 
 describe('VMs', () => {

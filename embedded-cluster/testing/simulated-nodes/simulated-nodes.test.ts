@@ -6,7 +6,7 @@ import type { Node } from '../../../src/kubernetes/types/node.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { events, nodes, pods } from '../../../src/kubernetes/resources.ts';
 import { makePod } from '../../controllers/testing/cluster-fixture.ts';
-import { type SimulatedCluster, startSimulatedCluster } from '../../testing/simulated-cluster.ts';
+import { type SimulatedCluster, startSimulatedCluster } from '../simulated-cluster.ts';
 import { addressAnnotation } from '../../node/pods/pod-addresses.ts';
 
 const namespace = 'bosh';

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { closedPort } from '../../kubernetes/testing/closed-port.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { recordOutput } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { announceUrl, awaitConnection, checkUrlTag } from './announce-url.ts';
 
 const logs = '/the/logs';

@@ -5,10 +5,7 @@ import { describe, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
 import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
-import {
-  startSimulatedCluster,
-  type SimulatedCluster,
-} from '../../../embedded-cluster/testing/simulated-cluster.ts';
+import { startSimulatedCluster, type SimulatedCluster } from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
@@ -16,7 +13,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import type { Installation } from '../installation.ts';
-import { recordOutput } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { initDirector } from './director-init.ts';
 
 const checkout = join(import.meta.dirname, '..', '..', '..');

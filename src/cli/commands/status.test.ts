@@ -9,7 +9,7 @@ import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
-import { recordOutput } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 

@@ -16,7 +16,7 @@ import { envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
 import { noDirectorFile } from '../tunnel/with-tunnel.ts';
 import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh.ts';
-import { abandonedSessions, makeSessionDirectory, type SessionDirectory } from './session-folder.ts';
+import { abandonedSessions, makeSessionDirectory, type SessionDirectory } from './session-directory.ts';
 
 export interface SshSession {
   readonly login: SshLogin;

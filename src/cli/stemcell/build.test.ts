@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { fakeMmdebstrap } from '../../stemcell/testing/fake-mmdebstrap.ts';
 import { filesOverRoot } from '../../stemcell/testing/files-over-root.ts';
-import { recordOutput } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { buildStemcell } from './build.ts';
 
 const notRoot = process.geteuid?.() !== 0 && 'needs root, as a Debian root does';

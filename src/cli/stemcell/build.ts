@@ -14,7 +14,7 @@ import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
 import { terminateGroup } from '../../stemcell/debian/terminate-group.ts';
-import { assertOutputFree } from '../../stemcell/output-folder.ts';
+import { assertOutputFree } from '../../stemcell/output-directory.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../output/terminal.ts';
 import { type BuildArguments, type DebianArguments, parseBuildArguments } from './build-arguments.ts';

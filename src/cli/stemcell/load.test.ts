@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { loadBench } from '../../stemcell/testing/load-bench.ts';
 import { describeError } from '../output/describe-error.ts';
-import { recordOutput } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { load } from './load.ts';
 
 test('an interrupted load says that it was interrupted, and what to do, and shows no stack', async (t) => {

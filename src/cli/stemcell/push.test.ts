@@ -15,7 +15,7 @@ import { mediaTypes } from '../../oci/image-source.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/authenticator.ts';
 import { describeError } from '../output/describe-error.ts';
-import { recordOutput } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
 import { pushStemcell } from './push.ts';

@@ -6,7 +6,7 @@ import { buildStaticIp } from '../../../scripts/build-static-ip.ts';
 import { codeDigest } from '../../support/code-digest.ts';
 import type { ClusterPaths } from '../cluster-paths.ts';
 import { writeWhole } from '../machine/write-whole.ts';
-import { cacheDirectory, cachedDirectory } from '../programs/folder-cache.ts';
+import { cacheDirectory, cachedDirectory } from '../programs/directory-cache.ts';
 import type { ClusterNode } from './cluster-node.ts';
 
 async function buildWhole(directory: string): Promise<void> {

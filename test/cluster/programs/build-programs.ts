@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFileLock } from './folder-cache.ts';
+import { withFileLock } from './directory-cache.ts';
 import { goModule, programs, type Program, type ProgramName, oldestGo, pins } from './programs.ts';
 import { spawn } from 'node:child_process';
 

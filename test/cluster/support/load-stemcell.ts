@@ -7,7 +7,7 @@ import type { ClusterNode } from '../node/cluster-node.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { createHash } from 'node:crypto';
 import { makeImageStore } from '../image/image-store.ts';
-import { cachedDirectory } from '../programs/folder-cache.ts';
+import { cachedDirectory } from '../programs/directory-cache.ts';
 
 /** Loads a stemcell, a directory that `stemcell build` has made, onto these nodes. Idempotent. */
 export async function loadStemcell(nodes: readonly ClusterNode[], directory: string): Promise<Stemcell> {

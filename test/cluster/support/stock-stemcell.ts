@@ -5,7 +5,7 @@ import { openLayout } from '../../../src/oci/layout/open-layout.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
-import { withFileLock, cachedDirectory } from '../programs/folder-cache.ts';
+import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
-import { withFileLock, cachedDirectory } from '../programs/folder-cache.ts';
+import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { go, makeGoModule } from '../programs/build-programs.ts';
-import { withFileLock } from '../programs/folder-cache.ts';
+import { withFileLock } from '../programs/directory-cache.ts';
 import { snapshotClient } from '../programs/programs.ts';
 
 /**

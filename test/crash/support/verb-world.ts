@@ -5,11 +5,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { idleAgent } from '../../../src/cpi/testing/agents.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import {
-  persistentVolumeClaims,
-  storageClasses,
-  volumeSnapshots,
-} from '../../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims, storageClasses, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
 import { tokenKubeconfig, tokenOf } from '../../conformance/roles.ts';
 import { World, type NewVm } from '../../conformance/world.ts';
 import type { ApiProxy } from '../../support/api-proxy.ts';
@@ -17,7 +13,7 @@ import { until } from '../../support/until.ts';
 import type { Release } from './hold.ts';
 import { installMultus, multusDefinition } from './multus.ts';
 import { objectsLeft } from './objects-left.ts';
-import { provision, storeDirectory, volumesOf } from './volume-folder.ts';
+import { provision, storeDirectory, volumesOf } from './volume-directory.ts';
 
 export const recreate = { kubernetes: { attach: 'recreate' } };
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';

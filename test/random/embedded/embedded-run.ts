@@ -11,7 +11,7 @@ import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/pla
 import { verbOf } from '../simulated/verbs.ts';
 import type { CpiProcesses, Outcome } from './cpi-processes.ts';
 import { Job, WrittenDisk } from './job.ts';
-import { killDiskUsers } from './kill-holders.ts';
+import { killDiskUsers } from './kill-disk-users.ts';
 import type { Turnstile } from './turnstile.ts';
 
 export interface EmbeddedRunOptions {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { cachedDirectory } from './folder-cache.ts';
+import { cachedDirectory } from './directory-cache.ts';
 
 const key = (digit: string): string => digit.repeat(12);
 
