@@ -16,7 +16,10 @@ export const besideSources = (checkout: string, outFile: string): Plugin => ({
       if (!isOurs || !text.includes('import.meta')) return undefined;
       const specifier = relative(dirname(outFile), path);
       const contents = text
-        .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${dirname(specifier)}`)})`)
+        .replaceAll(
+          'import.meta.dirname',
+          `(import.meta.dirname + ${JSON.stringify(`/${dirname(specifier)}`)})`,
+        )
         .replaceAll('import.meta.url', `new URL(${JSON.stringify(specifier)}, import.meta.url).href`);
       return { contents, loader: 'ts' };
     });

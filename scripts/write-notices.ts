@@ -61,7 +61,8 @@ async function textsOf(directory: string, name: string, version: string): Promis
   const texts = await Promise.all(own.map((one) => readFile(join(directory, one), 'utf8')));
   if (texts.length > 0) return texts;
   const readme = names.find((one) => /^readme/iu.test(one));
-  const notice = readme === undefined ? undefined : sectionOf(await readFile(join(directory, readme), 'utf8'));
+  const notice =
+    readme === undefined ? undefined : sectionOf(await readFile(join(directory, readme), 'utf8'));
   if (notice !== undefined) return [notice];
   const given = `${name.replace('/', '+')}.md`;
   if (!(await readdir(committed)).includes(given)) return [];

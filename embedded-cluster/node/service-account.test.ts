@@ -151,7 +151,9 @@ describeInNamespace(import.meta.filename, () => {
     await until('the pod to go', async () =>
       (await api.list(pods, { namespace: 'bosh' })).items.length === 0 ? true : undefined,
     );
-    await assert.rejects(accountApi.list(configMaps, { namespace: 'bosh' }), (error) => isApiError(error, 401));
+    await assert.rejects(accountApi.list(configMaps, { namespace: 'bosh' }), (error) =>
+      isApiError(error, 401),
+    );
     transport.close();
   });
 

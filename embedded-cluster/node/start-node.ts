@@ -57,7 +57,8 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   // The rest is tried again at the next start.
   await persistentVolumes.emptyTrash().catch(onError);
   const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));
-  const directories = (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
+  const directories =
+    (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
   const logChanges = new EventEmitter().setMaxListeners(0);
   const runtime = new ProcessRuntime(layout, {
     directories,

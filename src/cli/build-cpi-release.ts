@@ -51,10 +51,7 @@ export async function buildCpiRelease(
   const { root, url, ...given } = options;
   const checkedUrl = url === undefined ? undefined : checkUrl(url);
   const directory = join(root, 'release');
-  const names = await copyArtefacts(
-    join(root, 'dist', 'cpi'),
-    join(directory, 'src', 'bosh_kubernetes_cpi'),
-  );
+  const names = await copyArtefacts(join(root, 'dist', 'cpi'), join(directory, 'src', 'bosh_kubernetes_cpi'));
   // A release's licence is in these files of its directory.
   for (const name of ['LICENSE', 'NOTICE'])
     replaceFile(join(directory, name), readFileSync(join(root, 'dist', 'cpi', name), 'utf8'), 0o644);

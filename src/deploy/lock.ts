@@ -91,8 +91,7 @@ async function takeKernelLock(
     const lock = await takeFileLock(locks, lockName(path));
     if (lock !== undefined) return lock;
     const owner = await readLock(path);
-    if (tries === noteRetry.tries || (owner !== undefined && isAlive(owner)))
-      throw locked(statePath, owner);
+    if (tries === noteRetry.tries || (owner !== undefined && isAlive(owner))) throw locked(statePath, owner);
     await clock.sleep(noteRetry.pause);
   }
 }

@@ -14,7 +14,8 @@ async function withVictim(t: TestContext) {
   const environment = await testEnvironment(t);
   const victim = join(environment.directory, 'victim');
   const files = ['file', 'jobs/file', 'tmp/file', 'packages/file'].map((name) => join(victim, name));
-  for (const directory of ['jobs', 'tmp', 'packages']) await mkdir(join(victim, directory), { recursive: true });
+  for (const directory of ['jobs', 'tmp', 'packages'])
+    await mkdir(join(victim, directory), { recursive: true });
   for (const file of files) await writeFile(file, '');
   const assertWhole = (): void => assert.deepEqual(files.filter(existsSync), files);
   return { ...environment, victim, assertWhole };

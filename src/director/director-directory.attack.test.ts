@@ -14,6 +14,8 @@ test("no link in a director's folder leads what init writes elsewhere", async (t
     cluster: { server: 'https://192.0.2.1:6443', kubeconfig: '/k' },
     ...{ way: 'tunnel' as const, namespaces: ['bosh'], networks: [], address: '192.0.2.2' },
   };
-  await assert.rejects(writeDirectory(directory, { 'ops/cpi.yml': '[]\n' }, file), { code: 'FILE_NOT_TRUSTED' });
+  await assert.rejects(writeDirectory(directory, { 'ops/cpi.yml': '[]\n' }, file), {
+    code: 'FILE_NOT_TRUSTED',
+  });
   assert.deepEqual([await readdir(elsewhere), await readdir(directory)], [[], ['ops']]);
 });

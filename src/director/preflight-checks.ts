@@ -232,7 +232,8 @@ function clusterIpFinding(
   const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
   if (service !== undefined && isOf(service, ownVm))
     return { check, result: 'ok', detail: `${internalIp} is the director's already` };
-  if (service !== undefined) return ownerOf(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  if (service !== undefined)
+    return ownerOf(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
   if (clusterIpRefusal === '') return { check, result: 'ok', detail: `${internalIp}, of a Service, is free` };
   const detail = `${internalIp} is not usable as a cluster IP (${clusterIpRefusal}): choose a free one with --internal-ip`;
   return { check, result: 'missing', detail, isNeeded: true };

@@ -84,7 +84,10 @@ test(
         return { status, headers: {}, body };
       };
       const stream = async () => assert.fail('no stream is asked for');
-      return { api: new RestApi({ transport: { request, stream, close: () => {} } }), requestCount: () => requestCount };
+      return {
+        api: new RestApi({ transport: { request, stream, close: () => {} } }),
+        requestCount: () => requestCount,
+      };
     };
     const page = (items: string): string => `{"metadata":{"continue":"more"},"items":[${items}]}`;
     const given = { code: 'KUBERNETES_API', message: /more than \d+ values/u };

@@ -79,6 +79,9 @@ test('a folder of the user is used by its path without links, below /tmp too, an
   await symlink('real', join(directory, 'link'));
   const made = await ensurePrivateDirectory(join(directory, 'link', 'a', 'workspace'));
   assert.equal(made, join(directory, 'real', 'a', 'workspace'));
-  assert.equal(await ensurePrivateDirectory(join(directory, 'link'), { mayBeLink: true }), join(directory, 'real'));
+  assert.equal(
+    await ensurePrivateDirectory(join(directory, 'link'), { mayBeLink: true }),
+    join(directory, 'real'),
+  );
   await assert.rejects(ensurePrivateDirectory(join(directory, 'link')), notTrusted(/is a symbolic link/u));
 });

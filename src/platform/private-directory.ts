@@ -58,7 +58,8 @@ async function resolveTrusted(directory: string): Promise<string> {
       continue;
     }
     // the caller checks the last segment more strictly
-    if (segments.some((segment) => segment !== '')) assertNotWritableByOthers(directory, next, found, trusted);
+    if (segments.some((segment) => segment !== ''))
+      assertNotWritableByOthers(directory, next, found, trusted);
     at = next;
   }
   return at;
@@ -75,7 +76,10 @@ function assertNotWritableByOthers(
   trusted: Set<number>,
 ): void {
   if (!trusted.has(uid))
-    throw notTrusted(directory, `is in '${above}', which belongs to user ${uid}; choose a folder of your own`);
+    throw notTrusted(
+      directory,
+      `is in '${above}', which belongs to user ${uid}; choose a folder of your own`,
+    );
   const isSticky = (mode & 0o1000) !== 0;
   const byOthers = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.() && gid !== 0);
   if (byOthers && !isSticky)

@@ -57,9 +57,7 @@ export async function createStagingDirectory(location: string): Promise<StagingD
 
 const prefixOf = (path: string): string => `.${basename(path)}.partial.`;
 
-async function partialsOf(
-  path: string,
-): Promise<readonly { readonly path: string; readonly pid: number }[]> {
+async function partialsOf(path: string): Promise<readonly { readonly path: string; readonly pid: number }[]> {
   const [parent, prefix] = [dirname(path), prefixOf(path)];
   const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];

@@ -52,10 +52,13 @@ export async function publishStemcell(
   const made = await createStagingDirectory(path);
   const partial = made.path;
   try {
-    const { files, reference, ...parts } = await writeLayout(join(partial, layoutDirectory), async (blobs) => {
-      const stemcell = await make(blobs);
-      return { ...stemcell, reference: stemcell.image };
-    });
+    const { files, reference, ...parts } = await writeLayout(
+      join(partial, layoutDirectory),
+      async (blobs) => {
+        const stemcell = await make(blobs);
+        return { ...stemcell, reference: stemcell.image };
+      },
+    );
     const { name, version, operatingSystem, architecture, hasEmbeddedAgent, manifest } = parts;
     for (const [file, content] of Object.entries(files)) await writeFile(join(partial, file), content);
     const cloudProperties = { architecture, ...(hasEmbeddedAgent ? embeddedAgentProperties : {}) };

@@ -37,7 +37,9 @@ interface SuiteRun {
  * are skipped. Prints the counts as the last line and returns the exit code.
  */
 export async function runSuites({ name, files: requestedFiles, isDownAfter }: SuiteRun): Promise<number> {
-  const files = (requestedFiles.length > 0 ? requestedFiles : suites).flatMap((path) => suitesBelow(checkout, path));
+  const files = (requestedFiles.length > 0 ? requestedFiles : suites).flatMap((path) =>
+    suitesBelow(checkout, path),
+  );
   if (files.length === 0) throw new Error(`there is no test below ${requestedFiles.join(', ')}`);
   const { passed, failed, skipped } = await runOn(parallelGroupsOf(files), name, isDownAfter);
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);

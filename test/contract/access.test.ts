@@ -116,7 +116,9 @@ test('each verb needs its own permission', async () => {
     deletecollection: (who) => who.call('DELETE', path(`configmaps${query}&dryRun=All`)),
   };
   for (const verb of Object.keys(attempts)) {
-    const who = await grantedUser(`only-${verb}`, [{ apiGroups: [''], resources: ['configmaps'], verbs: [verb] }]);
+    const who = await grantedUser(`only-${verb}`, [
+      { apiGroups: [''], resources: ['configmaps'], verbs: [verb] },
+    ]);
     const allowed: string[] = [];
     for (const [other, attempt] of Object.entries(attempts))
       if ((await attempt(who)).status !== 403) allowed.push(other);

@@ -120,7 +120,10 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     const renewTime = new Date().toISOString().replace('Z', '000Z');
     const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
     await subject.api.create(leases, { metadata: { name, namespace: nodeLeaseNamespace }, spec } as never);
-    const requested = ['node.kubernetes.io/unreachable:NoExecute', 'node.kubernetes.io/unreachable:NoSchedule'];
+    const requested = [
+      'node.kubernetes.io/unreachable:NoExecute',
+      'node.kubernetes.io/unreachable:NoSchedule',
+    ];
     await until(
       'both taints',
       async () => {

@@ -130,7 +130,9 @@ async function ask(method: string, args: readonly unknown[], hasToken: boolean):
     { path: '/var/vcap/packages', source: join(directory, 'packages'), options: readOnly },
     { path: '/var/vcap/jobs/kubernetes_cpi', source: join(directory, 'job'), options: readOnly },
     { path: '/var/vcap/sys/log/kubernetes_cpi', source: join(directory, 'log'), options: ['noexec', 'rw'] },
-    ...(hasToken ? [{ path: tokenDirectory, source: join(directory, 'token'), options: ['noexec', 'ro'] }] : []),
+    ...(hasToken
+      ? [{ path: tokenDirectory, source: join(directory, 'token'), options: ['noexec', 'ro'] }]
+      : []),
   ];
   const bundle = join(directory, 'bundle');
   await rm(bundle, { recursive: true, force: true });

@@ -98,7 +98,11 @@ async function bothNetworkKinds({ call, deleteSlowly }: Caller): Promise<void> {
     ['network_policy', networkPolicies],
     ['network_attachment', networkAttachmentDefinitions],
   ] as const) {
-    const definition = { type: 'manual', range: '10.0.0.0/24', cloud_properties: { [key]: cloudProperties[key] } };
+    const definition = {
+      type: 'manual',
+      range: '10.0.0.0/24',
+      cloud_properties: { [key]: cloudProperties[key] },
+    };
     const made = (await call('create_network', [definition])) as [string, object, object];
     assert.deepEqual(await call('create_network', [definition]), made);
     const [name, , properties] = made;
@@ -109,7 +113,9 @@ async function bothNetworkKinds({ call, deleteSlowly }: Caller): Promise<void> {
       await call('delete_vm', [cid]);
       // the cluster has no Multus, so there is no interface
     } else
-      await assert.rejects(call('create_vm', request), (error) => isProductError(error, 'VM_CREATION_FAILED'));
+      await assert.rejects(call('create_vm', request), (error) =>
+        isProductError(error, 'VM_CREATION_FAILED'),
+      );
     await deleteSlowly({ resource, namespace, name }, () => call('delete_network', [name]));
   }
 }

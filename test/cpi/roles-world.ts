@@ -129,7 +129,9 @@ export class RolesWorld {
         .slice(seen)
         .some(
           (requirement) =>
-            'resource' in requirement && requirement.resource === reference.resource.plural && requirement.verb === 'watch',
+            'resource' in requirement &&
+            requirement.resource === reference.resource.plural &&
+            requirement.verb === 'watch',
         );
     const deleting = deletion();
     await Promise.race([

@@ -13,9 +13,7 @@ import {
 test('the bosh CLI is what BOSH_CLI names, else the first program bosh on PATH', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-path-'));
   t.after(() => rm(directory, { recursive: true }));
-  const [empty, dir, data, found] = ['empty', 'folder', 'data', 'found'].map((name) =>
-    join(directory, name),
-  );
+  const [empty, dir, data, found] = ['empty', 'folder', 'data', 'found'].map((name) => join(directory, name));
   assert.ok(empty !== undefined && dir !== undefined && data !== undefined && found !== undefined);
   for (const path of [empty, join(dir, 'bosh'), data, found]) await mkdir(path, { recursive: true });
   await writeFile(join(data, 'bosh'), '', { mode: 0o600 });

@@ -36,7 +36,12 @@ describe('manifests/cloud-config', () => {
   for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
     test(`${name} names what it has and asks the CPI for what that takes, in either network`, async () => {
       for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
-        const text = await interpolateTemplate({ path: directory + name, opsFiles, variables, varErrs: true });
+        const text = await interpolateTemplate({
+          path: directory + name,
+          opsFiles,
+          variables,
+          varErrs: true,
+        });
         assertAccepted(parse(text) as CloudConfig);
       }
     });

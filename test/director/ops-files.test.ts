@@ -256,7 +256,11 @@ async function assertAccepted(rendered: Rendered, order: readonly string[]): Pro
     configOf(rendered.instance_groups[0]?.properties ?? {}),
     configOf(provider.properties),
   ]);
-  const { services } = parseVmProperties(rendered.resource_pools[0]?.cloud_properties ?? {}, location, director);
+  const { services } = parseVmProperties(
+    rendered.resource_pools[0]?.cloud_properties ?? {},
+    location,
+    director,
+  );
   parseDiskProperties({ ...rendered.disk_pools[0]?.cloud_properties }, location);
   const [network] = networks;
   assert.ok(network);

@@ -23,7 +23,10 @@ export async function certify(name: 'nfsv3driver' | 'smbdriver', cases: Certific
   await chmod(directory, 0o711);
   let log = '';
   const out = (line: string): void => void (log += line);
-  const driver = await startDriver(configIn(directory, ['-name', name]), { mounter: new ShareMounter({}), out });
+  const driver = await startDriver(configIn(directory, ['-name', name]), {
+    mounter: new ShareMounter({}),
+    out,
+  });
   const call = callerOf(driver.address);
   const ask = async (title: string, verb: string, body: object): Promise<string> => {
     const { Err, Mountpoint = '' } = await call(`VolumeDriver.${verb}`, body);

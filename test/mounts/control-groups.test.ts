@@ -121,7 +121,10 @@ test(
       "container '/vm/bpm-job' in /jobs/vm/bpm-job",
       "container '/garden/app' in /jobs/garden/app",
     ];
-    assert.deepEqual(messages, [...ways.flatMap((way) => [`unshare ${way}`, ...life]), 'the node has kubepods/']);
+    assert.deepEqual(messages, [
+      ...ways.flatMap((way) => [`unshare ${way}`, ...life]),
+      'the node has kubepods/',
+    ]);
   },
 );
 

@@ -188,7 +188,14 @@ async function prepare(directory: string, password: string): Promise<void> {
   await writeFile(join(directory, 'ganesha.conf'), ganeshaConfiguration(directory, serverHost));
   await writeFile(join(directory, 'smb.conf'), sambaConfiguration(directory));
   if (hasAmx()) {
-    const library = ['-shared', '-fPIC', '-O2', '-o', join(directory, 'xstate.so'), join(here, 'uml-xstate.c')];
+    const library = [
+      '-shared',
+      '-fPIC',
+      '-O2',
+      '-o',
+      join(directory, 'xstate.so'),
+      join(here, 'uml-xstate.c'),
+    ];
     await promisify(execFile)('gcc', library);
   }
 }

@@ -35,7 +35,8 @@ async function target(name: string): Promise<string> {
   return path;
 }
 
-const asApp = (script: string, directory: string): Promise<string> => guest.call('asApp', [script, directory]);
+const asApp = (script: string, directory: string): Promise<string> =>
+  guest.call('asApp', [script, directory]);
 const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
 const hasCode = (code: string) => (error: NodeJS.ErrnoException) => error.code === code;
 

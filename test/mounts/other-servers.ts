@@ -118,9 +118,11 @@ export async function nameHost(line: string): Promise<void> {
  * /mnt/server/private. Its mountd follows links.
  */
 export async function startKernelServer(): Promise<void> {
-  for (const directory of ['plain/folder', 'private']) await mkdir(`/mnt/server/${directory}`, { recursive: true });
+  for (const directory of ['plain/folder', 'private'])
+    await mkdir(`/mnt/server/${directory}`, { recursive: true });
   await run('mount', ['-t', 'tmpfs', 'tmpfs', '/mnt/server']);
-  for (const directory of ['plain/folder', 'private']) await mkdir(`/mnt/server/${directory}`, { recursive: true });
+  for (const directory of ['plain/folder', 'private'])
+    await mkdir(`/mnt/server/${directory}`, { recursive: true });
   await symlink('/mnt/server/private', '/mnt/server/plain/link');
   const options = '*(rw,insecure,no_subtree_check,no_root_squash,fsid=';
   await writeFile('/run/exports', `/mnt/server/plain ${options}11)\n/mnt/server/private ${options}12)\n`);

@@ -33,7 +33,8 @@ async function target(name: string): Promise<string> {
   return path;
 }
 
-const asApp = (script: string, directory: string): Promise<string> => guest.call('asApp', [script, directory]);
+const asApp = (script: string, directory: string): Promise<string> =>
+  guest.call('asApp', [script, directory]);
 const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
 
 for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {

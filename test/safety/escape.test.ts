@@ -288,7 +288,9 @@ grep CapEff /proc/self/status
     const { items } = await (
       await line.api()
     ).list<KubernetesObject & { message: string; involvedObject: { name: string } }>(events, { namespace });
-    const messages = items.filter((event) => event.involvedObject.name === name).map(({ message }) => message);
+    const messages = items
+      .filter((event) => event.involvedObject.name === name)
+      .map(({ message }) => message);
     return [...messages, JSON.stringify((await getPod(name)).status)].join('\n');
   }
 });

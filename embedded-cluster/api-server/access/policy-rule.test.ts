@@ -40,7 +40,8 @@ test('a rule that covers another one matches all requests that the other one mat
   fc.assert(
     fc.property(rule, rule, attributes, (granted, given, requested) => {
       for (const right of breakdownRule(given)) {
-        if (ruleCovers(granted, right) && ruleMatches(right, requested)) assert(ruleMatches(granted, requested));
+        if (ruleCovers(granted, right) && ruleMatches(right, requested))
+          assert(ruleMatches(granted, requested));
       }
     }),
     { numRuns: 2000 },

@@ -35,7 +35,8 @@ export function requestAttributes({ method, path, query }: RequestLine): Attribu
   if (!isResource || group === undefined) return { verb: method.toLowerCase(), path };
   const location = splitUrl(segments);
   const verb = verbOf(method, location.name, query);
-  const name = location.name ?? (verb === 'list' || verb === 'watch' ? nameFromFieldSelector(query) : undefined);
+  const name =
+    location.name ?? (verb === 'list' || verb === 'watch' ? nameFromFieldSelector(query) : undefined);
   return { ...location, group, verb, ...(name === undefined ? {} : { name }) };
 }
 

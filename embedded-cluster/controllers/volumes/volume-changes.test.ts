@@ -97,7 +97,9 @@ suite('changes of volumes', () => {
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-1'));
     await settled();
     const unchanged = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
-    assert.deepEqual(unchanged?.metadata.finalizers, ['provisioner.storage.kubernetes.io/cloning-protection']);
+    assert.deepEqual(unchanged?.metadata.finalizers, [
+      'provisioner.storage.kubernetes.io/cloning-protection',
+    ]);
   });
 
   test('a clone made, its source goes', async (t) => {

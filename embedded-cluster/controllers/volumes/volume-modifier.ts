@@ -72,7 +72,11 @@ export class VolumeModifier extends Controller {
     }
   }
 
-  async #applyClass(desiredClass: string, claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+  async #applyClass(
+    desiredClass: string,
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+  ): Promise<void> {
     const attributesClass = this.#informers.attributesClasses.get(desiredClass);
     const problem = unsupportedParameter(desiredClass, attributesClass);
     if (problem !== undefined) {

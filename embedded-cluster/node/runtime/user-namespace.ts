@@ -56,7 +56,9 @@ export async function createPodNamespaces(): Promise<PodNamespaces> {
       const ranges = parseIdMap(await readFile(`/proc/self/${map}`, 'utf8'));
       await writeFile(`/proc/${namespaceProcess.pid}/${map}`, formatIdentityMap(ranges));
     }
-    const [user, ipc] = ['user', 'ipc'].map((name) => openSync(`/proc/${namespaceProcess.pid}/ns/${name}`, 'r'));
+    const [user, ipc] = ['user', 'ipc'].map((name) =>
+      openSync(`/proc/${namespaceProcess.pid}/ns/${name}`, 'r'),
+    );
     const namespaces = { user: user ?? -1, ipc: ipc ?? -1 };
     namespaceProcess.stdin.write('mapped\n');
     try {

@@ -188,7 +188,9 @@ function conditions(pod: Pod, runs: boolean, now: string): PodCondition[] {
     lastProbeTime: null,
     lastTransitionTime: now,
   }));
-  const others = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((condition) => condition.type === type));
+  const others = (pod.status?.conditions ?? []).filter(
+    ({ type }) => !own.some((condition) => condition.type === type),
+  );
   return [...own, ...others];
 }
 

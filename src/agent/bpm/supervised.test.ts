@@ -42,7 +42,9 @@ test('the agent starts, restarts and stops a job with a bpm.yml', options, async
   });
   await mkdir(join(bosh, 'bin'));
   const bpmReplacement = join(bosh, 'bin/bpm');
-  await writeFile(bpmReplacement, `#!/bin/sh\nexec ${process.execPath} ${harness} ${base} "$@"\n`, { mode: 0o755 });
+  await writeFile(bpmReplacement, `#!/bin/sh\nexec ${process.execPath} ${harness} ${base} "$@"\n`, {
+    mode: 0o755,
+  });
   const client = await vm.start();
   await client.task('apply', await specWith(client, release(base)));
   assert.equal(await readlink(join(base, 'jobs/bpm/bin/bpm')), bpmReplacement);

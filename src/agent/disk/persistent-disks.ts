@@ -221,7 +221,9 @@ export class PersistentDisks {
   }
 
   async #busy(cid: string, target: string): Promise<ProductError> {
-    const openHandles = await this.#options.table.openHandlesBelow((await resolveDirectory(target)) ?? target);
+    const openHandles = await this.#options.table.openHandlesBelow(
+      (await resolveDirectory(target)) ?? target,
+    );
     const who = openHandles.length === 0 ? 'a process that cannot be seen here' : openHandles.join('; ');
     return new ProductError(
       'DISK_BUSY',

@@ -25,7 +25,11 @@ interface Entry {
  * so that no file is ever written through one. They may point anywhere, because packages link to other
  * packages by absolute path.
  */
-export async function extractArchive(archive: string, directory: string, topDirectory?: string): Promise<void> {
+export async function extractArchive(
+  archive: string,
+  directory: string,
+  topDirectory?: string,
+): Promise<void> {
   const links: { path: string; target: string }[] = [];
   const counter = new EntryCounter();
   const take = (entry: Entry): boolean => {

@@ -60,7 +60,8 @@ const blockingProcess = spawn('sleep', ['100'], { cwd: directories.store, stdio:
 await once(blockingProcess, 'spawn');
 await assert.rejects(
   disks.unmount('disk-1'),
-  (error) => isProductError(error, 'DISK_BUSY') && error.message.includes(`sleep (pid ${blockingProcess.pid}, cwd`),
+  (error) =>
+    isProductError(error, 'DISK_BUSY') && error.message.includes(`sleep (pid ${blockingProcess.pid}, cwd`),
 );
 assert.equal(await isMounted(directories.store), true);
 blockingProcess.kill();

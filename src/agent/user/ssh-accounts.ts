@@ -117,7 +117,10 @@ export class SshAccounts {
       const exit = await runProgram(this.#ports, request, new AbortController().signal);
       if (exit.code === 0) return;
       const message = (await outputTail(output)).text.trim();
-      throw new ProductError('AGENT_ACCOUNT_FAILED', `${file} ${describeExit(exit)}${message && `: ${message}`}`);
+      throw new ProductError(
+        'AGENT_ACCOUNT_FAILED',
+        `${file} ${describeExit(exit)}${message && `: ${message}`}`,
+      );
     } finally {
       await rm(output, { force: true });
     }

@@ -53,8 +53,7 @@ export async function unpackArchive(
     (excess) => new ProductError('ARCHIVE_INVALID', `'${archivePath}' unpacks to ${excess}`),
   );
   try {
-    if (compression === 'gzip')
-      await pipeline(bytes, createGunzip({ chunkSize }), limited, target);
+    if (compression === 'gzip') await pipeline(bytes, createGunzip({ chunkSize }), limited, target);
     else await pipeline(bytes, limited, target);
   } catch (error) {
     throw describe(archivePath, withPath(directory, error));
@@ -94,7 +93,10 @@ function verifiedBytes(
     if (expected === undefined || hash === undefined) return;
     // Bytes after the end of the gzip stream are part of the digest.
     for await (const rest of all()) void rest;
-    const [requested, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
+    const [requested, found] = [
+      formatDigest(expected),
+      formatDigest({ ...expected, hex: hash.digest('hex') }),
+    ];
     if (found !== requested) throw digestMismatch(archive, found, requested);
   };
   return { bytes: all(), verify };

@@ -9,7 +9,10 @@ import { interpolate } from './interpolate.ts';
 
 const position = { file: 'given', line: 1, column: 1 };
 
-function source(values: Readonly<Record<string, unknown>>, requests: VariableDefinition[] = []): VariableSource {
+function source(
+  values: Readonly<Record<string, unknown>>,
+  requests: VariableDefinition[] = [],
+): VariableSource {
   return {
     expect: () => Promise.resolve(),
     get: async (definition) => {

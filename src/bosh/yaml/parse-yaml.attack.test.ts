@@ -32,7 +32,10 @@ test('a text that is no YAML is refused by its place and the kind of the fault, 
     'a: 98765432109876543210',
     '-98765432109876543210',
   ])
-    for (const message of [problemOf(() => parseVariable('admin', text)), problemOf(() => parse(`x: ${text}`))]) {
+    for (const message of [
+      problemOf(() => parseVariable('admin', text)),
+      problemOf(() => parse(`x: ${text}`)),
+    ]) {
       assert.doesNotMatch(message, /Pr0d|Passw0rd|98765432|undefined/u, text);
       for (const line of message.split('\n').filter((one) => one !== ''))
         assert.match(line, /^(?:-v admin=…|f\.yml):\d+:\d+: [^:]/u, text);

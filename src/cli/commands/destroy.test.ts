@@ -145,7 +145,9 @@ describeInNamespace(import.meta.filename, () => {
 
     assert.equal(exitCode, 0, stderr);
     assert.equal(await readFile(shared, 'utf8'), 'secret');
-    assert.deepEqual(await installation.leftovers(), [installation.manifestPath.replace('.yml', '-creds.yml')]);
+    assert.deepEqual(await installation.leftovers(), [
+      installation.manifestPath.replace('.yml', '-creds.yml'),
+    ]);
   });
 
   test('of a linked state the file goes that the link names', async (t) => {

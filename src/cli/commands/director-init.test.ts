@@ -5,7 +5,10 @@ import { describe, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
 import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
-import { startSimulatedCluster, type SimulatedCluster } from '../../../embedded-cluster/testing/simulated-cluster.ts';
+import {
+  startSimulatedCluster,
+  type SimulatedCluster,
+} from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';

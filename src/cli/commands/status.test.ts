@@ -83,7 +83,10 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with what stands bes
   await mkdir(otherDirectory);
   await mkdir(bin);
   const [cluster, user] = [source.clusters[0]?.cluster ?? {}, source.users[0] ?? { user: {} }];
-  await writeFile(join(otherDirectory, 'ca.crt'), Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'));
+  await writeFile(
+    join(otherDirectory, 'ca.crt'),
+    Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'),
+  );
   delete cluster['certificate-authority-data'];
   cluster['certificate-authority'] = 'ca.crt';
   const { 'client-certificate-data': certificate, 'client-key-data': key } = user.user;

@@ -57,7 +57,9 @@ const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
  */
 export function tailCommand({ types, jobs, follow, lines = 10 }: LogsArguments): string[] {
   const paths = types.flatMap((type) =>
-    type === 'job' && jobs.length > 0 ? jobs.map((name) => `${directories.job}/${name}/`) : [`${directories[type]}/`],
+    type === 'job' && jobs.length > 0
+      ? jobs.map((name) => `${directories.job}/${name}/`)
+      : [`${directories[type]}/`],
   );
   const names = notText.map((glob) => `! -name "${glob}"`).join(' ');
   const find = `find ${paths.join(' ')} -type f ${names} -print0`;

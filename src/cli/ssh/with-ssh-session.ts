@@ -71,7 +71,13 @@ async function inSession<T>(
     const { address, hostKey } = await vm.client(signal).setUpSsh(user, publicKey);
     writeNew(join(directory.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
     return await action({
-      login: { user, address, directory: directory.path, proxyCommand: proxyCommand(proxy), options: sshOptions },
+      login: {
+        user,
+        address,
+        directory: directory.path,
+        proxyCommand: proxyCommand(proxy),
+        options: sshOptions,
+      },
       ...{ client: (until) => vm.client(until), name: vm.name },
     });
   } finally {

@@ -154,7 +154,9 @@ export async function buildAgent(
   };
   signal.addEventListener('abort', interrupt);
   let lastReported = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (lastReported = (lastReported + chunk).slice(-2000)));
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (chunk: string) => (lastReported = (lastReported + chunk).slice(-2000)));
   // A program that cannot be started emits `error` and then also `close`.
   child.on('error', (error) => (lastReported += error.message));
   const code = await new Promise<number | null>((done) => child.on('close', done));

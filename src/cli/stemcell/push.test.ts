@@ -41,7 +41,9 @@ const wantsBasic =
     return true;
   };
 
-async function world(t: TestContext): Promise<{ registry: HostileRegistry; directory: string; host: string }> {
+async function world(
+  t: TestContext,
+): Promise<{ registry: HostileRegistry; directory: string; host: string }> {
   const registry = await HostileRegistry.start(t);
   const directory = await layoutOf(join(await scratchDirectory(t), 'stemcell'));
   return { registry, directory, host: new URL(registry.origin).host };
@@ -230,7 +232,9 @@ describe('stemcell push', () => {
       );
     const built = await read('later');
     registry.trouble = wantsBasic('robot', 'right');
-    await assert.rejects(pushStemcell([join(directory, 'later'), name, '--plain-http'], recordOutput().context));
+    await assert.rejects(
+      pushStemcell([join(directory, 'later'), name, '--plain-http'], recordOutput().context),
+    );
     assert.deepEqual(await read('later'), built);
     registry.trouble = () => undefined;
     const at = recordOutput();
@@ -373,6 +377,9 @@ describe('stemcell pre-pull', () => {
       ['a', '--namespace', 'B'],
       ['a', '--what'],
     ])
-      await assert.rejects(prePull(args, recordOutput().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
+      await assert.rejects(prePull(args, recordOutput().context), {
+        code: 'INVALID_ARGUMENT',
+        message: /Usage/u,
+      });
   });
 });

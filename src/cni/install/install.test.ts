@@ -85,7 +85,10 @@ test('installs beside what is there, and puts it back', async (context) => {
 test('again it writes nothing', async (context) => {
   const { paths: cniPaths, executable } = await node(context);
   await install(cniPaths, executable);
-  const paths = [join(cniPaths.binDirectory, 'static-ip'), join(cniPaths.conflistDirectory, managedConflistName)];
+  const paths = [
+    join(cniPaths.binDirectory, 'static-ip'),
+    join(cniPaths.conflistDirectory, managedConflistName),
+  ];
   const inodes = async (): Promise<unknown> => Promise.all(paths.map(async (path) => (await stat(path)).ino));
   const first = await inodes();
   await install(cniPaths, executable);

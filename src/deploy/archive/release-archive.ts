@@ -68,7 +68,8 @@ export async function openReleases(
 ): Promise<Release[]> {
   const requested = new Set(names);
   const releases: Release[] = [];
-  for (const archive of archives) if (requested.has(archive.summary.name)) releases.push(await archive.open());
+  for (const archive of archives)
+    if (requested.has(archive.summary.name)) releases.push(await archive.open());
   return releases;
 }
 

@@ -20,7 +20,11 @@ test('without a record a disk is created', () => {
 
 test('the current disk is attached again, or migrated where disks are recreated', () => {
   assert.deepEqual(planDisk(state([disk], 'd1'), desired), { action: 'attach', disk });
-  assert.deepEqual(planDisk(state([disk], 'd1'), desired, true), { action: 'migrate', disk, wanted: desired });
+  assert.deepEqual(planDisk(state([disk], 'd1'), desired, true), {
+    action: 'migrate',
+    disk,
+    wanted: desired,
+  });
 });
 
 test('a disk that was created and never attached is used instead of a second one', () => {

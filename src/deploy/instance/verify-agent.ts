@@ -48,8 +48,10 @@ export async function findForeignAgentId({ agent, state }: AgentRun): Promise<st
 }
 
 /** Returns false if the agent reports no id or if no agent id is recorded. */
-export const isDifferentAgent = (agentId: string | undefined, expected: string | undefined): agentId is string =>
-  agentId !== undefined && expected !== undefined && agentId !== expected;
+export const isDifferentAgent = (
+  agentId: string | undefined,
+  expected: string | undefined,
+): agentId is string => agentId !== undefined && expected !== undefined && agentId !== expected;
 
 async function readAgentId(agent: AgentClient, expected: string | undefined): Promise<string | undefined> {
   const agentId = (await undefinedIfAgentError(agent.getState()))?.agentId;

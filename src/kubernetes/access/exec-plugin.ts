@@ -176,7 +176,10 @@ export function parseExecPlugin(
       list(exec['env'], `${key}.env`).map((item, index) => {
         const location = `${key}.env[${index}]`;
         const variable = record(item, location);
-        return [string(variable['name'], `${location}.name`), string(variable['value'] ?? '', `${location}.value`)];
+        return [
+          string(variable['name'], `${location}.name`),
+          string(variable['value'] ?? '', `${location}.value`),
+        ];
       }),
     ),
     installHint: text('installHint'),

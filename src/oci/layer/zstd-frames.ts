@@ -2,7 +2,10 @@ import { ProductError } from '../../errors/product-error.ts';
 
 /** The part of a frame that comes next; `remaining`: the number of its bytes that are still to come. */
 type FrameState =
-  | { readonly kind: 'magic' | 'descriptor' | 'header' | 'block-header' | 'skippable-size'; remaining: number }
+  | {
+      readonly kind: 'magic' | 'descriptor' | 'header' | 'block-header' | 'skippable-size';
+      remaining: number;
+    }
   /** Content of a block, of a skippable frame, or the checksum; `next` is the part after it. */
   | { readonly kind: 'content'; remaining: number; readonly next: FrameState };
 

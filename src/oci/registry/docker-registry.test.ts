@@ -113,7 +113,11 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       });
     const push = async (mountFrom: readonly string[], content = image): Promise<readonly string[]> => {
       const how: string[] = [];
-      await pushImage(other, content, { ...chunkOptions, mountFrom, onBlob: (_, pushed) => how.push(pushed) });
+      await pushImage(other, content, {
+        ...chunkOptions,
+        mountFrom,
+        onBlob: (_, pushed) => how.push(pushed),
+      });
       return how;
     };
     // An upload that the first mount request has started cannot be canceled.
@@ -145,7 +149,10 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
         [unread, /CA that it was given holds a certificate that cannot be read/u],
       ] as const) {
         const client = clientOf(t, registry, { ca });
-        await assert.rejects(pushImage(client, image, chunkOptions), { code: 'REGISTRY_UNREACHABLE', message });
+        await assert.rejects(pushImage(client, image, chunkOptions), {
+          code: 'REGISTRY_UNREACHABLE',
+          message,
+        });
       }
     }
   });

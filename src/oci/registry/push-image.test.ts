@@ -95,7 +95,10 @@ test('what cannot be taken back, or mounted, neither hides the reason nor ends t
   await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), chunkOptions), {
     code: 'DIGEST_MISMATCH',
   });
-  await pushImage(at.client, memoryImage([layer]), { ...chunkOptions, mountFrom: ['none', 'secret', 'none-2'] });
+  await pushImage(at.client, memoryImage([layer]), {
+    ...chunkOptions,
+    mountFrom: ['none', 'secret', 'none-2'],
+  });
   assert.deepEqual(at.registry.blobs.get(memoryImage([layer]).layers[0]?.digest ?? ''), layer);
   assert.deepEqual(refused, ['DELETE', ...['POST', 'DELETE'], ...['POST', 'DELETE']]);
 });

@@ -33,7 +33,10 @@ function bitsOf(path: string): readonly number[] {
     other ^= other >>> 13;
   }
   const [first, step] = [mixed(one), mixed(other) | 1];
-  return Array.from({ length: hashes }, (_, index) => (first + Math.imul(index, step)) & (wordCount * 32 - 1));
+  return Array.from(
+    { length: hashes },
+    (_, index) => (first + Math.imul(index, step)) & (wordCount * 32 - 1),
+  );
 }
 
 /** Makes each bit of the hash depend on all others (MurmurHash3, fmix32). */

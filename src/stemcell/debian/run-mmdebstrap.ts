@@ -55,11 +55,7 @@ async function versionOf(context: MmdebstrapContext): Promise<string | undefined
  */
 export async function listPackages(request: RootRequest, context: MmdebstrapContext): Promise<string> {
   const args = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
-  const { stdout, ended } = start(
-    [...args, ...directory(request, '/dev/null')],
-    context,
-    variables(request),
-  );
+  const { stdout, ended } = start([...args, ...directory(request, '/dev/null')], context, variables(request));
   const [output, message] = await Promise.all([text(stdout), ended]);
   // The format of apt-get: "Inst <package> (<version> <origin> [<architecture>])"
   const found = `${output}\n${message}`.matchAll(/^Inst (\S+) \((\S+) /gm);

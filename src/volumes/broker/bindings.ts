@@ -56,7 +56,8 @@ export function bind(
   };
   if (binding !== undefined) {
     const { volumeMount, ...stored } = binding;
-    if (isDeepStrictEqual(stored, requested)) return { answer: { status: 200, body: bindResponse(volumeMount) } };
+    if (isDeepStrictEqual(stored, requested))
+      return { answer: { status: 200, body: bindResponse(volumeMount) } };
     const description = `service binding ${bindingId} exists with other attributes; use another id`;
     return { answer: errorResponse(409, 'Conflict', description) };
   }

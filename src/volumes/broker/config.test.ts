@@ -173,5 +173,8 @@ test('a place for secrets is one prefix in CredHub or in files, and needs signed
   for (const wrong of ['{}', '{vault: /a}', '{credhub: /a, file: /b}'])
     assert.match(problemsOf(`${signed}secrets: ${wrong}\n`), /- secrets must have one of/u);
   for (const wrong of ['volumes', '/', '/a/', '/a/../b', '/a b'])
-    assert.match(problemsOf(`${signed}secrets: {credhub: ${wrong}}\n`), /- secrets\.credhub must be a slash/u);
+    assert.match(
+      problemsOf(`${signed}secrets: {credhub: ${wrong}}\n`),
+      /- secrets\.credhub must be a slash/u,
+    );
 });

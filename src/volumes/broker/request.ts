@@ -89,7 +89,8 @@ function parseWith<T>(
   const fields = new Fields(body, '', problems, maxStringLength);
   const offering = findOffering(fields, offerings, needsPlan);
   const rest = read(fields);
-  if (problems.length > 0 || offering === undefined) return { error: badRequest(problems.toSorted().join('; ')) };
+  if (problems.length > 0 || offering === undefined)
+    return { error: badRequest(problems.toSorted().join('; ')) };
   return { request: { ...rest, offering } };
 }
 

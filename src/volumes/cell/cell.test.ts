@@ -38,7 +38,10 @@ test(
     );
     assert.equal((await stat(join(directory, 'shares/photos/made'))).uid, 2000);
     assert.equal(await mountInfo(directory), before);
-    assert.deepEqual([await readdir(join(directory, 'apps')), await readdir(join(directory, 'mounts'))], [[], []]);
+    assert.deepEqual(
+      [await readdir(join(directory, 'apps')), await readdir(join(directory, 'mounts'))],
+      [[], []],
+    );
     assert.deepEqual(
       (await readdir(join(directory, 'state'))).filter((name) => name !== 'records.lock'),
       [],

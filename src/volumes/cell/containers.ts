@@ -217,7 +217,8 @@ async function removeMountPoints(state: string, container: PathSegment): Promise
     // must stay
     const isNeeded = (directory: string): boolean =>
       others.some((target) => `${target}/`.startsWith(`${directory}/`));
-    for (const directory of own?.folders.toReversed() ?? []) if (!isNeeded(directory)) removeEmptyDirectory(directory);
+    for (const directory of own?.folders.toReversed() ?? [])
+      if (!isNeeded(directory)) removeEmptyDirectory(directory);
     removeRecord(state, container);
   });
 }

@@ -41,7 +41,10 @@ async function repairAll({ directory, driver, ports, logged }: TestCell, before:
   assert.deepEqual(await cleanUpOrphans(ports), [], logged.join('\n'));
   assert.equal(await mountInfo(directory), before);
   assert.equal(driver.volumes.size, 0);
-  assert.deepEqual([await readdir(join(directory, 'apps')), await readdir(join(directory, 'mounts'))], [[], []]);
+  assert.deepEqual(
+    [await readdir(join(directory, 'apps')), await readdir(join(directory, 'mounts'))],
+    [[], []],
+  );
   assert.deepEqual(
     (await readdir(join(directory, 'state'))).filter((name) => name !== 'records.lock'),
     [],

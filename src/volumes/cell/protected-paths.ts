@@ -32,20 +32,26 @@ export function planHidden(
       );
   }
   const others = mounts
-    .filter(({ target, type }) => shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each)))
+    .filter(
+      ({ target, type }) => shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each)),
+    )
     .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
     .filter((directory) => keeps(directory) === undefined && !own.some((each) => liesIn(directory, each)));
   const directories = [...new Set([...own, ...others])];
   const holders = [
-    ...[...directories, ...mountDirectories].map((directory) => parentMount(mounts, directory)?.target ?? '/'),
+    ...[...directories, ...mountDirectories].map(
+      (directory) => parentMount(mounts, directory)?.target ?? '/',
+    ),
     // a driver whose directory is itself a mount may have no volume yet
     ...mounts.filter((mount) => mayHoldVolumes(mount, mountDirectories)).map(({ target }) => target),
   ];
   return { at, folders: directories, holders: [...new Set(holders)] };
 }
 
-const mayHoldVolumes = ({ target, type, isShared }: MountEntry, mountDirectories: readonly string[]): boolean =>
-  isShared && !shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each));
+const mayHoldVolumes = (
+  { target, type, isShared }: MountEntry,
+  mountDirectories: readonly string[],
+): boolean => isShared && !shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each));
 
 const liesIn = (path: string, directory: string): boolean => `${path}/`.startsWith(`${directory}/`);
 
@@ -67,7 +73,8 @@ export function assertNotOverSystemPaths(root: string, volumes: readonly VolumeM
   if (root !== '/') return;
   for (const { containerDir } of volumes) {
     const covered = systemPaths.find(
-      (directory) => `${directory}/`.startsWith(`${containerDir}/`) || `${containerDir}/`.startsWith(`${directory}/`),
+      (directory) =>
+        `${directory}/`.startsWith(`${containerDir}/`) || `${containerDir}/`.startsWith(`${directory}/`),
     );
     if (covered !== undefined)
       throw new ProductError(

@@ -163,7 +163,11 @@ async function startVolman({ directory, share, report }: Demo, cleanups: Cleanup
 }
 
 /** Runs an app that writes a file through the volume of its binding. */
-async function runDemoApp({ directory, report, signal }: Demo, volman: Volman, binding: string): Promise<void> {
+async function runDemoApp(
+  { directory, report, signal }: Demo,
+  volman: Volman,
+  binding: string,
+): Promise<void> {
   const volumes = parseVolumeMounts(binding);
   const path = volumes[0]?.containerDir ?? '';
   const script = `echo '${fileContent}' > "$1/hello"`;

@@ -131,7 +131,10 @@ test('a file of -credhub that is wrong is a start error with all its faults and 
     ],
     [JSON.stringify({ url: 'https://c', uaa }), /prefix is missing/u],
     [JSON.stringify({ url: 'https://c', prefix: '/v' }), /uaa is needed/u],
-    [JSON.stringify({ url: 'https://c', prefix: '/v', uaa, ca: join(directory, 'none') }), /credhub\.ca names/u],
+    [
+      JSON.stringify({ url: 'https://c', prefix: '/v', uaa, ca: join(directory, 'none') }),
+      /credhub\.ca names/u,
+    ],
   ];
   for (const [text, message] of cases) {
     await writeFile(file, text);

@@ -7,7 +7,13 @@ import { test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { MountError } from './mount/mount-error.ts';
 import { untilDeadline } from './testing/memory-mounter.ts';
-import { driverDirectory, nfsOptions, safeDescription, smbOptions, testDriver } from './testing/test-driver.ts';
+import {
+  driverDirectory,
+  nfsOptions,
+  safeDescription,
+  smbOptions,
+  testDriver,
+} from './testing/test-driver.ts';
 
 test('volman: each route, its answer, and the folder of a volume that comes and goes', async (t) => {
   const directory = await driverDirectory(t);
@@ -228,7 +234,10 @@ test('a drain tries again what could not be unmounted, and names what is mounted
 
 test('drain: spec file gone first, all unmounted, what is left named at the deadline, then the process stops', async (t) => {
   const directory = await driverDirectory(t);
-  const { running, call, mounter, log } = await testDriver(t, { directory, args: ['-drainTimeout', '100ms'] });
+  const { running, call, mounter, log } = await testDriver(t, {
+    directory,
+    args: ['-drainTimeout', '100ms'],
+  });
   const admin = async (path: string): Promise<{ status: number; text: string }> => {
     const response = await fetch(`http://${running.adminAddress}${path}`);
     return { status: response.status, text: await response.text() };

@@ -106,7 +106,8 @@ async function directoryWithShare(t: TestContext): Promise<string> {
   t.after(async () => {
     const mounter = bindMounter('/');
     for (const directory of made)
-      for (const target of await mountsIn(directory)) await mounter.unmount(target, AbortSignal.timeout(30_000));
+      for (const target of await mountsIn(directory))
+        await mounter.unmount(target, AbortSignal.timeout(30_000));
   });
   const baseDirectory = await driverDirectory(t);
   made.push(baseDirectory);

@@ -172,7 +172,8 @@ export function parseLdapSettings(
     return parsed;
   };
   if (!/^[A-Za-z0-9.:-]+$/u.test(host)) problems.push('LDAP_HOST must be a host name or an address');
-  if (!['tcp', 'tcp4', 'tcp6'].includes(value('LDAP_PROTO') ?? 'tcp')) problems.push('LDAP_PROTO must be tcp');
+  if (!['tcp', 'tcp4', 'tcp6'].includes(value('LDAP_PROTO') ?? 'tcp'))
+    problems.push('LDAP_PROTO must be tcp');
   const caCertificate = value('LDAP_CA_CERT');
   if (caCertificate !== undefined && !isCertificate(caCertificate))
     problems.push('LDAP_CA_CERT must be a certificate in PEM');

@@ -10,7 +10,11 @@ export interface DriverLog {
 /** Returns a log for `source`. If no real share is mounted, each line contains `replacement`. */
 export function driverLog(
   write: (line: string) => void,
-  { source, now, replacement: localBindNote }: { source: string; now: () => Date; replacement?: string | undefined },
+  {
+    source,
+    now,
+    replacement: localBindNote,
+  }: { source: string; now: () => Date; replacement?: string | undefined },
 ): DriverLog {
   const line = (level: string, message: string, data: LogData): void =>
     write(

@@ -63,7 +63,9 @@ test('B15, B16: Mount after a restart works without Create, and a drain leaves n
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
   assert.equal((await fetch(`http://${running.adminAddress}/evacuate`)).status, 200);
   assert.equal(mounter.mounts.size, 0);
-  const records = (await readdir(join(directory, 'mounts', '.state'))).filter((name) => name.endsWith('.json'));
+  const records = (await readdir(join(directory, 'mounts', '.state'))).filter((name) =>
+    name.endsWith('.json'),
+  );
   assert.deepEqual(records, []);
 });
 

@@ -130,7 +130,8 @@ test('mutual TLS: the json file names the files of a client; without a certifica
     clientCert: client.certificate,
     clientKey: client.key,
   };
-  for (const [name, pem] of Object.entries(files)) await writeFile(join(directory, name), pem, { mode: 0o600 });
+  for (const [name, pem] of Object.entries(files))
+    await writeFile(join(directory, name), pem, { mode: 0o600 });
   const args = [
     '-transport',
     'tcp-json',

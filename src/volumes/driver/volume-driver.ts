@@ -80,7 +80,8 @@ export class VolumeDriver {
         const next = withNextOptions(volume);
         const requested = { ...next, record: { ...next.record, isKept } };
         const withMount = (record: VolumeRecord): VolumeRecord => addMount(record, id);
-        if (!(await this.#isHealthy(requested))) return this.#mounts.mount(requested, clientClosed, withMount);
+        if (!(await this.#isHealthy(requested)))
+          return this.#mounts.mount(requested, clientClosed, withMount);
         // nothing is mounted and only the options change, so verify them here; a changed password is
         // accepted, because the signature does not cover it
         this.#mounts.ports.verifyOptions(name, requested.options ?? requested.record.options);

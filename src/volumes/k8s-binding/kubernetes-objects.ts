@@ -150,7 +150,11 @@ function smbVolume(spec: SmbMountSpec, location: ObjectLocation, where: string):
   }
   const nodeStageSecretRef = { name: secretName, namespace: choice.namespace };
   const csi = { driver, volumeAttributes: attributes, nodeStageSecretRef };
-  return { objects: [...secret, ...persistent(location, csi, mountOptions)], source: claimOf(location), identity };
+  return {
+    objects: [...secret, ...persistent(location, csi, mountOptions)],
+    source: claimOf(location),
+    identity,
+  };
 }
 
 /**
@@ -201,7 +205,11 @@ const claimOf = ({ name }: ObjectLocation): Manifest => ({ persistentVolumeClaim
 const size = { storage: '1Gi' };
 
 /** Returns a PersistentVolume that only this claim can use, and the claim. The share survives both. */
-function persistent({ name, choice }: ObjectLocation, csi: Manifest, mountOptions: readonly string[]): Manifest[] {
+function persistent(
+  { name, choice }: ObjectLocation,
+  csi: Manifest,
+  mountOptions: readonly string[],
+): Manifest[] {
   const { namespace } = choice;
   const accessModes = ['ReadWriteMany'];
   return [

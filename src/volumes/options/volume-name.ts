@@ -17,7 +17,8 @@ const maxBytes = 249;
  * or with the suffix of a mounter's own directory, are reserved for these directories.
  */
 export function parseVolumeName(name: unknown): { readonly name: VolumeName } | { readonly problem: string } {
-  if (name === undefined || name === null || name === '') return { problem: "Missing mandatory 'volume_name'" };
+  if (name === undefined || name === null || name === '')
+    return { problem: "Missing mandatory 'volume_name'" };
   if (typeof name === 'string' && isVolumeName(name)) return { name };
   return { problem: `invalid volume name: ${JSON.stringify(name).slice(0, 100)}` };
 }

@@ -33,7 +33,8 @@ export async function discoverDrivers(directories: readonly string[]): Promise<D
         try {
           const path = join(directory, entry);
           const spec = parseDriverSpec(await readSpec({ name, kind, path }));
-          if ('socketPath' in spec.address) await checkSocketDirectory(path, dirname(spec.address.socketPath));
+          if ('socketPath' in spec.address)
+            await checkSocketDirectory(path, dirname(spec.address.socketPath));
           specs.set(name, spec);
         } catch (error) {
           // a driver that is stopping removes its file

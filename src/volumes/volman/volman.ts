@@ -113,7 +113,9 @@ export class Volman {
    * Returns an error for each volume that could not be removed.
    */
   async purge(): Promise<readonly string[]> {
-    const leftovers = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));
+    const leftovers = await Promise.all(
+      [...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)),
+    );
     return leftovers.flat();
   }
 

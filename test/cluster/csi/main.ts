@@ -56,7 +56,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-const common = { directory: given('directory'), sockets: given('sockets'), drivers, clock: systemClock, log: log };
+const common = {
+  directory: given('directory'),
+  sockets: given('sockets'),
+  drivers,
+  clock: systemClock,
+  log: log,
+};
 switch (positionals[0]) {
   case 'node': {
     const node = { nodeId: given('node-id'), zone: values.zone, kubeletRoot: given('kubelet-root') };

@@ -24,7 +24,10 @@ test('a foreign cluster needs a stemcell and kubectl, and the error names them',
     askedCluster({ BOSH_KUBERNETES_TEST_KUBECONFIG: '/k', ...more });
   assert.match(JSON.stringify(requestedWith({ PATH: path })), /needs CONFORMANCE_STEMCELL/u);
   assert.match(JSON.stringify(requestedWith({ CONFORMANCE_STEMCELL: 'i', PATH: '/none' })), /needs kubectl/u);
-  assert.match(JSON.stringify(requestedWith({ CONFORMANCE_STEMCELL: 'i', PATH: path })), /"kind":"kubeconfig"/u);
+  assert.match(
+    JSON.stringify(requestedWith({ CONFORMANCE_STEMCELL: 'i', PATH: path })),
+    /"kind":"kubeconfig"/u,
+  );
 });
 
 test('settings that are not given are left to the cluster', () => {

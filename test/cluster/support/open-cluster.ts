@@ -42,7 +42,9 @@ export function withoutStemcell(profile: SecurityProfile, upstream?: UpstreamAge
   if (requested.kind !== 'kubeconfig') return false;
   if (upstream !== undefined) return "needs the suite's own cluster, whose stemcells have an upstream agent";
   const variable = `CONFORMANCE_STEMCELL_${profile.toUpperCase().replace('-', '_')}`;
-  return requested.settings.stemcells[profile] === undefined && `needs ${variable}, an image for that profile`;
+  return (
+    requested.settings.stemcells[profile] === undefined && `needs ${variable}, an image for that profile`
+  );
 }
 
 /** Returns the `skip` option of a test that moves a disk to another class. */

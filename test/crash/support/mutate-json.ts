@@ -63,7 +63,8 @@ const keys = [
 /** Returns a copy of a JSON value with one or two changes anywhere in it. */
 export function mutate(random: Random, value: unknown): unknown {
   let mutated = structuredClone(value);
-  for (let remaining = 1 + random.below(2); remaining > 0; remaining -= 1) mutated = change(random, mutated, 0);
+  for (let remaining = 1 + random.below(2); remaining > 0; remaining -= 1)
+    mutated = change(random, mutated, 0);
   return mutated;
 }
 

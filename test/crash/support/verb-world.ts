@@ -5,7 +5,11 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { idleAgent } from '../../../src/cpi/testing/agents.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import { persistentVolumeClaims, storageClasses, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
+import {
+  persistentVolumeClaims,
+  storageClasses,
+  volumeSnapshots,
+} from '../../../src/kubernetes/resources.ts';
 import { tokenKubeconfig, tokenOf } from '../../conformance/roles.ts';
 import { World, type NewVm } from '../../conformance/world.ts';
 import type { ApiProxy } from '../../support/api-proxy.ts';

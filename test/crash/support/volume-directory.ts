@@ -1,7 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { nodes, persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { volumeAnnotations, type PersistentVolume, type PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
+import {
+  volumeAnnotations,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from '../../../src/kubernetes/types/storage.ts';
 import type { World } from '../../conformance/world.ts';
 import { until } from '../../support/until.ts';
 

@@ -26,7 +26,10 @@ async function question(t: TestContext, script: string): Promise<CredentialQuery
 }
 
 test('a helper that has nothing leaves it to the file', async (t) => {
-  const requested = await question(t, 'cat >/dev/null; echo credentials not found in native keychain; exit 1');
+  const requested = await question(
+    t,
+    'cat >/dev/null; echo credentials not found in native keychain; exit 1',
+  );
   assert.deepEqual(await findCredentials(requested), { username: 'somebody', password: 'else' });
 });
 

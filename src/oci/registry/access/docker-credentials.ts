@@ -180,7 +180,10 @@ async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string | undef
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parseAnswer(output: string, program: string): { readonly username: string; readonly secret: string } {
+function parseAnswer(
+  output: string,
+  program: string,
+): { readonly username: string; readonly secret: string } {
   let value: unknown;
   try {
     value = JSON.parse(output);

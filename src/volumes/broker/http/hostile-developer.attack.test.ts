@@ -206,6 +206,9 @@ test('the health may be asked by anybody, and however often asks the store once'
   const requests = Array.from({ length: 50 }, () => server.inject('/healthz'));
   await until('all to ask', async () => arrived === requests.length);
   release();
-  assert.deepEqual(new Set((await Promise.all(requests)).map(({ statusCode }) => statusCode)), new Set([200]));
+  assert.deepEqual(
+    new Set((await Promise.all(requests)).map(({ statusCode }) => statusCode)),
+    new Set([200]),
+  );
   assert.equal(checks, 1);
 });

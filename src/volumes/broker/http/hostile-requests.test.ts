@@ -75,9 +75,13 @@ test('whatever comes gets an answer of JSON that is no 5xx, and the broker lives
   const method = fc.constantFrom('GET', 'PUT', 'PUT', 'PUT', 'PATCH', 'DELETE', 'POST');
   await fc.assert(
     fc.asyncProperty(method, path, text, headers, async (verb, requestPath, content, given) => {
-      const reply = await call(verb, requestPath, { ...(verb === 'GET' ? {} : { text: content }), headers: given });
+      const reply = await call(verb, requestPath, {
+        ...(verb === 'GET' ? {} : { text: content }),
+        headers: given,
+      });
       assert.ok(reply.status < 500, `${reply.status} ${reply.text}`);
-      if (reply.text !== '' && requestPath !== '/metrics') assert.equal(typeof JSON.parse(reply.text), 'object');
+      if (reply.text !== '' && requestPath !== '/metrics')
+        assert.equal(typeof JSON.parse(reply.text), 'object');
     }),
     { seed, numRuns: 1_000_000, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false },
   );

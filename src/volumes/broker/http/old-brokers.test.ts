@@ -47,7 +47,9 @@ const requests: readonly RequestCase[] = [
     status: 409,
   }),
   provisioning('without parameters', without(provisionBody, 'parameters'), { message: noShare }),
-  provisioning('with blank parameters', withParameters(provisionBody, ''), { message: /^parameters must be/u }),
+  provisioning('with blank parameters', withParameters(provisionBody, ''), {
+    message: /^parameters must be/u,
+  }),
   {
     title: 'malformed JSON',
     request: ['PUT', instancePath, { text: '{"a' }],
@@ -74,12 +76,16 @@ const requests: readonly RequestCase[] = [
   binding('with another share', withParameters(bindBody, { share: 'a/b' }), {
     message: /^- Not allowed options: share$/u,
   }),
-  binding('with mount: "../etc"', withParameters(bindBody, { mount: '../etc' }), { message: /mount must be/u }),
+  binding('with mount: "../etc"', withParameters(bindBody, { mount: '../etc' }), {
+    message: /mount must be/u,
+  }),
   binding('with uid "abc" and gid "-1"', withParameters(bindBody, { uid: 'abc', gid: '-1' }), {
     message: /gid must be .*; uid must be /u,
   }),
   ...['3,exec', 'NaN'].map((version) =>
-    binding(`with version "${version}"`, withParameters(bindBody, { version }), { message: /version must be/u }),
+    binding(`with version "${version}"`, withParameters(bindBody, { version }), {
+      message: /version must be/u,
+    }),
   ),
   binding('without app_guid', without(bindBody, 'app_guid'), { status: 422, error: 'RequiresApp' }),
   binding('on a missing instance', bindBody, { before: 'nothing', status: 404 }),

@@ -10,7 +10,11 @@ const nfs = nfsOffering({ ldap: false, operator, maintenance: undefined });
 const nfsLdap = nfsOffering({ ldap: true, operator, maintenance: undefined });
 const smb = smbOffering({ operator, maintenance: undefined });
 
-function problemsOf(table: typeof nfs.table, parameters: Record<string, unknown>, scope: OptionScope): string {
+function problemsOf(
+  table: typeof nfs.table,
+  parameters: Record<string, unknown>,
+  scope: OptionScope,
+): string {
   const parsed = parseOptions(table, parameters, scope, {});
   return 'description' in parsed ? parsed.description : '';
 }

@@ -103,7 +103,8 @@ export function parseOptions(
     if ('problem' in parsed) problems.invalid.push(`${name} ${parsed.problem}`);
     else options[row.name] = parsed.value;
   }
-  if (scope === 'provision') problems.missing.push(...missingOptions(table, options, 'provision', parameters));
+  if (scope === 'provision')
+    problems.missing.push(...missingOptions(table, options, 'provision', parameters));
   return toResult(options, problems);
 }
 

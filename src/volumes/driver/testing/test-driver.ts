@@ -58,7 +58,14 @@ export const configIn = (directory: string, args: readonly string[] = []): Drive
   parseDriverConfig([
     ...(args.includes('-name') ? [] : ['-name', 'nfsv3driver']),
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
-    ...['-driversPath', join(directory, 'drivers'), '-mountDir', join(directory, 'mounts'), '-watchInterval', '0'],
+    ...[
+      '-driversPath',
+      join(directory, 'drivers'),
+      '-mountDir',
+      join(directory, 'mounts'),
+      '-watchInterval',
+      '0',
+    ],
     ...args,
   ]);
 
@@ -67,7 +74,11 @@ export async function testDriver(
   t: TestContext,
   options: { directory?: string; args?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
 ): Promise<TestDriver> {
-  const { directory: directory = await driverDirectory(t), args: args = [], mounter = memoryMounter() } = options;
+  const {
+    directory: directory = await driverDirectory(t),
+    args: args = [],
+    mounter = memoryMounter(),
+  } = options;
   const log: string[] = [];
   const running = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
   t.after(() => running.stop());

@@ -44,13 +44,7 @@ export class DriverProcess {
 
   /** Resolves when the driver serves. Rejects with its output if it ends before. */
   async start(): Promise<void> {
-    const args = [
-      `--mount=/proc/${this.#namespace.pid}/ns/mnt`,
-      '--',
-      process.execPath,
-      main,
-      ...this.#args,
-    ];
+    const args = [`--mount=/proc/${this.#namespace.pid}/ns/mnt`, '--', process.execPath, main, ...this.#args];
     const child = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     let complaints = '';
