@@ -93,7 +93,7 @@ async function runErrand(t: TestContext, job: string, properties: Record<string,
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-errand-'));
   t.after(() => rm(directory, { recursive: true }));
   const at = (name: string): string => join(directory, name);
-  for (const directory of ['bin', 'lib', 'config', 'host', 'tmp']) await mkdir(at(directory));
+  for (const binDirectory of ['bin', 'lib', 'config', 'host', 'tmp']) await mkdir(at(binDirectory));
   await cp(join(release, 'src/volume_services/push-broker'), at('bin/push-broker'));
   for (const file of ['bin/node', 'lib/broker.mjs']) await writeFile(at(file), '');
   const spec = parse(await readFile(join(release, 'jobs', job, 'spec'), 'utf8')) as Spec;

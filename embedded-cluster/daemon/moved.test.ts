@@ -35,9 +35,9 @@ class MovableCluster {
     const made = new MovableCluster(directory);
     await mkdir(join(directory, 'one'));
     t.after(async () => {
-      for (const directory of made.#directories) {
-        await stopDaemon(join(directory, 'cluster'), { grace: 2_000 });
-        await removeClusterDirectory(join(directory, 'cluster'));
+      for (const path of made.#directories) {
+        await stopDaemon(join(path, 'cluster'), { grace: 2_000 });
+        await removeClusterDirectory(join(path, 'cluster'));
       }
       await rm(directory, { recursive: true });
     });

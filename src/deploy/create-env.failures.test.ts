@@ -360,7 +360,7 @@ test("a state file of bosh's first format is not taken for a new deployment", as
 
 test('what the caller does not take of a manifest is refused before anything is asked of the cloud', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
-  const checkManifest = ({ tagPositions: tagPositions }: Manifest): void => {
+  const checkManifest = ({ tagPositions }: Manifest): void => {
     throw new ProductError('MANIFEST_INVALID', `${tagPositions['team']}: not this one`);
   };
 

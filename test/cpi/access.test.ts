@@ -302,9 +302,11 @@ for (const name of ['executable', 'bundle'] as const) {
 }
 
 /** Waits until the claim is bound: a snapshot needs a volume, which the controllers make asynchronously. */
-const untilBound = (api: LocalApi, namespace: string): Promise<unknown> =>
-  until(`the claim of ${namespace} to be bound`, async () => {
-    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace });
+const untilBound = (api: LocalApi, podNamespace: string): Promise<unknown> =>
+  until(`the claim of ${podNamespace} to be bound`, async () => {
+    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+      namespace: podNamespace,
+    });
     return items.some(({ status }) => status?.phase === 'Bound');
   });
 

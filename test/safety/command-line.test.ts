@@ -21,7 +21,7 @@ test(
     await mkdir(home);
     const manifest = join(directory, 'manifest.yml');
     await writeFile(manifest, await exampleManifest());
-    const canaries = [directory, home].map((directory) => join(directory, 'canary'));
+    const canaries = [directory, home].map((parent) => join(parent, 'canary'));
     for (const path of canaries) await writeFile(path, 'alive');
     t.after(async () => {
       await command('destroy', manifest, '--force');

@@ -197,8 +197,8 @@ grep CapEff /proc/self/status
       try {
         await createPod(pod, spec());
         output = await until(`a word about ${pod}`, async () => {
-          const output = await describePod(pod);
-          return why.test(output) ? output : undefined;
+          const description = await describePod(pod);
+          return why.test(description) ? description : undefined;
         });
         assert.notEqual((await getPod(pod)).status?.phase, 'Running', output);
         await (await line.api()).delete({ resource: pods, namespace, name: pod });

@@ -116,8 +116,10 @@ suite('snapshots', () => {
     assert.equal(failed.status?.readyToUse, false);
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-1'));
     await settled();
-    const claim = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
-    assert.deepEqual(claim?.metadata.finalizers, ['snapshot.storage.kubernetes.io/pvc-as-source-protection']);
+    const finalizedClaim = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
+    assert.deepEqual(finalizedClaim?.metadata.finalizers, [
+      'snapshot.storage.kubernetes.io/pvc-as-source-protection',
+    ]);
 
     cluster.provisioner.busy.clear();
     const { status } = await ready(cluster, 'snap-1');

@@ -94,8 +94,8 @@ test('the pods become Ready with what the docs let an operator add to the argume
   const executable = new Executable(join(root, 'static-ip'));
   await writeFile(join(root, 'static-ip'), 'the executable');
   const [{ args, readinessProbe } = assert.fail()] = podSpecOf('daemonset.yaml').containers;
-  const inRoot = (args: readonly string[]): CniPaths => ({
-    ...parseArguments(args).paths,
+  const inRoot = (installArgs: readonly string[]): CniPaths => ({
+    ...parseArguments(installArgs).paths,
     conflistDirectory,
     binDirectory,
   });

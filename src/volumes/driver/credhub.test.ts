@@ -19,7 +19,7 @@ interface Setup extends TrustingDriver {
 
 async function driverWithCredhub(
   t: TestContext,
-  { auth = 'uaa', args: args = [] }: { auth?: 'uaa' | 'certificate'; args?: readonly string[] } = {},
+  { auth = 'uaa', args = [] }: { auth?: 'uaa' | 'certificate'; args?: readonly string[] } = {},
 ): Promise<Setup> {
   const stub = await credhubStub();
   t.after(() => stub.stop());

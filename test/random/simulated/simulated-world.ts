@@ -178,7 +178,8 @@ export class SimulatedWorld {
       watch: (resource, query) => api.watch(resource, query),
       groups: () => api.groups(),
       anyMatch: (resource, query, predicate) => api.anyMatch(resource, query, predicate),
-      requestToken: (namespace, account, request) => api.requestToken(namespace, account, request),
+      requestToken: (accountNamespace, account, request) =>
+        api.requestToken(accountNamespace, account, request),
       finalizeNamespace: (name) => api.finalizeNamespace(name),
       create: (resource, object, options) =>
         resource === events
@@ -200,8 +201,8 @@ export class SimulatedWorld {
         written(`delete ${reference.resource.plural} ${reference.name}`, () =>
           api.delete(reference, options),
         ),
-      bindPod: (namespace, name, nodeName) =>
-        written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(namespace, name, nodeName)),
+      bindPod: (podNamespace, name, nodeName) =>
+        written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(podNamespace, name, nodeName)),
     };
   }
 

@@ -74,11 +74,7 @@ export async function testDriver(
   t: TestContext,
   options: { directory?: string; args?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
 ): Promise<TestDriver> {
-  const {
-    directory: directory = await driverDirectory(t),
-    args: args = [],
-    mounter = memoryMounter(),
-  } = options;
+  const { directory = await driverDirectory(t), args = [], mounter = memoryMounter() } = options;
   const log: string[] = [];
   const running = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
   t.after(() => running.stop());

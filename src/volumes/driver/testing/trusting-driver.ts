@@ -24,7 +24,7 @@ export interface TrustingDriver extends TestDriver {
 export async function trustingDriver(
   t: TestContext,
   mode: string,
-  { directory, args: args = [] }: { directory?: string; args?: readonly string[] } = {},
+  { directory, args = [] }: { directory?: string; args?: readonly string[] } = {},
 ): Promise<TrustingDriver> {
   directory ??= await driverDirectory(t);
   const pair = newPair();
