@@ -65,7 +65,7 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
   const [, ...probe] = container.readinessProbe.exec.command;
   assert.deepEqual(parseArguments(probe), {
     command: 'installed',
-    place: cniPaths,
+    paths: cniPaths,
     daemonSet: undefined,
     keepInstalled: false,
   });
@@ -119,7 +119,7 @@ test('remove.yaml removes from where that DaemonSet installs, before its pods ar
   const [from, to] = [podSpecOf('daemonset.yaml'), podSpecOf('remove.yaml')];
   const [installs = assert.fail()] = from.containers;
   const { paths } = parseArguments(installs.args);
-  const removal = { command: 'uninstall', place: paths, daemonSet: undefined };
+  const removal = { command: 'uninstall', paths, daemonSet: undefined };
   assert.deepEqual(
     to.initContainers?.map(({ args }) => parseArguments(args)),
     [{ ...removal, keepInstalled: false }],

@@ -15,7 +15,7 @@ const state = (disks: DiskRecord[], current = ''): DeploymentState => ({
 });
 
 test('without a record a disk is created', () => {
-  assert.deepEqual(planDisk(state([]), desired), { action: 'create', wanted: desired });
+  assert.deepEqual(planDisk(state([]), desired), { action: 'create', desired });
 });
 
 test('the current disk is attached again, or migrated where disks are recreated', () => {
@@ -23,7 +23,7 @@ test('the current disk is attached again, or migrated where disks are recreated'
   assert.deepEqual(planDisk(state([disk], 'd1'), desired, true), {
     action: 'migrate',
     disk,
-    wanted: desired,
+    desired,
   });
 });
 
@@ -45,6 +45,6 @@ test('a current disk of another shape is migrated, never to a leftover', () => {
   const records = state([disk, leftover], 'd1');
   for (const change of [{ size: 128 }, { size: 32 }, { cloudProperties: {} }]) {
     const changed = { ...desired, ...change };
-    assert.deepEqual(planDisk(records, changed), { action: 'migrate', disk, wanted: changed });
+    assert.deepEqual(planDisk(records, changed), { action: 'migrate', disk, desired: changed });
   }
 });
