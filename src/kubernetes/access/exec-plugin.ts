@@ -279,12 +279,12 @@ interface RunError extends Error {
 
 function pluginFailure(plugin: ExecPlugin, error: RunError, stderr: string): ProductError {
   const last = truncateAtWord(stderr.trim().split('\n').at(-1) ?? '', 200);
-  const args = [
+  const clauses = [
     `kubeconfig: ${plugin.key}.command (${plugin.command}) ${causeOf(error)}`,
     ...(last === '' ? [] : [`it said: ${last}`]),
     plugin.installHint ?? 'run it by hand as the user of the CPI, and correct it or its arguments',
   ];
-  return new ProductError('INVALID_CONFIG', args.join('; '));
+  return new ProductError('INVALID_CONFIG', clauses.join('; '));
 }
 
 function causeOf({ code, killed }: RunError): string {
