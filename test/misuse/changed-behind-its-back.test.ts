@@ -22,9 +22,9 @@ before(async () => {
 afterEach(() => writeFile(line.manifestPath, original));
 after(() => line.remove());
 
-function assertRefused({ exitCode, stdout, stderr }: Outcome, ...args: readonly (string | RegExp)[]): void {
+function assertRefused({ exitCode, stdout, stderr }: Outcome, ...parts: readonly (string | RegExp)[]): void {
   assert.equal(exitCode, 1, stdout);
-  for (const word of args) {
+  for (const word of parts) {
     if (typeof word === 'string') assert.ok(stderr.includes(word), `${word} is not in: ${stderr}`);
     else assert.match(stderr, word);
   }
@@ -151,9 +151,9 @@ test('another cluster than that of the state file is refused, and nothing is for
   ];
   const noted = await readFile(`${line.statePath}.cluster`, 'utf8');
   try {
-    const args = [vm, disks[0]?.cid ?? '', line.kubeconfig, 'BOSH_KUBERNETES_HOME', '[OTHER_CLUSTER]'];
-    assertRefused(await line.up(elsewhere), ...args);
-    assertRefused(await line.command(['destroy', line.manifestPath, '--force'], elsewhere), ...args);
+    const parts = [vm, disks[0]?.cid ?? '', line.kubeconfig, 'BOSH_KUBERNETES_HOME', '[OTHER_CLUSTER]'];
+    assertRefused(await line.up(elsewhere), ...parts);
+    assertRefused(await line.command(['destroy', line.manifestPath, '--force'], elsewhere), ...parts);
     // Like the state of the bosh CLI or of a version before cluster notes.
     await rm(`${line.statePath}.cluster`);
     assertRefused(await line.up(elsewhere), vm, /nothing of that is on /, '[OTHER_CLUSTER]');
