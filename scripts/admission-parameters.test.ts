@@ -5,13 +5,13 @@ import { parseAllDocuments } from 'yaml';
 import { holdScript } from '../src/cpi/disk/attach/scripts/hold.ts';
 import { admissionParameters, manifestDirectory } from './admission-parameters.ts';
 
-test('manifests/admission/parameters.yaml has the scripts as they are', async () => {
+test('manifests/admission/parameters.yaml has the current scripts', async () => {
   const written = await readFile(new URL('parameters.yaml', manifestDirectory), 'utf8');
 
   assert.equal(written, await admissionParameters(), 'run: node scripts/write-admission-parameters.ts');
 });
 
-test('YAML gives the very text of a script back', async () => {
+test('YAML reads back the exact text of a script', async () => {
   const [, parameters] = parseAllDocuments(await admissionParameters());
 
   assert.equal(parameters?.getIn(['data', 'hold.sh']), holdScript);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { smallCheckout } from './testing/small-checkout.ts';
 
-test('a lock whose text leads elsewhere does not have another link replaced or removed', async (t) => {
+test('a lock whose text is a path to another link neither replaces nor removes that link', async (t) => {
   const checkout = await smallCheckout(t);
   const { directory } = checkout;
   const victim = join(directory, 'other', 'victim');

@@ -19,7 +19,7 @@ async function makeSlow(checkout: SmallCheckout): Promise<void> {
 }
 
 for (const [step, program, stamp] of steps) {
-  test(`${step}: while ${program} outlives a killed start, no second one begins`, async (t) => {
+  test(`${step} starts no second ${program} while one outlives a killed start`, async (t) => {
     const checkout = await smallCheckout(t);
     await makeSlow(checkout);
     await writeFile(join(checkout.directory, stamp), 'of former sources');
@@ -51,7 +51,7 @@ for (const [step, program, stamp] of steps) {
   });
 }
 
-test('of several starts that meet a dead holder one builds', async (t) => {
+test('only one of several starts that meet a stale lock builds', async (t) => {
   for (let round = 0; round < 3; round += 1) {
     const checkout = await smallCheckout(t);
     await makeSlow(checkout);

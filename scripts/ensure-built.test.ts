@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import { smallCheckout } from './testing/small-checkout.ts';
 
 for (const [where, script, said] of [
-  ['there is no loader for it', '#!/lib64/there-is-no-loader\n', /ENOENT/],
+  ['it has no loader', '#!/lib64/there-is-no-loader\n', /ENOENT/],
   [
     'the C library is too old for it',
     "#!/bin/sh\necho 'version `GLIBC_2.28 not found' >&2\nexit 1\n",
     /`GLIBC_2\.28 not found \(exit code 1\)/,
   ],
 ] as const) {
-  test(`where the pinned Node cannot run since ${where}, the error says why and what is needed`, async (t) => {
+  test(`if the pinned Node cannot run because ${where}, the error names the cause and the requirement`, async (t) => {
     const checkout = await smallCheckout(t);
     await checkout.writeScript(checkout.pinnedNode, script);
 
@@ -25,10 +25,10 @@ for (const [where, script, said] of [
 }
 
 for (const [what, script, mode, said] of [
-  ['a file system without programs', '#!/bin/sh\n', 0o644, /EACCES/],
-  ['a machine that ends it', "#!/bin/sh\necho 'out of memory' >&2\nexit 134\n", 0o755, /out of memory/],
+  ['a noexec file system', '#!/bin/sh\n', 0o644, /EACCES/],
+  ['a lack of memory', "#!/bin/sh\necho 'out of memory' >&2\nexit 134\n", 0o755, /out of memory/],
 ] as const) {
-  test(`where the pinned Node cannot run for ${what}, nothing is said of a C library`, async (t) => {
+  test(`if the pinned Node cannot run because of ${what}, the error does not mention a C library`, async (t) => {
     const checkout = await smallCheckout(t);
     await checkout.writeScript(checkout.pinnedNode, script);
     await chmod(checkout.pinnedNode, mode);

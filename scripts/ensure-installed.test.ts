@@ -22,7 +22,7 @@ async function previousCheckout(t: TestContext): Promise<SmallCheckout> {
   return checkout;
 }
 
-test('where npm failed before it removed anything, what runs can still be stopped', async (t) => {
+test('a running deployment can still be stopped if npm failed before it removed anything', async (t) => {
   const checkout = await previousCheckout(t);
   const refused = await checkout.command(['up', 'x.yml']).ended;
   assert.equal(refused.exitCode, 1);
@@ -37,7 +37,7 @@ test('where npm failed before it removed anything, what runs can still be stoppe
   }
 });
 
-test('a Node that a killed installation left half written is not taken for one that runs', async (t) => {
+test('an incomplete Node of a killed installation is not used', async (t) => {
   const checkout = await previousCheckout(t);
   await checkout.command(['up', 'x.yml']).ended;
   await checkout.writeScript(checkout.pinnedNode, '#!/there-is-no-loader\n');

@@ -50,7 +50,7 @@ test('our commands tell npm to run no script of a package, whatever its settings
   assert.match(stderr, /^npm ci --ignore-scripts /mu);
 });
 
-test('no command of ours is made of a script that npm leaves out then', () => {
+test('none of our commands is built from a script that npm then skips', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
   const names = Object.keys(scripts);
   const around = names.filter((name) =>

@@ -16,7 +16,7 @@ const banner = {
   js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
 };
 
-test('a bundle in modules that imports node:http has all of it, and does not load its WebSocket', async (t) => {
+test('an ES module bundle that imports node:http has all of its exports, and does not load its WebSocket', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'require-http-'));
   t.after(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, 'entry.mjs'), program);

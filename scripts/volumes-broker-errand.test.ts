@@ -46,7 +46,7 @@ async function appOf(job: string, properties: Record<string, unknown>, links?: L
   return app;
 }
 
-test('the broker of an errand keeps its records in CredHub, as the old one did, or in a bound database', async () => {
+test('the broker of an errand keeps its records in CredHub, like the upstream broker, or in a bound database', async () => {
   const nfs = await appOf('nfsbrokerpush', nfsBroker, { credhub });
   const smb = await appOf('smbbrokerpush', smbBroker);
   for (const [app, name] of [
@@ -129,7 +129,7 @@ while [ $# -gt 0 ]; do [ "$1" != -p ] || say "files: $(ls "$2" | tr '\\n' ' ')";
   return { calls, told: reports, output: stdout + stderr };
 }
 
-test('an errand pushes the broker, registers it, and opens it where it is new; no password is an argument', async (t) => {
+test('an errand pushes the broker, registers it, and enables access to a new one, with no password as argument', async (t) => {
   const { calls, told, output } = await runErrand(t, 'nfsbrokerpush', nfsBroker);
   const push = calls.findIndex((call) => call.startsWith('push '));
   assert.deepEqual(calls.slice(0, push), [
@@ -156,7 +156,7 @@ test('an errand pushes the broker, registers it, and opens it where it is new; n
   for (const text of [calls.join('\n'), output]) assert.doesNotMatch(text, /geheim/u);
 });
 
-test('an errand updates a broker that is registered, and leaves access as it is', async (t) => {
+test('an errand updates a registered broker, and keeps its access', async (t) => {
   const user = { cf: { admin_user: 'admin', admin_password: 'geheim-4' }, skip_cert_verify: true };
   const properties = { ...smbBroker, ...user, syslog_url: 'syslog://logs.example.com:514' };
   const { calls, told } = await runErrand(t, 'smbbrokerpush', properties, 'smbbroker https://old\n');

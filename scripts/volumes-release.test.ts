@@ -36,7 +36,7 @@ test('the release has its jobs, and each template that a job names', async (t) =
   ]);
 });
 
-test('without properties the drivers listen and mount where the old jobs have them', async () => {
+test('without properties the drivers listen and mount at the same paths as the upstream jobs', async () => {
   const nfs = await configOf('nfsv3driver');
   assert.equal(nfs.name, 'nfsv3driver');
   const listen = { host: '127.0.0.1', port: 7589 };
@@ -50,7 +50,7 @@ test('without properties the drivers listen and mount where the old jobs have th
   assert.deepEqual(smb.forcedFlags, { noserverino: true, nodfs: false });
 });
 
-test("the old jobs' certificates are the driver's, and mapfs maps ids where the machine has it", async () => {
+test('the driver uses the certificates of the upstream jobs, and mapfs maps ids if the machine has it', async () => {
   const tls = { ca_cert: 'CA', server_cert: 'S', server_key: 'K', client_cert: 'C', client_key: 'D' };
   for (const [job, properties] of [
     ['nfsv3driver', { nfsv3driver: { tls } }],
@@ -70,7 +70,7 @@ test("the old jobs' certificates are the driver's, and mapfs maps ids where the 
   ]);
 });
 
-test('signed volumes and secrets that they name: properties of both jobs', async (t) => {
+test('both jobs have the properties for signed volumes and for the secrets that they name', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trust-'));
   t.after(() => rm(directory, { recursive: true }));
   const credhub = {
@@ -102,7 +102,7 @@ test('signed volumes and secrets that they name: properties of both jobs', async
   }
 });
 
-test("ctl starts rpcbind where none answers, and hands the directory's properties on without a shell that reads them", async (t) => {
+test("ctl starts rpcbind if none answers, and passes the directory's properties on unchanged by the shell", async (t) => {
   const ldap = {
     ldap_host: 'ldap.example',
     ldap_svc_user: 'cn=reader',
@@ -142,7 +142,7 @@ test("ctl starts rpcbind where none answers, and hands the directory's propertie
   assert.equal(await readFile(join(jobs, 'runs'), 'utf8'), 'start\n');
 });
 
-test('a job that is disabled has nothing to run', async () => {
+test('a disabled job has no process to run', async () => {
   assert.match(await rendered('smbdriver', 'monit'), /check process smbdriver/u);
   assert.equal((await rendered('smbdriver', 'monit', { disable: true })).trim(), '');
 });
@@ -191,7 +191,7 @@ async function preStart(
   return { status, stderr, made };
 }
 
-test('pre-start names all that the machine lacks, and makes nothing then', async (t) => {
+test('pre-start names all missing prerequisites of the machine, and then creates nothing', async (t) => {
   const nfs = await preStart(t, 'nfsv3driver', { programs: ['rpcbind'], fuse: '/dev/none' });
   assert.equal(nfs.status, 1);
   const lacks = [
@@ -213,7 +213,7 @@ test('pre-start names all that the machine lacks, and makes nothing then', async
   assert.match(bare.stderr, /kernel module cifs; run .*on its node: modprobe cifs\n/u);
 });
 
-test('pre-start of a machine that has all makes the folders of the driver', async (t) => {
+test('pre-start creates the directories of the driver on a machine with all prerequisites', async (t) => {
   const smb = await preStart(t, 'smbdriver', { programs: ['mount.cifs', 'modprobe'] });
   assert.equal(smb.status, 0, smb.stderr);
   assert.ok(smb.made.includes('drivers') && smb.made.includes('volumes'));
@@ -222,7 +222,7 @@ test('pre-start of a machine that has all makes the folders of the driver', asyn
   assert.equal(nfs.status, 0, nfs.stderr);
 });
 
-test('pre-start of a pod, which has no modules to load: mount(2) has the node load them', async (t) => {
+test('pre-start accepts a pod without kernel modules, because mount(2) makes the node load them', async (t) => {
   const smb = await preStart(t, 'smbdriver', { programs: ['mount.cifs', 'mount'] });
   assert.equal(smb.status, 0, smb.stderr);
   const programs = ['mount.nfs', 'rpc.statd', 'rpcbind', 'mount', 'setpriv', 'bindfs'];
@@ -242,7 +242,7 @@ test('pre-start refuses a /dev/fuse that is not open to every user', async (t) =
   assert.match(stderr, /fuse is not open to every user.*; run: chmod 666 /u);
 });
 
-test('pre-start refuses a mount folder that others can move away, and names the chmod', async (t) => {
+test('pre-start refuses a mount directory that others can rename, and names the chmod', async (t) => {
   for (const job of ['nfsv3driver', 'smbdriver']) {
     const { status, stderr, made } = await preStart(t, job, { programs: [], mode: 0o777 });
     assert.equal(status, 1);
@@ -251,7 +251,7 @@ test('pre-start refuses a mount folder that others can move away, and names the 
   }
 });
 
-test('ctl and drain are scripts that a shell can read', async () => {
+test('ctl, drain and pre-start are valid shell scripts', async () => {
   for (const job of ['nfsv3driver', 'smbdriver'])
     for (const file of ['ctl.erb', 'drain.erb', 'pre-start.erb']) {
       const { status, stderr } = spawnSync('bash', ['-n'], {
@@ -262,7 +262,7 @@ test('ctl and drain are scripts that a shell can read', async () => {
     }
 });
 
-test("the ops files find the old releases' jobs in a manifest as cf-deployment makes it", async () => {
+test('the ops files find the upstream jobs in a manifest from cf-deployment', async () => {
   const credhubProperties = { credhub: { url: 'https://credhub.internal:8844' } };
   const groups = [
     {

@@ -15,7 +15,7 @@ async function scratch(t: { after: (done: () => Promise<void>) => void }): Promi
   return directory;
 }
 
-test('the packages of a bundle are found once, each of two versions where it is installed', () => {
+test('each package of a bundle is listed once, and each of two versions with its path', () => {
   const inputs = [
     'src/a.ts',
     'node_modules/ws/lib/x.js',
@@ -26,7 +26,7 @@ test('the packages of a bundle are found once, each of two versions where it is 
   assert.deepEqual(packagesAmong(inputs), ['@b/c', 'a/node_modules/@b/c', 'ws']);
 });
 
-test('a licence comes from its file, the readme or what is committed; a package without any fails the build', async (t) => {
+test('a licence comes from its file, the readme or the committed texts, and a package without any fails the build', async (t) => {
   const directory = await scratch(t);
   const bun = process.arch === 'x64' ? [runtimes.bun] : [];
   await writeNotices(directory, ['ws', 'pgpass', 'abstract-logging', runtimes.node, ...bun, 'ws']);
@@ -65,7 +65,7 @@ test('the packages of a program that another bundler compiles are those that it 
   assert.ok(packages.includes('modern-tar') && !packages.includes('fastify'), packages.join(', '));
 });
 
-test("the CPI's release carries the licence and the notices of what is in it", async (t) => {
+test("the CPI's release has the licence and the notices of its contents", async (t) => {
   const directory = await scratch(t);
   await unpackArchive(join(root, 'dist/bosh-kubernetes-release.tgz'), directory);
   await unpackArchive(join(directory, 'license.tgz'), join(directory, 'license'));

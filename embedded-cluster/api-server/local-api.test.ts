@@ -101,7 +101,7 @@ test('terminal pods are deleted at once; a negative grace period means one secon
   assert.equal((await api.get(at('negative'))).metadata.deletionGracePeriodSeconds, 1);
 });
 
-test('a finalizer holds a pod beyond the end of its grace period', async (t) => {
+test('a finalizer keeps a pod after the end of its grace period', async (t) => {
   const { api } = await open(t);
   await boundPod(api, 'held');
   await api.patch(at('held'), { metadata: { finalizers: ['a.b/c'] } });
@@ -184,7 +184,7 @@ test('a pod is bound once, and not while it is being deleted', async (t) => {
   );
 });
 
-test('claims: the named class stays, none means the default, "" means none; unbound ones do not grow', async (t) => {
+test('a claim keeps a named class, gets the default class for none, has no class for "", and does not grow while unbound', async (t) => {
   const { api } = await open(t);
   const claim = (name: string, more: object): KubernetesObject & { spec: Record<string, unknown> } => ({
     metadata: { namespace: 'bosh', name },

@@ -8,7 +8,7 @@ import { temporaryDirectory } from './testing/temporary-directory.ts';
 
 const reference = { namespace: 'default', name: 'kubernetes' };
 
-test('the Service kubernetes leads to the server, also after a restart with another port', async (t) => {
+test('the Service kubernetes points to the server, also after a restart with another port', async (t) => {
   const api = await openLocalApi({ directory: temporaryDirectory(t) });
   t.after(() => api.close());
   await publishApiServer(api, new URL('https://127.0.0.1:4001'));

@@ -222,7 +222,7 @@ test('a collection is deleted by selector', async (t) => {
   );
 });
 
-test('invalid bodies, types, methods and paths are 400, 415, 405, 404, 406, 413', async (t) => {
+test('invalid requests are 400, 415, 405, 404, 406 or 413 by their fault', async (t) => {
   const server = await startTestServer(t);
   const post = (body: string, type = 'application/json'): Promise<{ code: number; text: string }> =>
     server.call(collection, { method: 'POST', body, headers: { 'content-type': type } });

@@ -32,8 +32,8 @@ const untilDeleted = (cluster: ClusterFixture, resource: typeof pods, name: stri
     async () => (await cluster.find(at(resource, name))) === undefined,
   );
 
-suite('collection', () => {
-  test('whatever lost its owner goes, over all kinds and generations', async (t) => {
+suite('the garbage collector', () => {
+  test('deletes dependents of a deleted owner, across kinds and levels', async (t) => {
     const cluster = await startCluster(t);
     const secret = await cluster.api.create(secrets, named('vm-1'));
     const pod = makePod('vm-1');
@@ -57,7 +57,7 @@ suite('collection', () => {
     assert.notEqual(await cluster.find(at(configMaps, 'free')), undefined);
   });
 
-  test('an owner of the same name with another uid is no owner', async (t) => {
+  test('does not accept an owner with the same name and another uid', async (t) => {
     const cluster = await startCluster(t);
     const secret = await cluster.api.create(secrets, named('vm-1'));
     await cluster.api.create(configMaps, named('stale', [owner(secret, 'Secret', { uid: 'another' })]));
@@ -65,7 +65,7 @@ suite('collection', () => {
     await untilDeleted(cluster, configMaps, 'stale');
   });
 
-  test('one owner of two is enough, and the reference to the other is taken away', async (t) => {
+  test('keeps an object with one of two owners, and removes the reference to the other', async (t) => {
     const cluster = await startCluster(t);
     const secret = await cluster.api.create(secrets, named('vm-1'));
     const references = [owner(secret, 'Secret'), owner(secret, 'Secret', { name: 'gone', uid: 'gone' })];
@@ -77,7 +77,7 @@ suite('collection', () => {
     });
   });
 
-  test('an owner of an unknown kind keeps its dependents', async (t) => {
+  test('keeps the dependents of an owner of an unknown kind', async (t) => {
     const cluster = await startCluster(t);
     const reference = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'x', uid: 'x' };
     await cluster.api.create(configMaps, named('foreign', [reference]));
@@ -86,7 +86,7 @@ suite('collection', () => {
     assert.notEqual(await cluster.find(at(configMaps, 'foreign')), undefined);
   });
 
-  test('a namespace goes when everything in it is gone', async (t) => {
+  test('removes a namespace when all its objects are deleted', async (t) => {
     const cluster = await startCluster(t);
     const finalized = named('held');
     finalized.metadata.finalizers = ['test.example/hold'];
@@ -104,7 +104,7 @@ suite('collection', () => {
     await untilDeleted(cluster, namespaces, 'bosh');
   });
 
-  test('of a namespace that goes, the pods go first, and what they use stays until then', async (t) => {
+  test('deletes the pods of a namespace first, and the objects that they use after them', async (t) => {
     const cluster = await startCluster(t);
     const pod = makePod('vm-1');
     pod.metadata.finalizers = ['test.example/hold'];
@@ -123,7 +123,7 @@ suite('collection', () => {
     await untilDeleted(cluster, namespaces, 'bosh');
   });
 
-  test('an event lives for an hour after it last happened', async (t) => {
+  test('keeps an event for one hour after its last occurrence', async (t) => {
     const cluster = await startCluster(t);
     const lastTimestamp = new Date(cluster.clock.now()).toISOString();
     const event = {
@@ -142,7 +142,7 @@ suite('collection', () => {
     await untilDeleted(cluster, events, 'news');
   });
 
-  test('custom resources own, are owned, and go with their namespace', async (t) => {
+  test('follows owner references of custom resources, and deletes them with their namespace', async (t) => {
     const cluster = await startCluster(t);
     const { api } = cluster;
     const namespace = 'passing';

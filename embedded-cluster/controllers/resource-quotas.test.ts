@@ -4,7 +4,7 @@ import { resourceQuotas } from '../../src/kubernetes/resources.ts';
 import type { ResourceQuota } from '../api-server/admission/quota.ts';
 import { at, startCluster } from './testing/cluster-fixture.ts';
 
-test('a quota of a kind that is not served is counted once, and not again every few seconds', async (t) => {
+test('a quota for a kind that is not served is counted once, and not every few seconds', async (t) => {
   const cluster = await startCluster(t);
   await cluster.api.create(resourceQuotas, {
     metadata: { name: 'jobs', namespace: 'bosh' },

@@ -111,7 +111,7 @@ async function relatives(record: ProcessRecord): Promise<{ parent: number; child
 }
 
 describeAsUsers(import.meta.filename, () => {
-  test('starts once, however often it is asked, and stops without leaving anything but its data', async (t) => {
+  test('a cluster starts once for concurrent requests, and stops with only its data left', async (t) => {
     const cluster = await makeCluster(t);
     const outside = join(cluster.directory, 'canary');
     await writeFile(outside, 'alive');
@@ -137,7 +137,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.equal(await readFile(outside, 'utf8'), 'alive');
   });
 
-  test('waits for one that has the lock and has not said yet that it runs; starts it when that one gives up', async (t) => {
+  test('a start waits for another one that holds the lock, and starts the cluster if that one fails', async (t) => {
     const { options, directory } = await makeCluster(t);
     const script = 'exec 9>>"$1/lock"; flock 9; echo locked; read -r _';
     const lockProcess = spawn('sh', ['-c', script, 'sh', directory], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -159,7 +159,7 @@ describeAsUsers(import.meta.filename, () => {
     ['the process that made the namespaces', async ({ process }) => (await relatives(process)).parent, true],
   ];
   for (const [name, find, indirect] of victims) {
-    test(`kill -9 of ${name} ends every process of every pod; the next start runs them again`, async (t) => {
+    test(`kill -9 of ${name} ends every process of every pod, and the next start runs them again`, async (t) => {
       const cluster = await makeCluster(t);
       const info = await startDaemon(cluster.options);
       await createPod(cluster, podOf('vm', writing(cluster.word)));
@@ -181,7 +181,7 @@ describeAsUsers(import.meta.filename, () => {
     });
   }
 
-  test('not even a pod that shares mounts with the node takes a right over the machine', async (t) => {
+  test('a pod that shares mounts with the node gets no permission over the machine', async (t) => {
     const cluster = await makeCluster(t);
     const shared = join(cluster.directory, 'kubelet', 'shared');
     await mkdir(shared, { recursive: true });
@@ -235,7 +235,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.equal(existsSync('/usr/bosh-kubernetes-was-here'), false);
   });
 
-  test('a pod that does not listen does not keep the cluster from stopping', async (t) => {
+  test('a pod that ignores SIGTERM does not keep the cluster from stopping', async (t) => {
     const cluster = await makeCluster(t);
     const deaf = `sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${cluster.word}`;
     await startDaemon(cluster.options);
@@ -245,7 +245,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.deepEqual(await processesWith(cluster.word), []);
   });
 
-  test('a cluster that dies says what it said', async (t) => {
+  test('the error for a cluster that exits has its output', async (t) => {
     const cluster = await makeCluster(t);
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -259,7 +259,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.equal((await daemonStatus(cluster.directory)).state, 'stopped');
   });
 
-  test('the requirements are found by trying', async () => {
+  test('the requirements are checked by attempts', async () => {
     const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-place-'));
     const mode = await checkRequirements(scratch);
     assert.equal(mode.name === 'root', process.getuid?.() === 0);

@@ -13,7 +13,7 @@ const probe = spawnSync('unshare', [...namespaces, 'true'], { encoding: 'utf8' }
 const skip =
   probe.status !== 0 && `needs user, mount and pid namespaces: ${probe.error?.message ?? probe.stderr}`;
 
-test('a cluster touches nothing while a process of its earlier life is left', { skip }, async (t) => {
+test('a cluster changes nothing while a process of its previous run is left', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-earlier-'));
   t.after(() => rm(directory, { recursive: true }));
   const previous = spawn('sleep', ['1000'], { stdio: 'ignore' });

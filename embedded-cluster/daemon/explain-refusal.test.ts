@@ -12,7 +12,7 @@ const open: KernelSettings = {
   ...{ inContainer: false, uid: 1000 },
 };
 
-test('the setting that stands in the way is named with its remedy', () => {
+test('the setting that prevents the cluster is named with its remedy', () => {
   const cases: [Partial<KernelSettings>, string, RegExp][] = [
     [{ unprivilegedUserns: '0' }, 'EPERM', /kernel\.unprivileged_userns_clone is 0/],
     [{ maxNamespaces: { ...maxNamespaces, user: '0' } }, 'ENOSPC', /user\.max_user_namespaces is 0/],
@@ -40,7 +40,7 @@ test('the setting that stands in the way is named with its remedy', () => {
   }
 });
 
-test('a record that was cut short is no record', () => {
+test('a truncated record is invalid', () => {
   assert.deepEqual(parseProcessRecord('12 345 0a-b\n'), { pid: 12, startTime: '345', bootId: '0a-b' });
   for (const text of ['', '12', '12 345', 'x y z', '12 345 boot!']) {
     assert.equal(parseProcessRecord(text), undefined, text);
@@ -96,7 +96,7 @@ function withoutTmpfs(): string[] {
 }
 
 test(
-  'a kernel that refuses is found out by trying, and one sentence says what stands in the way',
+  'a kernel that refuses a namespace is detected by an attempt, and one sentence names the cause',
   { skip },
   () => {
     assert.match(refusalWhere('exec "$@"'), /^runs as root\n$/);

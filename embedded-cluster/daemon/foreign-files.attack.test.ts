@@ -35,7 +35,7 @@ async function victim(t: TestContext): Promise<{ record: string; isAlive: () => 
   };
 }
 
-test('a cluster folder that others can write has no process stopped and no cluster started from it', async (t) => {
+test('a cluster directory that others can write is used neither to stop a process nor to start a cluster', async (t) => {
   const directory = await clusterDirectory(t);
   const { record, isAlive } = await victim(t);
   await writeFile(join(directory, 'process'), record);
@@ -74,6 +74,6 @@ test(
   },
 );
 
-test('process 1 is no cluster', () => {
+test('process 1 is not a cluster', () => {
   for (const pid of ['0', '1', '01']) assert.equal(parseProcessRecord(`${pid} 5 0a-b\n`), undefined);
 });

@@ -60,49 +60,53 @@ const skip =
   numbers === undefined || !existsSync('/usr/bin/perl') ? 'needs perl on x64 or arm64, for keyctl(2)' : false;
 
 describeAsUsers(import.meta.filename, () => {
-  test("a pod uses the operator's session key ring and open folders", { skip }, async (t) => {
-    const [keyctl = 0, addKey = 0] = numbers ?? [];
-    const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes inherited ')));
-    const runtimeDirectory = join(directory, 'runtime');
-    await mkdir(runtimeDirectory);
-    t.after(async () => {
-      await stopDaemon(directory, { grace: 2_000 });
-      await removeClusterDirectory(directory);
-    });
-    const main = builtCluster(join(import.meta.dirname, '..', '..'));
-    const options = JSON.stringify({ directory, runtimeDirectory, nodeBinary: process.execPath, main });
-    const node = [process.execPath, '--input-type=module', '-e', start, options];
-    const started = await promisify(execFile)('perl', ['-e', operator(keyctl, addKey), ...node]);
-    if (started.stderr !== '') t.diagnostic(started.stderr);
-
-    const access = await loadAccess(await readFile(join(directory, 'kubeconfig'), 'utf8'));
-    const api = await openApi(access);
-    t.after(() => api.close());
-    const script = `perl -e "$1" >/tmp/found; mv /tmp/found /tmp/first; exec sleep 1000`;
-    await api.create<Pod>(pods, {
-      metadata: { namespace: 'bosh', name: 'thief' },
-      spec: {
-        terminationGracePeriodSeconds: 0,
-        containers: [
-          {
-            name: 'main',
-            image: hostRootImage,
-            command: ['/bin/sh', '-c', script, 'sh', thief(keyctl, addKey)],
-          },
-        ],
-      },
-    });
-    const run = (...command: string[]): ReturnType<typeof execInPod> =>
-      execInPod(access, {
-        ...{ namespace: 'bosh', pod: 'thief', container: 'main', command, deadlineMs: 30_000 },
+  test(
+    "a pod can use neither the operator's session keyring nor its open directories",
+    { skip },
+    async (t) => {
+      const [keyctl = 0, addKey = 0] = numbers ?? [];
+      const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes inherited ')));
+      const runtimeDirectory = join(directory, 'runtime');
+      await mkdir(runtimeDirectory);
+      t.after(async () => {
+        await stopDaemon(directory, { grace: 2_000 });
+        await removeClusterDirectory(directory);
       });
-    await until(
-      'what the first program found',
-      async () => (await run('test', '-e', '/tmp/first').catch(() => undefined))?.exitCode === 0,
-    );
-    assert.equal((await run('cat', '/tmp/first')).stdout, nothing);
-    for (let round = 0; round < 2; round += 1) {
-      assert.equal((await run('perl', '-e', thief(keyctl, addKey))).stdout, nothing);
-    }
-  });
+      const main = builtCluster(join(import.meta.dirname, '..', '..'));
+      const options = JSON.stringify({ directory, runtimeDirectory, nodeBinary: process.execPath, main });
+      const node = [process.execPath, '--input-type=module', '-e', start, options];
+      const started = await promisify(execFile)('perl', ['-e', operator(keyctl, addKey), ...node]);
+      if (started.stderr !== '') t.diagnostic(started.stderr);
+
+      const access = await loadAccess(await readFile(join(directory, 'kubeconfig'), 'utf8'));
+      const api = await openApi(access);
+      t.after(() => api.close());
+      const script = `perl -e "$1" >/tmp/found; mv /tmp/found /tmp/first; exec sleep 1000`;
+      await api.create<Pod>(pods, {
+        metadata: { namespace: 'bosh', name: 'thief' },
+        spec: {
+          terminationGracePeriodSeconds: 0,
+          containers: [
+            {
+              name: 'main',
+              image: hostRootImage,
+              command: ['/bin/sh', '-c', script, 'sh', thief(keyctl, addKey)],
+            },
+          ],
+        },
+      });
+      const run = (...command: string[]): ReturnType<typeof execInPod> =>
+        execInPod(access, {
+          ...{ namespace: 'bosh', pod: 'thief', container: 'main', command, deadlineMs: 30_000 },
+        });
+      await until(
+        'what the first program found',
+        async () => (await run('test', '-e', '/tmp/first').catch(() => undefined))?.exitCode === 0,
+      );
+      assert.equal((await run('cat', '/tmp/first')).stdout, nothing);
+      for (let round = 0; round < 2; round += 1) {
+        assert.equal((await run('perl', '-e', thief(keyctl, addKey))).stdout, nothing);
+      }
+    },
+  );
 });

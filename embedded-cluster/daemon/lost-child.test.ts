@@ -12,7 +12,7 @@ const skip =
   probe.status !== 0 && `needs user, mount and pid namespaces: ${probe.error?.message ?? probe.stderr}`;
 
 test(
-  'a cluster that gets no user namespace ends at once, in one sentence after the reason',
+  'a cluster without a user namespace ends at once, with one sentence after the reason',
   { skip },
   async (t) => {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-lost-')));

@@ -102,7 +102,7 @@ async function running(api: RestApi, name: string, restarts: number): Promise<Po
 }
 
 describeAsUsers(import.meta.filename, () => {
-  test('a moved cluster runs the same pods on the same volume, at whose place they may look, too', async (t) => {
+  test('a moved cluster runs the same pods on the same volume, also for pods that read its path', async (t) => {
     const cluster = await MovableCluster.make(t);
     const api = await cluster.start(t, 0);
     await api.create(persistentVolumeClaims, claim);

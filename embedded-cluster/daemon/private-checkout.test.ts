@@ -35,38 +35,34 @@ const pod: Pod = {
 
 const skip = process.getuid?.() !== 0 && "needs root, in another user's checkout";
 
-test(
-  'root starts a cluster, and a pod of it, in a checkout whose files its user alone may read',
-  { skip },
-  async (t) => {
-    const checkout = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-private-'));
-    for (const part of parts) await cp(join(root, part), join(checkout, part), { recursive: true });
-    await run('chown', ['-R', '65534:65534', checkout]);
-    await run('chmod', ['-R', 'go=', checkout]);
-    const args = [join(checkout, 'dist', 'cli', 'main.mjs'), 'cluster'];
-    const cluster = (verb: string): Promise<unknown> =>
-      run(join(checkout, 'dist', 'runtime', 'node'), [...args, verb], {
-        env: { PATH: process.env['PATH'] },
-      });
-    t.after(async () => {
-      await cluster('stop');
-      await rm(checkout, { recursive: true });
+test('root starts a cluster with a pod from a checkout that only its user can read', { skip }, async (t) => {
+  const checkout = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-private-'));
+  for (const part of parts) await cp(join(root, part), join(checkout, part), { recursive: true });
+  await run('chown', ['-R', '65534:65534', checkout]);
+  await run('chmod', ['-R', 'go=', checkout]);
+  const args = [join(checkout, 'dist', 'cli', 'main.mjs'), 'cluster'];
+  const cluster = (verb: string): Promise<unknown> =>
+    run(join(checkout, 'dist', 'runtime', 'node'), [...args, verb], {
+      env: { PATH: process.env['PATH'] },
     });
+  t.after(async () => {
+    await cluster('stop');
+    await rm(checkout, { recursive: true });
+  });
 
-    await cluster('start');
+  await cluster('start');
 
-    const kubeconfig = join(checkout, '.bosh-kubernetes', 'cluster', 'kubeconfig');
-    const api = await openApi(await loadAccess(await readFile(kubeconfig, 'utf8')));
-    t.after(() => api.close());
-    await api.create(pods, pod);
-    let status: Pod['status'];
-    await until(
-      () => `the pod to end: ${JSON.stringify(status)}`,
-      async () => {
-        ({ status } = await api.get<Pod>({ resource: pods, ...pod.metadata, name: 'agent' }));
-        return ['Succeeded', 'Failed'].includes(status?.phase ?? '');
-      },
-    );
-    assert.equal(status?.phase, 'Succeeded', JSON.stringify(status));
-  },
-);
+  const kubeconfig = join(checkout, '.bosh-kubernetes', 'cluster', 'kubeconfig');
+  const api = await openApi(await loadAccess(await readFile(kubeconfig, 'utf8')));
+  t.after(() => api.close());
+  await api.create(pods, pod);
+  let status: Pod['status'];
+  await until(
+    () => `the pod to end: ${JSON.stringify(status)}`,
+    async () => {
+      ({ status } = await api.get<Pod>({ resource: pods, ...pod.metadata, name: 'agent' }));
+      return ['Succeeded', 'Failed'].includes(status?.phase ?? '');
+    },
+  );
+  assert.equal(status?.phase, 'Succeeded', JSON.stringify(status));
+});

@@ -36,7 +36,7 @@ async function answer(host: string, port: number): Promise<string> {
 }
 
 describeAsUsers(import.meta.filename, () => {
-  test('node ports and cluster addresses are served by every life of the cluster', async (t) => {
+  test('node ports and cluster addresses are served by each run of the cluster', async (t) => {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes services ')));
     const runtimeDirectory = join(directory, 'runtime');
     await mkdir(runtimeDirectory);

@@ -12,7 +12,7 @@ import { container, nodeWorld, until, type NodeWorld } from './testing/node-worl
 describeInNamespace(import.meta.filename, () => {
   const world = nodeWorld();
 
-  test('a disk in the hub: seen by the VM and by its next container; the pod waits until it is released; nothing is lost', async () => {
+  test('a disk in the hub is visible to the VM and to its next container, the pod waits for its release, and no data is lost', async () => {
     const volume = await createVolume(world, 'pv-hub');
     await writeFile(join(volume, 'canary'), 'alive');
     const vm = await hubVm(world, 'vm-hub');
@@ -42,7 +42,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(existsSync(volume), false);
   });
 
-  test('an attachment whose hub is not there yet waits', async () => {
+  test('an attachment pod waits for a missing hub', async () => {
     await createVolume(world, 'pv-early');
     await attachment(
       world,

@@ -172,7 +172,7 @@ describeInNamespace(import.meta.filename, () => {
   const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
     inAttachment(cid, vm, [releaseScript, 'release'], '1', '1');
 
-  test('a disk is attached to a running VM, counts as busy while it is used, and is released when it is not', async () => {
+  test('a disk is attached to a running VM, is busy while it is used, and is released afterwards', async () => {
     const vm = await createVm('vm-one', '127.64.3.1');
     await attach('disk-one', await getPod('vm-one'));
     await attach('disk-two', await getPod('vm-one'));
@@ -208,7 +208,7 @@ describeInNamespace(import.meta.filename, () => {
     );
   });
 
-  test('a deleted VM takes its attachments with it, and the disk keeps its content', async () => {
+  test('the attachment pods of a deleted VM end with it, and the disk keeps its content', async () => {
     const begin = performance.now();
     await api.delete({ resource: pods, namespace, name: 'vm-one' });
     await untilDeleted('vm-one');

@@ -24,7 +24,7 @@ test('parses targets with escapes', () => {
   );
 });
 
-test('finds the covering mount, what lies below, and the same place elsewhere', () => {
+test('finds the covering mount, the mounts below, and the source of a path', () => {
   assert.equal(mountOf(table, '/tmp/x').target, '/tmp');
   assert.equal(mountOf(table, '/tmpfile').target, '/');
   assert.deepEqual(
@@ -41,11 +41,11 @@ test('finds the covering mount, what lies below, and the same place elsewhere', 
   assert.deepEqual(mountsOfSource(table, sourceOf(table, '/dat')), []);
 });
 
-test('names the flags that a remount has to repeat', () => {
+test('lists the flags that a remount must repeat', () => {
   assert.deepEqual(flagsToPreserve(mountOf(table, '/tmp')), ['nosuid', 'nodev', 'noexec', 'relatime']);
 });
 
-test('an fstab line has six fields whatever a path holds', () => {
+test('property: an fstab line has six fields for any path', () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1 }).filter((path) => !path.includes('\0')),

@@ -25,7 +25,7 @@ async function openApi(t: TestContext): Promise<LocalApi> {
   return api;
 }
 
-test('a controller may write into a new Node before it is reported ready', async (t) => {
+test('a controller may write to a new Node before it is reported ready', async (t) => {
   const api = await openApi(t);
   const create = api.create.bind(api);
   const taints = [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }];
@@ -40,7 +40,7 @@ test('a controller may write into a new Node before it is reported ready', async
   assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
 });
 
-test('a Node of an earlier version gets the labels that it lacks, and keeps those it has', async (t) => {
+test('a Node of an earlier version gets its missing labels, and keeps its others', async (t) => {
   const api = await openApi(t);
   const labels = { 'topology.kubernetes.io/zone': 'mine', color: 'blue' };
   await api.create(nodes, { metadata: { name: 'embedded', labels } });

@@ -24,7 +24,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.untilDeleted('stranger');
   });
 
-  test('a container that ends is started again at once, then with a back-off', async () => {
+  test('a container that exits is restarted at once, then with a back-off', async () => {
     await world.podOf('crashing', { containers: [container('echo run; exit 3')] });
     const pod = await world.untilPod(
       'crashing',
@@ -40,7 +40,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.untilDeleted('crashing');
   });
 
-  test('a pod that is never restarted ends Succeeded or Failed', async () => {
+  test('a pod that is never restarted ends as Succeeded or Failed', async () => {
     await world.podOf('good', { restartPolicy: 'Never', containers: [container('true')] });
     await world.podOf('bad', {
       restartPolicy: 'Never',
@@ -53,7 +53,7 @@ describeInNamespace(import.meta.filename, () => {
     await Promise.all([world.untilDeleted('good'), world.untilDeleted('bad')]);
   });
 
-  test('preStop runs before TERM; KILL comes when the grace is over', async () => {
+  test('preStop runs before TERM, and KILL follows after the grace period', async () => {
     const volume = await createVolume(world, 'pv-stop');
     await world.podOf('stubborn', {
       terminationGracePeriodSeconds: 1,
@@ -72,7 +72,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await readFile(join(volume, 'order'), 'utf8'), 'hook\nterm\n');
   });
 
-  test('a forced deletion kills at once and leaves nothing', async () => {
+  test('a forced deletion kills at once and leaves no files', async () => {
     const pod = await world.podOf('forced', {
       containers: [container('trap "" TERM; while :; do sleep 0.05; done')],
     });

@@ -100,7 +100,7 @@ describeInNamespace(import.meta.filename, () => {
     'mount -t tmpfs t /mnt/a && echo tmpfs',
   ].join('\n');
 
-  test('capabilities: the default fourteen; added, dropped, all dropped and some added', async () => {
+  test('a container has the default fourteen capabilities, with added and dropped ones', async () => {
     assert.deepEqual(await capabilities({}), exactly(defaults));
     assert.deepEqual(await capabilities({ capabilities: { add: ['SYS_ADMIN'] } }), exactly(withSysAdmin));
     assert.deepEqual(await capabilities({ capabilities: { drop: ['ALL'] } }), exactly('0'.repeat(16)));
@@ -120,7 +120,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(allowed, 'bind\ntmpfs\n');
   });
 
-  test('SYS_ADMIN takes no right over the machine', async () => {
+  test('SYS_ADMIN gives no permission over the machine', async () => {
     const attempts = [
       'mount -o remount,bind,rw /usr && echo BAD usr',
       'umount /proc/sys && echo BAD proc sys',
@@ -134,7 +134,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.match(output, /tried/u);
   });
 
-  test('no_new_privs only where allowPrivilegeEscalation is false', async () => {
+  test('no_new_privs is set only with allowPrivilegeEscalation: false', async () => {
     const flag = (own: ContainerSecurityContext): Promise<string> =>
       run("awk '/^NoNewPrivs/ { print $2 }' /proc/self/status", own);
     assert.equal((await flag({})).trim(), '0');
@@ -142,7 +142,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal((await flag({ allowPrivilegeEscalation: false })).trim(), '1');
   });
 
-  test('a read-only root, with writable volumes in it', async () => {
+  test('a read-only root can have writable volumes in it', async () => {
     const output = await run(
       'touch /var/x || echo refused; touch /data/x && echo written; touch /fixed/x || echo refused too',
       { readOnlyRootFilesystem: true },
@@ -163,7 +163,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await run('touch /var/x && echo written', {}), 'written\n');
   });
 
-  test('user and group: of the container, of the pod, of the image', async (t) => {
+  test('user and group are those of the container, then of the pod, then of the image', async (t) => {
     if (namespaceMode !== 'root') {
       t.skip('a single id is mapped here');
       return;
@@ -177,7 +177,7 @@ describeInNamespace(import.meta.filename, () => {
     });
   });
 
-  test('what the node cannot enforce is refused, not ignored', async () => {
+  test('an option that the node cannot enforce is refused', async () => {
     const profile = (type: 'RuntimeDefault' | 'Unconfined') => ({ type });
     assert.match(
       await run('true', { seccompProfile: profile('RuntimeDefault') }),

@@ -114,7 +114,7 @@ describeInNamespace(import.meta.filename, () => {
     command: ['/bin/sh', '-c', 'trap "exit 0" TERM; sleep 1000 & wait'],
   };
 
-  test('token, authority and namespace are there, the API is found and believes the pod, until it is gone', async () => {
+  test('a pod has its token, authority and namespace, and the API accepts the token until the pod is deleted', async () => {
     await api.create(serviceAccounts, { metadata: { namespace: 'bosh', name: 'tenant' } });
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
     const subjects = [{ kind: 'ServiceAccount', name: 'tenant' }];
@@ -157,7 +157,7 @@ describeInNamespace(import.meta.filename, () => {
     transport.close();
   });
 
-  test('a pod of another runtime fails, and an event says why', async () => {
+  test('a pod with an unsupported runtime class fails, and an event has the reason', async () => {
     await api.create(runtimeClasses, { metadata: { name: 'sandbox' }, ...{ handler: 'runsc' } });
     await api.create<Pod>(pods, {
       metadata: { namespace: 'bosh', name: 'sandboxed' },

@@ -19,7 +19,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(object.status.images[0]?.names, [hostRootImage]);
   });
 
-  test('runs a pod with init containers, volumes and an address, and lets it go', async () => {
+  test('runs a pod with init containers, volumes and an address, and removes it', async () => {
     await world.api.create(secrets, {
       metadata: { namespace: 'bosh', name: 'settings' },
       data: { 'settings.json': Buffer.from('{"secret":1}').toString('base64') },
@@ -79,7 +79,7 @@ describeInNamespace(import.meta.filename, () => {
     );
   });
 
-  test('what the node does not do is said, not ignored', async () => {
+  test('reports unsupported features', async () => {
     const outside = world.podOf('outside', {
       containers: [container('true')],
       volumes: [{ name: 'etc', hostPath: { path: '/etc', type: 'Directory' } }],
@@ -99,7 +99,7 @@ describeInNamespace(import.meta.filename, () => {
     await Promise.all([world.untilDeleted('outside'), world.untilDeleted('limited')]);
   });
 
-  test('exec with a terminal has one, with the size that was asked for', async () => {
+  test('provides a terminal of the requested size for exec', async () => {
     await world.podOf('terminal', { containers: [container(idle)] });
     await world.untilRunning('terminal');
     const command = [
@@ -125,7 +125,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.untilDeleted('terminal');
   });
 
-  test('after a restart of the node the same pod runs again: uid, address, disk volumes', async () => {
+  test('runs the same pod again after a restart of the node, with its uid, address and disk volumes', async () => {
     await world.podOf('lasting', {
       containers: [
         container('echo x >> /state/runs; echo y >> /memory/runs; cat /state/runs /memory/runs; ' + idle, {

@@ -134,7 +134,7 @@ test('a Service is reached at its cluster address and its node port, and survive
   await until('the port to close', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
 });
 
-test('connections follow the endpoints, in turn, past one that refuses', async (t) => {
+test('connections use the endpoints in turn, and skip one that refuses', async (t) => {
   const { api } = await world(t);
   const port = await backend(t, 'one', '127.64.9.1');
   const { spec } = await api.create<Service>(services, makeService());
@@ -152,7 +152,7 @@ test('connections follow the endpoints, in turn, past one that refuses', async (
   await until('nobody', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
 });
 
-test('a client that goes away takes its connection with it, and the other way round', async (t) => {
+test('a closed connection of the client or the endpoint closes the other one', async (t) => {
   const { api } = await world(t);
   const ended: string[] = [];
   const server = createServer((socket) => {
@@ -191,7 +191,7 @@ test('a client that goes away takes its connection with it, and the other way ro
   assert.deepEqual(warnings, []);
 });
 
-test('a big message arrives whole in both directions', async (t) => {
+test('a large message arrives complete in both directions', async (t) => {
   const { api } = await world(t);
   const port = await backend(t, 'one', '127.64.9.1');
   const { spec } = await api.create<Service>(services, makeService());
@@ -201,7 +201,7 @@ test('a big message arrives whole in both directions', async (t) => {
   assert.equal(answer, `one:${'cba'.repeat(500_000)}`);
 });
 
-test('a port that somebody else has is told by an event, and taken when it is free', async (t) => {
+test('a port in use is reported by an event, and served when it is free', async (t) => {
   const { api } = await world(t);
   const port = await backend(t, 'one', '127.64.9.1');
   const squatter = createServer();

@@ -21,7 +21,7 @@ async function runFile(t: TestContext, text: string): Promise<{ code: number; ou
   });
 }
 
-test('hooks are those of their suite: before after that of the suite around it, afterEach for its own tests', async (t) => {
+test('hooks belong to their suite: before runs after that of the outer suite, and afterEach for its own tests', async (t) => {
   const { code, output } = await runFile(
     t,
     `import assert from 'node:assert/strict';
@@ -45,7 +45,7 @@ test('hooks are those of their suite: before after that of the suite around it, 
   assert.match(output, /pass 3/u);
 });
 
-test('an error that nobody waits for fails the file, with its words', async (t) => {
+test('an unhandled error fails the file, with its message', async (t) => {
   for (const stray of ["throw new Error('stray')", "void Promise.reject(new Error('stray'))"]) {
     const { code, output } = await runFile(
       t,

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..', '..');
 
-test('the last line of npm test counts what passed, failed and was skipped, and the exit code says whether all is well', async (t) => {
+test('the last line of npm test counts passed, failed and skipped tests, and the exit code is 0 only without failures', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'closing-line-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'some.test.ts');

@@ -62,7 +62,7 @@ properties:
   'jobs/web/templates/link.erb': `<%= link('db').p('port') %>\n`,
 };
 
-test('a directory and an archive of which nothing differs', { skip }, async (t) => {
+test('a directory and an archive with the same contents do not differ', { skip }, async (t) => {
   const directory = await scratchDirectory(t);
   const releases = join(directory, 'releases');
   await writeFiles(join(releases, 'plain'), plain);
@@ -81,7 +81,7 @@ test('a directory and an archive of which nothing differs', { skip }, async (t) 
   assert.match(stdout, /^Nothing differs\.$/mu);
 });
 
-test('differences are a table and an exit code', { skip }, async (t) => {
+test('differences are printed as a table and set the exit code', { skip }, async (t) => {
   const directory = await scratchDirectory(t);
   const releases = join(directory, 'releases');
   await writeFiles(join(releases, 'different'), {
@@ -124,7 +124,7 @@ test('differences are a table and an exit code', { skip }, async (t) => {
   assert.match(stdout, /none\.tgz +release +.*none\.tgz/u);
 });
 
-test('a folder without a release is an error', { skip }, async (t) => {
+test('a directory without a release is an error', { skip }, async (t) => {
   const { code, stderr } = await compare(await scratchDirectory(t));
   assert.equal(code, 2);
   assert.match(stderr, /There is no release at or below/u);

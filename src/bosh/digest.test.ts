@@ -23,7 +23,7 @@ const digest = fc.tuple(fc.constantFrom(...algorithms), fc.uint8Array()).map(([a
   hex: createHash(algorithm).update(bytes).digest('hex'),
 }));
 
-test('a digest reads back as it was written', () => {
+test('property: a digest is read back as it was written', () => {
   fc.assert(
     fc.property(fc.array(digest, { minLength: 1 }), (digests) => {
       assert.deepEqual(parseDigests(digests.map(formatDigest).join(';')), digests);
@@ -42,7 +42,7 @@ test('the strongest of several digests decides', () => {
   assert.equal(strongestDigest([weak, strong, { algorithm: 'sha256', hex: 'c' }]), strong);
 });
 
-test('what is no digest is refused', () => {
+test('an invalid digest is refused', () => {
   const bad = [
     '',
     ';',
@@ -93,12 +93,12 @@ test('a mismatch names the file and both digests', async (t) => {
   );
 });
 
-test('a file that is not there is named', async (t) => {
+test('a missing file is named', async (t) => {
   const path = join(await scratchDirectory(t), 'missing');
   await assert.rejects(digestOfFile(path), { code: 'FILE_NOT_FOUND', message: new RegExp(path) });
 });
 
-test('bytes are held to a digest as they pass', async () => {
+test('a stream is verified against its digest', async () => {
   const pass = (bytes: string, expected: string) =>
     textOf(verifyingStream(Readable.from([Buffer.from('a'), Buffer.from(bytes)]), 'f', expected));
   const sha256 = `sha256:${createHash('sha256').update('ab').digest('hex')}`;

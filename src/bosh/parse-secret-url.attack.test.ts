@@ -19,7 +19,7 @@ import { parseSecretUrl } from './parse-secret-url.ts';
 const clock = { sleep: () => Promise.resolve() };
 const elsewhere = ['10.0.0.6:6868', 'agent.example:6868', '127.0.0.1.example:1', '[fd00::6]:6868'];
 
-test('the password of an mbus goes to no other host in clear text', () => {
+test('the password of an mbus is not sent to another host in clear text', () => {
   for (const host of elsewhere) {
     const mbus = `http://mbus:s3cret@${host}`;
     const message = problemOf(mbus);
@@ -44,7 +44,7 @@ test('the password of an mbus goes to no other host in clear text', () => {
   }
 });
 
-test('http to this machine works, and the deployer warns of it; our agent refuses it all the same', async (t) => {
+test('http to this machine works with a warning from the deployer, and our agent refuses it', async (t) => {
   const seen: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     seen.push(request.headers.authorization);
@@ -72,7 +72,7 @@ test('http to this machine works, and the deployer warns of it; our agent refuse
   );
 });
 
-test('a URL whose user or password is not encoded as it has to be is refused, not quoted and no stack', () => {
+test('a URL with an unencoded user or password is refused without a quote of it and without a stack', () => {
   for (const url of [
     'https://mbus:%S3cret@10.0.0.6',
     'https://mbus:a%S3@10.0.0.6',
@@ -96,7 +96,7 @@ test('a URL whose user or password is not encoded as it has to be is refused, no
   assert.equal(parseSecretUrl('https://host/path@v1.tgz')?.url.href, 'https://host/path@v1.tgz');
 });
 
-test('of any password in a URL nothing is in what is shown', () => {
+test('property: a shown URL contains no part of its password', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (password) => {
       const encoded = parseSecretUrl(`https://user:${encodeURIComponent(password.toWellFormed())}@host/a`);

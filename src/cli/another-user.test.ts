@@ -112,7 +112,7 @@ class Installation {
 }
 
 test(
-  "root changes nothing of a user's stopped cluster, which starts again as it was",
+  'root changes nothing in the stopped cluster of a user, and the user can start it again',
   { skip },
   async (t) => {
     const installation = await Installation.make(t, user);
@@ -129,23 +129,27 @@ test(
   },
 );
 
-test("a user is told that the cluster is root's, who made it in the user's folder", { skip }, async (t) => {
-  // The command that root runs would reject a directory that belonged to the user from the start
-  // (private-directory.ts).
-  const installation = await Installation.make(t, 0);
-  await installation.start([]);
-  await installation.run([], ['stop']);
-  await chown(installation.home, user, user);
-  const before = await installation.listing();
+test(
+  "a user gets an error that names root as the owner of the cluster, although root created it in the user's folder",
+  { skip },
+  async (t) => {
+    // The command that root runs would reject a directory that belonged to the user from the start
+    // (private-directory.ts).
+    const installation = await Installation.make(t, 0);
+    await installation.start([]);
+    await installation.run([], ['stop']);
+    await chown(installation.home, user, user);
+    const before = await installation.listing();
 
-  await installation.refusesAll(asUser);
+    await installation.refusesAll(asUser);
 
-  assert.deepEqual(await installation.listing(), before);
-  await chown(installation.home, 0, 0);
-  await installation.start([]);
-});
+    assert.deepEqual(await installation.listing(), before);
+    await chown(installation.home, 0, 0);
+    await installation.start([]);
+  },
+);
 
-test("a user is told so, too, where root's folder does not let anybody in", { skip }, async (t) => {
+test('a user gets the same error when only root can read the folder', { skip }, async (t) => {
   const installation = await Installation.make(t, 0);
   await mkdir(join(installation.home, 'cluster'), { mode: 0o700 });
   await chmod(installation.home, 0o700);

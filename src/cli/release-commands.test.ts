@@ -38,7 +38,7 @@ interface Response {
   readonly Lines: readonly string[];
 }
 
-test('create-release and inspect-local-release: tables, and with --json one object as the bosh CLI prints it', async (t) => {
+test('create-release and inspect-local-release print tables, or with --json one object in the format of the bosh CLI', async (t) => {
   const home = await scratchDirectory(t);
   await writeReleaseFixture(join(home, 'release'));
   await writeFile(join(home, 'release/packages/base/spec'), '---\nname: base\nfiles: [both/*]\n');
@@ -85,7 +85,7 @@ test('create-release and inspect-local-release: tables, and with --json one obje
   assert.equal(refusal.Lines[1], 'Exit code 1');
 });
 
-test('what these commands do not take is refused, with the usage', async (t) => {
+test('the release commands refuse unknown arguments with the usage', async (t) => {
   const home = await scratchDirectory(t);
   const context: CommandContext = {
     installation: locateInstallation({}),
@@ -107,7 +107,7 @@ test('what these commands do not take is refused, with the usage', async (t) => 
   await assert.rejects(missing, { code: 'FILE_NOT_FOUND', message: /none\.tgz/u });
 });
 
-test('interpolate --json prints the text as a block, and a fault as a line with exit code 1', async (t) => {
+test('interpolate --json prints the text as a block, and an error as a line with exit code 1', async (t) => {
   const home = await scratchDirectory(t);
   await writeFile(join(home, 'file.yml'), 'a: ((b))\n');
   const ours = (...args: string[]): Promise<Ended> =>

@@ -58,7 +58,7 @@ Finished starting deployment (t)
   assert.deepEqual(await state(), before);
 });
 
-test('a folder in place of the manifest is refused, and no state is begun beside it', async (t) => {
+test('a directory as manifest is refused, and no state file is created beside it', async (t) => {
   const { options, ports } = await testEnvironment(t);
   const manifestPath = await mkdtemp(join(tmpdir(), 'folder-'));
   t.after(() => rm(manifestPath, { recursive: true }));
@@ -73,7 +73,7 @@ test('a folder in place of the manifest is refused, and no state is begun beside
   assert.equal(existsSync(`${manifestPath}-state.json`), false);
 });
 
-test('create-env without a change says that stop-env has stopped the jobs, and what starts them', async (t) => {
+test('create-env without a change reports that stop-env has stopped the jobs, and how to start them', async (t) => {
   const { options, ports } = await testEnvironment(t);
   const message =
     "The jobs of instance 'hello/0' are stopped, and this run did not start them; start-env with the same manifest and flags starts them\n";
@@ -89,7 +89,7 @@ test('create-env without a change says that stop-env has stopped the jobs, and w
   assert.ok(ports.output().endsWith('Skipping deploy.\n'));
 });
 
-test('stop-env and start-env say what keeps them from their work', async (t) => {
+test('stop-env and start-env report why they cannot run', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   for (const run of [stopEnv, startEnv]) {
     await run(options, ports);

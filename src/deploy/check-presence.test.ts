@@ -25,7 +25,7 @@ for (const [name, run] of [
   ['create-env', createEnv],
   ['delete-env', deleteEnv],
 ] as const) {
-  test(`${name} where neither VM nor disk is: refused, and nothing is forgotten`, async (t) => {
+  test(`${name} is refused and keeps its records if neither the VM nor the disk exists`, async (t) => {
     const world = await testEnvironment(t);
     const { options, ports, cloud, state } = world;
     const { vmCid, diskCid } = await createEnv(options, ports);
@@ -43,7 +43,7 @@ for (const [name, run] of [
   });
 }
 
-test('create-env of a disk without a VM, where the disk is not: refused before there is another VM', async (t) => {
+test('create-env with a recorded disk and no VM is refused before it creates a VM if the disk does not exist', async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, cloud, state } = world;
   const { diskCid } = await createEnv(options, ports);
@@ -60,7 +60,7 @@ test('create-env of a disk without a VM, where the disk is not: refused before t
   assert.equal((await createEnv(options, ports)).diskCid, diskCid);
 });
 
-test('delete-env goes on where a run was killed after it had deleted the disk', async (t) => {
+test('delete-env continues after a run that was killed when it had deleted the disk', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
   await createEnv(options, ports);
   await cloud.fail({ method: 'delete_disk', kind: 'error' });
@@ -70,7 +70,7 @@ test('delete-env goes on where a run was killed after it had deleted the disk', 
   assert.equal((await deleteEnv(options, ports)).deleted, true);
 });
 
-test('create-env of the same manifest makes a VM that somebody deleted again, and says so, as long as its disk is there', async (t) => {
+test('create-env with the same manifest creates an externally deleted VM again and reports it, if its disk exists', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
   const { vmCid, diskCid } = await createEnv(options, ports);
   await rm(join(directory, 'cloud', 'vms'), { recursive: true });
@@ -82,7 +82,7 @@ test('create-env of the same manifest makes a VM that somebody deleted again, an
   assert.deepEqual(ports.warnings, [`VM '${vmCid}' no longer exists in the cluster; it is created again`]);
 });
 
-test('create-env of the same manifest does not succeed where the CPI cannot say whether the VM is there', async (t) => {
+test('create-env with the same manifest fails if the CPI cannot check whether the VM exists', async (t) => {
   const { options, ports, cloud, state } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const before = await state();
@@ -97,7 +97,7 @@ test('create-env of the same manifest does not succeed where the CPI cannot say 
   }
 });
 
-test('a CPI without has_disk is not asked twice', async (t) => {
+test('a CPI without has_disk is not called twice', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await createEnv(options, ports);
   await cloud.fail({ method: 'has_disk', kind: 'error', type: 'Bosh::Clouds::NotImplemented' });
@@ -110,7 +110,7 @@ const withoutDisk = ({ editManifest }: TestEnvironment): Promise<void> =>
 
 const here = { uid: 'uid-1', server: 'https://127.0.0.1:1', kubeconfig: '/home/a/kubeconfig' };
 
-test('a VM without a disk is missed where the CPI is configured otherwise, and taken for deleted where it is not', async (t) => {
+test("a missing VM without a disk is an error if the CPI's configuration has changed, and a deleted VM otherwise", async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, cloud, state, directory } = world;
   await withoutDisk(world);
@@ -133,7 +133,7 @@ test('a VM without a disk is missed where the CPI is configured otherwise, and t
   await assert.rejects(access(`${options.statePath}.cpi`), { code: 'ENOENT' });
 });
 
-test('a configuration that changes is no other place as long as the VM is there, nor where the cluster is known to be the same', async (t) => {
+test('a changed CPI configuration is accepted while the VM exists, or if the cluster is known to be the same', async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, directory, agent } = world;
   // The fake agent knows the VMs of only one cloud.
@@ -152,7 +152,7 @@ test('a configuration that changes is no other place as long as the VM is there,
   assert.notEqual((await createEnv({ ...options, cluster: here, recreate: true }, ports)).vmCid, vmCid);
 });
 
-test('create-env whose disk alone is gone is refused while the VM runs, and names the way to an empty one', async (t) => {
+test('create-env with a missing disk is refused while the VM runs, and names the way to create an empty disk', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
   const { vmCid, diskCid = '' } = await createEnv(options, ports);
   await rm(join(directory, 'cloud', 'disks', `${diskCid}.json`));

@@ -17,7 +17,7 @@ const recreation = [
   'set_disk_metadata',
 ];
 
-test('--recreate makes a new VM around the same disk and compiles nothing again', async (t) => {
+test('--recreate creates a new VM around the same disk and compiles no package again', async (t) => {
   const { options, ports, cloud, agent } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   await cloud.forgetRequests();
@@ -50,7 +50,7 @@ const movingChanges = [
 ] as const;
 
 for (const [what, { from, to }, flags] of movingChanges)
-  test(`${what}: the content moves to a new disk, in the order of bosh`, async (t) => {
+  test(`${what} moves the content to a new disk, in the order of bosh`, async (t) => {
     const { options, ports, cloud, agent, editManifest } = await testEnvironment(t);
     const first = await createEnv(options, ports);
     await cloud.forgetRequests();
@@ -87,7 +87,7 @@ for (const [what, { from, to }, flags] of movingChanges)
       assert.ok(output.includes(line), `${line} is not in ${output}`);
   });
 
-test('a disk that the manifest no longer asks for is kept, said to be, and shown no more', async (t) => {
+test('a disk that the manifest no longer has is kept, reported once, and then no longer shown', async (t) => {
   const { options, ports, cloud, editManifest } = await testEnvironment(t);
   const { diskCid } = await createEnv(options, ports);
   ports.output();
@@ -108,7 +108,7 @@ test('a disk that the manifest no longer asks for is kept, said to be, and shown
   assert.doesNotMatch(ports.output(), /is kept/);
 });
 
-test('a changed manifest recreates the VM, a changed package compiles it and what needs it', async (t) => {
+test('a changed manifest recreates the VM, and a changed package and its dependents are compiled', async (t) => {
   const { options, ports, cloud, agent, directory, editManifest } = await testEnvironment(t);
   await createEnv(options, ports);
   await cloud.forgetRequests();
@@ -126,7 +126,7 @@ test('a changed manifest recreates the VM, a changed package compiles it and wha
   assert.deepEqual(compiled, ['lib', 'app']);
 });
 
-test('a stemcell of the same name and version with another image is uploaded, and the VM made of it', async (t) => {
+test('a stemcell with the same name and version and another image is uploaded, and the VM is created from it', async (t) => {
   const { options, ports, cloud, directory, state } = await testEnvironment(t);
   const named = (imageReference: string) =>
     packLightStemcell(

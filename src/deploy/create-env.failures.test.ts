@@ -43,7 +43,7 @@ for (const [what, verb, step, stage] of [
   });
 }
 
-test('monit lines that our agent refuses are found before a VM is touched and before compiling', async (t) => {
+test('monit lines that our agent refuses are found before a change to a VM and before compilation', async (t) => {
   const { directory, options, ports, agent, cloud } = await testEnvironment(t);
   const monit = (more: string): string =>
     `check process app with pidfile /x.pid\n  start program "/bin/app"\n  group vcap\n  ${more}\n`;
@@ -72,7 +72,7 @@ test('monit lines that our agent refuses are found before a VM is touched and be
   await createEnv(options, ports);
 });
 
-test('without a VM to lose such lines are found before anything is compiled', async (t) => {
+test('without a VM, monit lines that our agent refuses are found before compilation', async (t) => {
   const { directory, options, ports, agent } = await testEnvironment(t);
   await packLightStemcell(
     { ...tinyStemcell, cloudProperties: embeddedAgentProperties },
@@ -86,7 +86,7 @@ test('without a VM to lose such lines are found before anything is compiled', as
   assert.ok(!agent.verbs.includes('compile_package'), agent.verbs.join());
 });
 
-test('what the CPI waits for is printed', async (t) => {
+test('the progress of the CPI is printed', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await cloud.fail({ method: 'create_vm', kind: 'wait', message: 'the Kubernetes API at 10.0.0.1:6443' });
 
@@ -95,7 +95,7 @@ test('what the CPI waits for is printed', async (t) => {
   assert.deepEqual(ports.warnings, ['waiting for the Kubernetes API at 10.0.0.1:6443']);
 });
 
-test('an agent that is gone is a warning when its VM is replaced', async (t) => {
+test('an unreachable agent is a warning when its VM is replaced', async (t) => {
   const { options, ports, agent, cloud } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   agent.faults.unreachable = true;
@@ -112,7 +112,7 @@ test('an agent that is gone is a warning when its VM is replaced', async (t) => 
   assert.deepEqual(cloud.attachedDisks(), [first.diskCid]);
 });
 
-test('an agent that never comes up is an error with its chain, and the next run starts over', async (t) => {
+test('an agent that never starts is an error with its causes, and the next run creates a new VM', async (t) => {
   const { options, ports, agent, cloud, state } = await testEnvironment(t);
   agent.faults.unreachable = true;
   let minutes = 0;
@@ -137,7 +137,7 @@ test('an agent that never comes up is an error with its chain, and the next run 
   assert.deepEqual(cloud.vms(), [vmCid]);
 });
 
-test('jobs that do not come up are named with what the agent last said', async (t) => {
+test('failing jobs are named with the last state from the agent', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   agent.faults.startedState = 'failing';
   agent.faults.processes = [
@@ -164,7 +164,7 @@ test('jobs that do not come up are named with what the agent last said', async (
   });
 });
 
-test('a CPI that answers with an error, garbage or an exit code is told with its words', async (t) => {
+test('a CPI that returns an error, garbage or an exit code is reported with its message', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
 
   await cloud.fail({ method: 'create_vm', kind: 'error' });
@@ -199,7 +199,7 @@ test('a CPI that answers with an error, garbage or an exit code is told with its
   assert.deepEqual([cloud.vms().length, cloud.attachedDisks().length], [1, 1]);
 });
 
-test('after a failed attach the disk that is there is used, not a second one', async (t) => {
+test('after a failed attach the existing disk is used, and no second one is created', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await cloud.fail({ method: 'attach_disk', kind: 'error' });
   await assert.rejects(createEnv(options, ports), fails('CPI_ERROR', 'Attaching disk in the cloud'));
@@ -211,7 +211,7 @@ test('after a failed attach the disk that is there is used, not a second one', a
   assert.deepEqual(cloud.disks(), [disk]);
 });
 
-test('NotImplemented metadata is tolerated, NotFound on deletion too', async (t) => {
+test('NotImplemented is tolerated for metadata, and NotFound for a deletion', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
   await cloud.fail({ method: 'set_vm_metadata', kind: 'error', type: 'Bosh::Clouds::NotImplemented' });
   const { vmCid } = await createEnv(options, ports);
@@ -226,7 +226,7 @@ test('NotImplemented metadata is tolerated, NotFound on deletion too', async (t)
   assert.match(ports.output(), /Deleting VM '[^']+'\.\.\. Skipped \[VM not found\]/);
 });
 
-test('a migration that fails leaves the old disk the current one; the next run starts over with a new one', async (t) => {
+test('after a failed migration the old disk stays the current one, and the next run starts over with a new disk', async (t) => {
   const { options, ports, cloud, agent, editManifest, state } = await testEnvironment(t);
   const { diskCid } = await createEnv(options, ports);
   await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 128'));
@@ -261,7 +261,7 @@ test('a missing or corrupt release or stemcell is named, and nothing is changed'
   assert.deepEqual(cloud.vms(), []);
 });
 
-test('a template that cannot be rendered is told while the VM still runs, and the state stays', async (t) => {
+test('a template that cannot be rendered is reported while the VM still runs, and the state is unchanged', async (t) => {
   const { options, ports, cloud, agent, state, directory, editManifest } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const before = await state();
@@ -288,7 +288,7 @@ test('a template that cannot be rendered is told while the VM still runs, and th
   assert.notDeepEqual(cloud.vms(), [vmCid]);
 });
 
-test('a stemcell of a format that the CPI does not take is refused before it is uploaded', async (t) => {
+test('a stemcell with a format that the CPI does not support is refused before it is uploaded', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
   const stemcell = {
     name: 's',
@@ -304,7 +304,7 @@ test('a stemcell of a format that the CPI does not take is refused before it is 
   assert.deepEqual(cloud.calls(), []);
 });
 
-test('a packaging script that fails is told with its last words', async (t) => {
+test('a packaging script that fails is reported with its last output', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
   const { packRelease } = await import('../bosh/release/pack-release.ts');
   await writeFile(join(directory, 'tinycpi/packages/base/packaging'), 'echo no compiler here >&2\nexit 9\n');
@@ -320,7 +320,7 @@ test('a packaging script that fails is told with its last words', async (t) => {
   );
 });
 
-test('a second run at the same time is told that one is running', async (t) => {
+test('a second run at the same time fails with an error that names the first', async (t) => {
   const { options, ports } = await testEnvironment(t);
 
   const runs = await Promise.allSettled([createEnv(options, ports), createEnv(options, ports)]);
@@ -349,7 +349,7 @@ test('an interrupt ends the run at the next step and the next run converges', as
   assert.deepEqual([cloud.vms(), cloud.disks(), cloud.attachedDisks()], [[vmCid], [diskCid], [diskCid]]);
 });
 
-test("a state file of bosh's first format is not taken for a new deployment", async (t) => {
+test("a state file in bosh's first format is not taken for a new deployment", async (t) => {
   const { options, ports, directory, cloud } = await testEnvironment(t);
   await writeFile(join(directory, 'bosh-deployments.yml'), '{}');
 
@@ -358,7 +358,7 @@ test("a state file of bosh's first format is not taken for a new deployment", as
   assert.deepEqual(cloud.vms(), []);
 });
 
-test('what the caller does not take of a manifest is refused before anything is asked of the cloud', async (t) => {
+test('a manifest that the caller does not accept is refused before any CPI call', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   const checkManifest = ({ tagPositions }: Manifest): void => {
     throw new ProductError('MANIFEST_INVALID', `${tagPositions['team']}: not this one`);
@@ -372,7 +372,7 @@ test('what the caller does not take of a manifest is refused before anything is 
   assert.throws(() => cloud.calls(), { code: 'ENOENT' });
 });
 
-test('a manifest or a folder that is not there is named', async (t) => {
+test('a missing manifest or directory is named', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
   const missing = join(directory, 'missing');
 

@@ -15,7 +15,7 @@ const firstDeploy = [
   'set_disk_metadata',
 ];
 
-test("a first deploy brings VM, disk and jobs up in bosh's order", async (t) => {
+test("a first deploy creates the VM and the disk and starts the jobs in bosh's order", async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t, { variables: 'missing' });
 
   const result = await createEnv(options, ports);
@@ -54,7 +54,7 @@ test("a first deploy brings VM, disk and jobs up in bosh's order", async (t) => 
   assert.match(await readFile(options.varsStorePath ?? '', 'utf8'), /^mbus_ca:\n[^]*^mbus_tls:\n/mu);
 });
 
-test('says what it does as bosh does', async (t) => {
+test('prints its steps as bosh does', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
 
   const { vmCid, diskCid } = await createEnv(options, ports);
@@ -104,7 +104,7 @@ Cleaning up rendered CPI jobs... Finished (t)
   );
 });
 
-test('hands the CPI and the agent what bosh hands them', async (t) => {
+test('passes the same values to the CPI and the agent as bosh', async (t) => {
   const { options, ports, cloud, agent } = await testEnvironment(t);
 
   const { vmCid, diskCid } = await createEnv(options, ports);
@@ -145,7 +145,7 @@ test('hands the CPI and the agent what bosh hands them', async (t) => {
   assert.equal(agent.calls.find(({ method }) => method === 'mount_disk')?.arguments[0], diskCid);
 });
 
-test('whole numbers of 64 bits keep their digits in calls, state and a second run', async (t) => {
+test('64-bit integers keep their digits in calls, state and a second run', async (t) => {
   const { options, ports, directory, editManifest } = await testEnvironment(t);
   await editManifest((text) =>
     text
@@ -173,7 +173,7 @@ test('whole numbers of 64 bits keep their digits in calls, state and a second ru
   assert.deepEqual([again.changed, again.diskCid], [true, first.diskCid]);
 });
 
-test('nothing of a run stays behind that holds credentials, nor a lock', async (t) => {
+test('a run leaves no files with credentials, and no lock', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
 
   await createEnv(options, ports);
@@ -190,7 +190,7 @@ test('nothing of a run stays behind that holds credentials, nor a lock', async (
   assert.equal((await stat(options.statePath)).mode & 0o777, 0o600);
 });
 
-test('the same again asks whether the VM is there and how its agent is, and does nothing', async (t) => {
+test('a second run without a change checks the VM and the agent, and does nothing', async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   const before = await state();
@@ -209,7 +209,7 @@ test('the same again asks whether the VM is there and how its agent is, and does
   assert.deepEqual(await state(), before);
 });
 
-test('--skip-drain leaves out drain alone', async (t) => {
+test('--skip-drain skips drain only', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   await createEnv(options, ports);
   agent.calls.length = 0;
@@ -220,7 +220,7 @@ test('--skip-drain leaves out drain alone', async (t) => {
   assert.deepEqual(agent.verbs.slice(2, 5), ['run_script', 'stop', 'run_script']);
 });
 
-test('goes on from a state file that another tool wrote, and keeps what it does not know', async (t) => {
+test('continues from a state file of another tool, and keeps its unknown keys', async (t) => {
   const { options, ports, cloud, state } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   const { current_manifest_sha: sha, ...rest } = await state();

@@ -19,7 +19,7 @@ const [leftBehind = ''] = errorChain(
   ),
 );
 
-test('deletes VM, disk, stemcell, installation and last the state file', async (t) => {
+test('deletes the VM, the disk, the stemcell, the installation and at last the state file', async (t) => {
   const { options, ports, cloud, agent } = await testEnvironment(t);
   const { vmCid, diskCid } = await createEnv(options, ports);
   await cloud.forgetRequests();
@@ -54,7 +54,7 @@ Cleaning up rendered CPI jobs... Finished (t)
   );
 });
 
-test('without a state file there is nothing to do', async (t) => {
+test('does nothing without a state file', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
 
   const result = await deleteEnv(options, ports);
@@ -64,7 +64,7 @@ test('without a state file there is nothing to do', async (t) => {
   assert.deepEqual(cloud.vms(), []);
 });
 
-test("touches no release but the CPI's", async (t) => {
+test("removes no release but the CPI's", async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
   await createEnv(options, ports);
   await rm(join(directory, 'tinyapp.tgz'));
@@ -72,7 +72,7 @@ test("touches no release but the CPI's", async (t) => {
   assert.equal((await deleteEnv(options, ports)).deleted, true);
 });
 
-test('what the cloud no longer has is skipped, all of it only by force', async (t) => {
+test('a resource that the cloud no longer has is skipped, and with --force all resources are', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
   await createEnv(options, ports);
   for (const kind of ['vms', 'disks', 'stemcells'])
@@ -88,7 +88,7 @@ test('what the cloud no longer has is skipped, all of it only by force', async (
   }
 });
 
-test('a create_vm that failed and left nothing is nothing to delete: no VM is made for it', async (t) => {
+test('a create_vm that failed and left nothing needs no delete, and no VM is created for one', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await cloud.fail({ method: 'create_vm', kind: 'error', message: 'exceeded quota' });
   await assert.rejects(createEnv(options, ports), { code: 'CPI_ERROR' });
@@ -105,7 +105,7 @@ for (const [what, failure] of [
   ['in which the CPI itself failed', { kind: 'error', type: 'Bosh::Clouds::CpiError' }],
   ['that did not answer', { kind: 'exit' }],
 ] as const) {
-  test(`what a create_vm ${what} may have left is deleted, also after another failure`, async (t) => {
+  test(`a VM that may be left by a create_vm ${what} is deleted, also after another failure`, async (t) => {
     const { options, ports, cloud } = await testEnvironment(t);
     for (const fault of [failure, { kind: 'error' }] as const) {
       await cloud.fail({ method: 'create_vm', ...fault });
@@ -120,7 +120,7 @@ for (const [what, failure] of [
   });
 }
 
-test('a VM that an interrupted run may have left and that cannot be found again is named', async (t) => {
+test('a VM that an interrupted run may have left and that cannot be found is named', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await cloud.fail({ method: 'create_vm', kind: 'exit' });
   await assert.rejects(createEnv(options, ports));

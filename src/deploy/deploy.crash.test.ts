@@ -8,7 +8,7 @@ import { DeploymentFiles } from './state/deployment-files.ts';
 import { assertConverged, forgetDeployment, killedRun, moments } from './testing/killed-run.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
-test('killed before or after any CPI call of a first deploy, the next run has one VM and one disk', async (t) => {
+test('after a kill before or after any CPI call of a first deploy, the next run has one VM and one disk', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports } = environment;
   const methods = [
@@ -42,7 +42,7 @@ test('killed before or after any CPI call of a first deploy, the next run has on
   }
 });
 
-test('killed right after an answer was recorded, the next run has one VM and one disk', async (t) => {
+test('after a kill directly after the record of a response, the next run has one VM and one disk', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports } = environment;
   for (const killAt of [
@@ -51,7 +51,7 @@ test('killed right after an answer was recorded, the next run has one VM and one
     'Updating instance',
     'Finished deploying',
   ]) {
-    await t.test(`at '${killAt}'`, async () => {
+    await t.test(`a kill at '${killAt}'`, async () => {
       await forgetDeployment(environment);
       await killedRun(environment, { killAt });
 
@@ -63,7 +63,7 @@ test('killed right after an answer was recorded, the next run has one VM and one
   }
 });
 
-test('killed while it replaces a VM, the next run has one VM with the same disk', async (t) => {
+test('after a kill during the replacement of a VM, the next run has one VM with the same disk', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports } = environment;
   const { diskCid } = await createEnv(options, ports);
@@ -95,7 +95,7 @@ test('a CPI call that outlives its killed run is waited for', async (t) => {
   assert.match(ports.output(), /Waiting for the CPI call 'create_vm' of an interrupted run to end/);
 });
 
-test('killed while it deletes, the next delete-env leaves nothing', async (t) => {
+test('after a kill during a deletion, the next delete-env leaves nothing', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports, directory } = environment;
   for (const method of ['delete_vm', 'delete_disk', 'delete_stemcell']) {

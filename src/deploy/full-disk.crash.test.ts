@@ -26,7 +26,7 @@ rm -f "$1/filler"
 exec "$2" "$3" "$5"`;
 
 test(
-  'a disk that is full at any step: the file is named, nothing is lost, the next run converges',
+  'after a full disk at any step the error names the file, no data is lost, and the next run converges',
   { skip },
   async (t) => {
     const environment = await testEnvironment(t);
@@ -34,7 +34,7 @@ test(
     // The CPI is installed first, so that the run writes only the files beside the state file.
     await createEnv(options, ports);
     for (const step of ['Creating VM', 'Creating disk', 'Attaching disk']) {
-      await t.test(`at '${step}'`, async () => {
+      await t.test(`a full disk at '${step}'`, async () => {
         for (const kind of ['vms', 'disks', 'stemcells'])
           await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
         const small = join(directory, step);
@@ -79,7 +79,7 @@ test(
 );
 
 test(
-  'a workspace that is full at any step: the error names a path in it, the next run converges',
+  'after a full workspace at any step the error names a path in it, and the next run converges',
   { skip },
   async (t) => {
     const { options, ports, directory } = await testEnvironment(t);

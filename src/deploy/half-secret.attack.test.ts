@@ -34,7 +34,7 @@ function nothingOfSecret(printed: readonly string[]): void {
   for (const text of printed) assert.doesNotMatch(text, /ha1f/u);
 }
 
-test('a CPI whose output is cut within a secret tells no half of it', async (t) => {
+test('the output of a CPI that is cut within a secret shows no part of the secret', async (t) => {
   const directory = await scratchDirectory(t);
   const path = join(directory, 'cpi');
   const call = async (script: string): Promise<unknown> => {
@@ -56,7 +56,7 @@ test('a CPI whose output is cut within a secret tells no half of it', async (t) 
   assert.ok(printed.every((text) => text.includes('last words')));
 });
 
-test('an agent whose message is cut within a secret tells no half of it', async (t) => {
+test('the message of an agent that is cut within a secret shows no part of the secret', async (t) => {
   const printed = await printedOf([3970, 3980, 3990], async (length) => {
     const agent = await startAgent(t, () => {
       throw new Error(`no ${'0'.repeat(length)} ${secret} tail`);
@@ -66,7 +66,7 @@ test('an agent whose message is cut within a secret tells no half of it', async 
   nothingOfSecret(printed);
 });
 
-test('a job template whose message is cut within a secret tells no half of it', async () => {
+test('the message of a job template that is cut within a secret shows no part of the secret', async () => {
   const printed = await printedOf([1970, 1990], async (length) => {
     const message = `no ${'0'.repeat(length)} ${secret} tail`;
     const program = `console.log('{"ready":true}'); process.stdin.on('data', () => console.log(${JSON.stringify(

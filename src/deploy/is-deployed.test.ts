@@ -24,12 +24,12 @@ const target = {
   releases: [{ name: 'release', version: '1' }],
 };
 
-test('the same manifest, stemcell and releases are deployed', () => {
+test('the same manifest, stemcell and releases count as deployed', () => {
   assert.equal(isDeployed(deployed, target), true);
   assert.equal(isDeployed(image('r.example/a@sha256:1'), target), true);
 });
 
-test('any difference, or a deploy that did not end well, is not', () => {
+test('any difference, or a failed deploy, does not count as deployed', () => {
   const differences: [DeploymentState, typeof target][] = [
     [deployed, { ...target, manifestSha: 'other' }],
     [deployed, { ...target, stemcell: { ...target.stemcell, version: '2' } }],

@@ -23,7 +23,7 @@ async function linked(t: TestContext) {
   return { ...environment, vault, real, link, current };
 }
 
-test('a linked state file is written where it lies, and either name goes on from it', async (t) => {
+test('a linked state file is written at its target, and both names continue from it', async (t) => {
   const { options, ports, vault, real, link, current } = await linked(t);
   await createEnv({ ...options, statePath: real, cluster }, ports);
 
@@ -37,7 +37,7 @@ test('a linked state file is written where it lies, and either name goes on from
   assert.equal((await createEnv({ ...options, statePath: real, cluster }, ports)).changed, false);
 });
 
-test('a link to a file that is not there yet makes it there, and delete-env removes it', async (t) => {
+test('a link to a missing state file creates it at its target, and delete-env removes it', async (t) => {
   const { options, ports, cloud, vault, link, current } = await linked(t);
 
   const { vmCid } = await createEnv(options, ports);
@@ -49,7 +49,7 @@ test('a link to a file that is not there yet makes it there, and delete-env remo
   await assert.rejects(stat(link), { code: 'ENOENT' });
 });
 
-test('two names of one state file have one lock', async (t) => {
+test('two names of one state file share one lock', async (t) => {
   const { options, ports, real } = await linked(t);
   const lock = await acquireLock(real, { clock: ports.clock, locks: join(options.workspace, 'locks') });
   t.after(() => lock.release());

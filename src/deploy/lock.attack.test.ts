@@ -52,7 +52,7 @@ test('a lock that names process 1, or no process, as its child is refused by nam
   }
 });
 
-test('no caller can have all processes killed as if they were a group', (t) => {
+test('no caller can kill all processes by a group of invalid id', (t) => {
   const kill = t.mock.method(process, 'kill', () => true);
   for (const pid of [1, 0, -1, -5, 1.5, Number.NaN]) assert.throws(() => killGroup(pid), /no process group/);
   assert.equal(kill.mock.callCount(), 0);
@@ -68,7 +68,7 @@ test("another user's lock does not make a run kill a process group", { skip: wit
 });
 
 test(
-  "another user's process, or a later one of the same id, is no child of a killed run",
+  "another user's process, or a later one with the same id, is not a child of a killed run",
   { skip: withoutRoot },
   async (t) => {
     const { lockPath, acquire } = await makeState(t);
@@ -87,7 +87,7 @@ test(
   },
 );
 
-test('a lock that is a link or a pipe is refused by name at once, and what the link names stays', async (t) => {
+test('a lock that is a link or a pipe is refused by name at once, and the target of the link stays', async (t) => {
   const { directory, lockPath, acquire } = await makeState(t);
   const victim = join(directory, 'victim');
   await writeFile(victim, noteOf(process.pid));
@@ -102,7 +102,7 @@ test('a lock that is a link or a pipe is refused by name at once, and what the l
   });
 });
 
-test('links where a draft of the lock could be are not followed, and its names cannot be known before', async (t) => {
+test('a link at the path of a temporary lock file is not followed, and these paths are unpredictable', async (t) => {
   const { directory, lockPath, acquire } = await makeState(t);
   const victim = join(directory, 'victim');
   await writeFile(victim, 'whole');
@@ -115,7 +115,7 @@ test('links where a draft of the lock could be are not followed, and its names c
   assert.equal(await readFile(victim, 'utf8'), 'whole');
 });
 
-test('the abstract socket that any user of the machine can hold does not keep a run from its lock', async (t) => {
+test('an abstract socket of another user does not keep a run from its lock', async (t) => {
   const { lockPath, acquire } = await makeState(t);
   const name = `\0bosh-kubernetes-${createHash('sha256').update(lockPath).digest('hex')}`;
   const server = createServer().listen({ path: name });
@@ -124,7 +124,7 @@ test('the abstract socket that any user of the machine can hold does not keep a 
   await (await acquire()).release();
 });
 
-test('a folder of locks that others can write, or that is a link, holds no lock', async (t) => {
+test('a lock directory that others can write, or that is a link, is refused', async (t) => {
   const { directory, locks, acquire } = await makeState(t);
   await mkdir(locks);
   await chmod(locks, 0o777);
@@ -152,17 +152,21 @@ async function another(t: TestContext, { statePath, locks }: StateLocation, pref
   return { child, output: String(output).trim() };
 }
 
-test('a run in another pid namespace is kept out as one here is', { skip: withoutNamespaces }, async (t) => {
-  const here = await makeState(t);
-  const lock = await here.acquire();
-  assert.equal((await another(t, here, pidNamespace)).output, 'DEPLOYMENT_LOCKED');
-  await lock.release();
-  const there = await another(t, here, pidNamespace);
-  assert.equal(there.output, 'locked');
-  await assert.rejects(here.acquire(), { code: 'DEPLOYMENT_LOCKED' });
-});
+test(
+  'a run in another pid namespace is excluded like one in this namespace',
+  { skip: withoutNamespaces },
+  async (t) => {
+    const here = await makeState(t);
+    const lock = await here.acquire();
+    assert.equal((await another(t, here, pidNamespace)).output, 'DEPLOYMENT_LOCKED');
+    await lock.release();
+    const there = await another(t, here, pidNamespace);
+    assert.equal(there.output, 'locked');
+    await assert.rejects(here.acquire(), { code: 'DEPLOYMENT_LOCKED' });
+  },
+);
 
-test('a lock whose run was killed is free at once, also for many at a time', async (t) => {
+test('the lock of a killed run is free at once, also for many at a time', async (t) => {
   const here = await makeState(t);
   const { child, output } = await another(t, here);
   assert.equal(output, 'locked');

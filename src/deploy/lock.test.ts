@@ -13,7 +13,7 @@ import { scratchDirectory } from './testing/scratch.ts';
 const acquireLock = (path: string): Promise<DeploymentLock> =>
   acquire(path, { clock: systemClock, locks: join(dirname(path), 'locks') });
 
-test('one run at a time: the second is told who and since when', async (t) => {
+test('a second run at the same time fails, with the process and the start time of the first', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   const lock = await acquireLock(path);
 
@@ -28,7 +28,7 @@ test('one run at a time: the second is told who and since when', async (t) => {
   await (await acquireLock(path)).release();
 });
 
-test('of many that come at the same time to a dead lock one gets it', async (t) => {
+test('only one of many concurrent runs gets a stale lock', async (t) => {
   const directory = await scratchDirectory(t);
   const path = join(directory, 'state.json');
   await writeFile(
@@ -45,7 +45,7 @@ test('of many that come at the same time to a dead lock one gets it', async (t) 
   assert.deepEqual((await readdir(directory)).toSorted(), ['locks', 'state.json.lock']);
 });
 
-test('a lock whose run was killed is taken over, with the program it left running', async (t) => {
+test('the lock of a killed run is taken over, with the program that it left running', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));

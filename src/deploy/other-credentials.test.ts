@@ -22,7 +22,7 @@ async function deployed(world: TestEnvironment): Promise<string> {
 const edit = ({ editManifest }: TestEnvironment, token: string, server?: string): Promise<void> =>
   editManifest((text) => text.replace(/kubernetes: \{.*?\}/, kubernetes(token, server)));
 
-test("a new token of the CPI makes no new VM, and leaves the state file the bosh CLI's", async (t) => {
+test("a new token of the CPI creates no new VM, and keeps the bosh CLI's state file unchanged", async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, cloud, state } = world;
   const vmCid = await deployed(world);
@@ -42,19 +42,19 @@ test("a new token of the CPI makes no new VM, and leaves the state file the bosh
   await assert.rejects(access(`${options.statePath}.digest`), { code: 'ENOENT' });
 });
 
-test('where nothing tells what was deployed, all of the manifest counts', async (t) => {
+test('the whole manifest counts if no record shows what was deployed', async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, state } = world;
   const note = `${options.statePath}.digest`;
   await deployed(world);
 
-  await t.test('beside a state of the bosh CLI or of an earlier version', async () => {
+  await t.test('the state file comes from the bosh CLI or an earlier version', async () => {
     await rm(note);
     await edit(world, 'two');
     assert.equal((await createEnv(options, ports)).changed, true);
   });
 
-  await t.test('beside the note of another manifest than the bosh CLI recorded since', async () => {
+  await t.test('the bosh CLI has recorded another manifest since the digest record', async () => {
     await writeFile(
       options.statePath,
       JSON.stringify({ ...(await state()), current_manifest_sha: 'f'.repeat(128) }),
@@ -63,7 +63,7 @@ test('where nothing tells what was deployed, all of the manifest counts', async 
     assert.equal((await createEnv(options, ports)).changed, true);
   });
 
-  await t.test('after a deploy that was killed', async () => {
+  await t.test('the previous deploy was killed', async () => {
     await world.cloud.fail({ method: 'attach_disk', kind: 'kill-after' });
     await killedRun(world, { recreate: true });
     assert.equal((await state())['current_manifest_sha'], '');
@@ -73,7 +73,7 @@ test('where nothing tells what was deployed, all of the manifest counts', async 
     assert.equal((await createEnv(options, ports)).changed, true);
   });
 
-  await t.test('and a note that was cut is refused by name', async () => {
+  await t.test('a truncated digest record is refused by name', async () => {
     await writeFile(note, '{');
     await edit(world, 'five');
     await assert.rejects(createEnv(options, ports), {
@@ -83,7 +83,7 @@ test('where nothing tells what was deployed, all of the manifest counts', async 
   });
 });
 
-test('a VM without a disk that is gone is made again also after a new token', async (t) => {
+test('a missing VM without a disk is created again also after a new token', async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, directory } = world;
   await world.editManifest((text) => text.replace('  persistent_disk_pool: disks\n', ''));

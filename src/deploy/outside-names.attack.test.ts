@@ -23,7 +23,7 @@ async function withVictim(t: TestContext) {
 
 const hostileIds = ['../../victim', '../../victim/', '..', '.', 'a/../../../victim', 'a\0b', '/'];
 
-test("an installation_id of a pull request's state file does not lead create-env or delete-env out of the workspace", async (t) => {
+test("an installation_id from a pull request's state file does not lead create-env or delete-env out of the workspace", async (t) => {
   const { options, ports, victim, assertWhole } = await withVictim(t);
   for (const id of [...hostileIds, victim]) {
     await writeFile(options.statePath, JSON.stringify({ director_id: 'd', installation_id: id }));
@@ -36,7 +36,7 @@ test("an installation_id of a pull request's state file does not lead create-env
   }
 });
 
-test('an installation_id that names a link in the workspace leads nowhere either', async (t) => {
+test('an installation_id that names a link in the workspace is refused too', async (t) => {
   const { options, ports, victim, assertWhole } = await withVictim(t);
   await mkdir(join(options.workspace, 'installations'), { recursive: true });
   await symlink(victim, join(options.workspace, 'installations', 'linked'));
@@ -46,7 +46,7 @@ test('an installation_id that names a link in the workspace leads nowhere either
   assertWhole();
 });
 
-test('a name of a release or job in the manifest is refused before anything is removed, and all are told', async (t) => {
+test('an unsafe name of a release or job in the manifest is refused before any removal, and all are reported', async (t) => {
   const { options, ports, cloud, editManifest, assertWhole } = await withVictim(t);
   await createEnv(options, ports);
   await cloud.forgetRequests();
@@ -68,7 +68,7 @@ test('a name of a release or job in the manifest is refused before anything is r
   assert.deepEqual(cloud.calls(), []);
 });
 
-test('an installed package of a link in the workspace is not removed through it', async (t) => {
+test('an installed package that is a link in the workspace is not removed through it', async (t) => {
   const { options, ports, victim, state, assertWhole } = await withVictim(t);
   await createEnv(options, ports);
   const installation = join(options.workspace, 'installations', String((await state())['installation_id']));
@@ -79,7 +79,7 @@ test('an installed package of a link in the workspace is not removed through it'
   assert.equal(await readFile(join(victim, 'file'), 'utf8'), '');
 });
 
-test('a workspace that others can write has nothing installed in it, and nothing of it run', async (t) => {
+test('a workspace that others can write is refused: nothing is installed in it or run from it', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await mkdir(options.workspace);
   await chmod(options.workspace, 0o777);

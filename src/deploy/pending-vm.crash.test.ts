@@ -7,7 +7,7 @@ import { DeploymentFiles } from './state/deployment-files.ts';
 import { assertConverged, forgetDeployment, killedRun, moments } from './testing/killed-run.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
-test('a VM that a killed run made to another manifest is replaced, not kept beside the new one', async (t) => {
+test('a VM that a killed run created from another manifest is replaced, and not kept beside the new one', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports, editManifest } = environment;
   await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
@@ -46,7 +46,7 @@ async function handedOver(
   return { ours, theirs };
 }
 
-test('a VM whose answer was lost does not stay beside the one that the bosh CLI made meanwhile', async (t) => {
+test('a VM whose response was lost does not stay beside the VM that the bosh CLI created in the meantime', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports, agent } = environment;
   const kill = async (): Promise<void> => {
@@ -54,7 +54,7 @@ test('a VM whose answer was lost does not stay beside the one that the bosh CLI 
     await killedRun(environment);
   };
 
-  await t.test('where nothing else has changed, that one is left as it is', async () => {
+  await t.test('without another change, create-env keeps the VM of the bosh CLI', async () => {
     const { theirs } = await handedOver(environment, kill);
 
     const result = await createEnv(options, ports);
@@ -66,19 +66,19 @@ test('a VM whose answer was lost does not stay beside the one that the bosh CLI 
     );
   });
 
-  await t.test('where it is made anew', async () => {
+  await t.test('create-env --recreate leaves one VM', async () => {
     await handedOver(environment, kill);
     assertConverged(environment, await createEnv({ ...options, recreate: true }, ports));
   });
 
-  await t.test('where everything is deleted', async () => {
+  await t.test('delete-env leaves no VM and no disk', async () => {
     await handedOver(environment, kill);
     await deleteEnv(options, ports);
     assert.deepEqual([cloud.vms(), cloud.disks()], [[], []]);
   });
 
   for (const kind of moments) {
-    await t.test(`where the run that deletes it is ended, too: ${kind} delete_vm`, async () => {
+    await t.test(`a run that is killed too, ${kind} delete_vm, is completed by the next one`, async () => {
       const { theirs } = await handedOver(environment, kill);
       await cloud.fail({ method: 'delete_vm', kind });
       await killedRun(environment);
@@ -93,16 +93,16 @@ test('a VM whose answer was lost does not stay beside the one that the bosh CLI 
   }
 });
 
-test('killed between the writes around its record, a VM is the one that stays', async (t) => {
+test('a VM recorded before a crash is kept', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports } = environment;
   const { vmCid } = await createEnv(options, ports);
   const vm = { agent_id: vmCid.replace('vm-', ''), arguments_sha256: 'other' };
   const { current_vm_cid: _, ...unrecorded } = await environment.state();
   for (const [what, pending, state, requested] of [
-    ['noted and recorded', { ...vm, cid: vmCid }, undefined, []],
-    ['recorded by an earlier version', vm, undefined, ['create_vm']],
-    ['noted and not recorded', { ...vm, cid: vmCid }, unrecorded, ['delete_vm', 'create_vm']],
+    ['the VM is in the pending file and the state file', { ...vm, cid: vmCid }, undefined, []],
+    ['an earlier version recorded the VM', vm, undefined, ['create_vm']],
+    ['the VM is only in the pending file', { ...vm, cid: vmCid }, unrecorded, ['delete_vm', 'create_vm']],
   ] as const) {
     await t.test(what, async () => {
       await writeFile(`${options.statePath}.pending`, JSON.stringify({ vm: pending, disks: [] }));

@@ -31,7 +31,7 @@ test('begins with short pauses and doubles them up to the longest', async () => 
   assert.deepEqual(pauses, [20, 40, 80, 100, 100, 100]);
 });
 
-test('tries once more at the end of the budget and then gives up', async () => {
+test('tries once more at the end of the timeout and then fails', async () => {
   const { clock, pauses } = simulatedClock();
   let tries = 0;
 
@@ -46,7 +46,7 @@ test('tries once more at the end of the budget and then gives up', async () => {
   assert.deepEqual([tries, pauses], [3, [20, 30]]);
 });
 
-test('an interrupt ends it', async () => {
+test('an interrupt ends the poll', async () => {
   const { clock } = simulatedClock();
   const interrupt = new AbortController();
 

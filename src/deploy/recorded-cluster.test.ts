@@ -24,7 +24,7 @@ const other = {
 
 const clusterPath = ({ statePath }: { readonly statePath: string }): string => `${statePath}.cluster`;
 
-test('a state of another cluster is refused before any CPI call, with the way out', async (t) => {
+test('a state of another cluster is refused before any CPI call, with the remedy', async (t) => {
   const { options, ports, cloud, state } = await testEnvironment(t);
   const { vmCid, diskCid } = await createEnv({ ...options, cluster: here }, ports);
   const before = await state();
@@ -44,7 +44,7 @@ test('a state of another cluster is refused before any CPI call, with the way ou
   assert.equal((await createEnv({ ...options, cluster: here }, ports)).changed, false);
 });
 
-test('an older state without a note is taken for one of this cluster, and noted', async (t) => {
+test('a state without a cluster record is taken for one of this cluster, and recorded', async (t) => {
   const { options, ports } = await testEnvironment(t);
   await createEnv(options, ports);
   assert.equal(existsSync(clusterPath(options)), false);
@@ -55,7 +55,7 @@ test('an older state without a note is taken for one of this cluster, and noted'
   await assert.rejects(createEnv({ ...options, cluster: other }, ports), { code: 'OTHER_CLUSTER' });
 });
 
-test('the note is there before the cloud is asked for anything', async (t) => {
+test('the cluster record is written before any CPI call', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   await cloud.fail({ method: 'create_vm', kind: 'error' });
 
@@ -65,7 +65,7 @@ test('the note is there before the cloud is asked for anything', async (t) => {
   await assert.rejects(createEnv({ ...options, cluster: other }, ports), { code: 'OTHER_CLUSTER' });
 });
 
-test('delete-env forgets the cluster, and so does a state file that the bosh CLI began anew', async (t) => {
+test('delete-env removes the cluster record, and a state file that the bosh CLI created again has none', async (t) => {
   const { options, ports } = await testEnvironment(t);
   await createEnv({ ...options, cluster: here }, ports);
   const note = await readFile(clusterPath(options), 'utf8');
@@ -80,7 +80,7 @@ test('delete-env forgets the cluster, and so does a state file that the bosh CLI
   assert.equal((await new DeploymentFiles(options.statePath).readCluster())?.uid, other.uid);
 });
 
-test('a note that was cut is refused, and said to be removable', async (t) => {
+test('a truncated cluster record is refused with the advice to remove it', async (t) => {
   const { options, ports } = await testEnvironment(t);
   await createEnv({ ...options, cluster: here }, ports);
   await writeFile(clusterPath(options), '{');
@@ -91,7 +91,7 @@ test('a note that was cut is refused, and said to be removable', async (t) => {
   assert.equal((await createEnv({ ...options, cluster: here }, ports)).changed, false);
 });
 
-test('a cluster is known by its uid, and without one by address and authority', () => {
+test('a cluster is identified by its uid, or without one by address and authority', () => {
   const { uid: _, ...unread } = here;
   assert.equal(isSameCluster(here, { ...other, uid: here.uid }), true, 'reached another way');
   assert.equal(isSameCluster(here, { ...here, uid: other.uid }), false, 'made anew at the same address');

@@ -7,7 +7,7 @@ import { errorChain } from '../platform/error-chain.ts';
 import { createEnv } from './create-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
-test("a job's template looks for the CPI's properties in the memory of ruby", async (t) => {
+test("a job's template cannot read the CPI's properties in the memory of ruby", async (t) => {
   const { options, ports, directory, editManifest } = await testEnvironment(t);
   await editManifest((text) =>
     text.replace('{runtime: ', '{kubeconfig: operators-kubeconfig-4711, runtime: '),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { scratchDirectory } from '../deploy/testing/scratch.ts';
 import { writeDirectory } from './director-directory.ts';
 
-test("no link in a director's folder leads what init writes elsewhere", async (t) => {
+test("no link in a director's directory redirects a write of init", async (t) => {
   const scratch = await scratchDirectory(t);
   const [directory, elsewhere] = [join(scratch, 'director'), join(scratch, 'elsewhere')];
   for (const path of [directory, elsewhere]) await mkdir(path, { mode: 0o700 });

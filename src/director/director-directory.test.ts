@@ -25,14 +25,14 @@ async function makeDirectory(t: TestContext): Promise<string> {
   return path;
 }
 
-test('what is written is read again, and an empty folder has none', async (t) => {
+test('a written description is read back, and an empty directory has none', async (t) => {
   const directory = await makeDirectory(t);
   assert.equal(await readDirectorFile(directory), undefined);
   await writeDirectorFile(directory, file);
   assert.deepEqual(await readDirectorFile(directory), file);
 });
 
-test('a file that init did not write is refused by name, a link too', async (t) => {
+test('a file that init did not write is refused by name, and so is a link', async (t) => {
   const directory = await makeDirectory(t);
   for (const wrong of [
     '{',

@@ -13,7 +13,7 @@ test('the proposed address is among the 16 that a range of /24 or smaller gives 
   assert.equal(freeClusterIp([service('kubernetes', '10.96.0.17')]), '10.96.0.27');
 });
 
-test('an address that a Service has is not proposed, and none if the Services are not known', () => {
+test('an address of a Service is not proposed, and none is proposed if the Services are not known', () => {
   const taken = [11, 12].map((last) => service(`other-${last}`, `10.96.0.${last}`));
   assert.equal(freeClusterIp([first, ...taken]), '10.96.0.13');
   assert.equal(freeClusterIp([service('web', '10.96.0.5')]), undefined);

@@ -6,7 +6,7 @@ import { describePermission, neededRights, readRoles } from './required-permissi
 const root = join(import.meta.dirname, '..', '..');
 const namespace = 'bosh';
 
-test('a tunnel needs what its role gives: get of pods and Services, too, by which it finds a name', async () => {
+test('a tunnel needs the permissions of its role, and get of pods and Services to resolve a name', async () => {
   const rights = neededRights({ namespace, way: 'tunnel', hasAccount: true }, await readRoles(root));
   assert.deepEqual(rights.map(describePermission).toSorted(), [
     "create pods/portforward in 'bosh'",
@@ -20,7 +20,7 @@ test('a tunnel needs what its role gives: get of pods and Services, too, by whic
   ]);
 });
 
-test('the rights of the tunnel are needed for the tunnel alone', async () => {
+test('the permissions of the tunnel are needed only for the tunnel', async () => {
   const rights = neededRights({ namespace, way: 'nodeport', hasAccount: true }, await readRoles(root));
   assert.deepEqual(rights.map(describePermission), ["create serviceaccounts/token in 'bosh'"]);
 });

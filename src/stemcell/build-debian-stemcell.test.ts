@@ -57,7 +57,7 @@ async function workbench(t: TestContext): Promise<Bench> {
   };
 }
 
-test('agent, services and the paths of a VM come over the root', async (t) => {
+test('the agent, the services and the paths of a VM are added to the root', async (t) => {
   const { directory, build } = await workbench(t);
   const made = await build('out');
   const files = await filesOverRoot(made.layout);
@@ -89,7 +89,7 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   });
 });
 
-test('the licence of what is ours comes along, and the notices of what our agent holds', async (t) => {
+test("the image has our licence, and the notices of our agent's contents", async (t) => {
   const { directory, build } = await workbench(t);
   const documents = async (made: PublishedStemcell): Promise<readonly (string | undefined)[]> => {
     const files = await filesOverRoot(made.layout);
@@ -102,7 +102,7 @@ test('the licence of what is ours comes along, and the notices of what our agent
   assert.deepEqual(await documents(await build('theirs', { isOwnAgent: false })), [license, undefined]);
 });
 
-test('a stemcell made from its image says whose agent it has, too', async (t) => {
+test('a stemcell made from its own image also records its agent', async (t) => {
   const { directory, build } = await workbench(t);
   const agentOf = async (made: PublishedStemcell): Promise<unknown> => {
     const converted = await convertStemcell({
@@ -118,7 +118,7 @@ test('a stemcell made from its image says whose agent it has, too', async (t) =>
   assert.equal(await agentOf(await build('theirs', { isOwnAgent: false })), undefined);
 });
 
-test('the profile decides what the agent is told', async (t) => {
+test('the agent settings depend on the profile', async (t) => {
   const { build } = await workbench(t);
   const settings = async (made: PublishedStemcell): Promise<unknown> =>
     (
@@ -137,7 +137,7 @@ test('the profile decides what the agent is told', async (t) => {
   assert.deepEqual(await settings(await build('b')), { ...common, UseMonitIptablesFirewall: true });
 });
 
-test('profiles differ in the last layer alone, which has no program', async (t) => {
+test('profiles differ only in the last layer, which has no program', async (t) => {
   const { build } = await workbench(t);
   const layersOf = async (made: PublishedStemcell): Promise<string[]> =>
     (await openLayout(made.layout)).layers.map(({ digest }) => digest);
@@ -150,7 +150,7 @@ test('profiles differ in the last layer alone, which has no program', async (t) 
   assert.notEqual(one[2], two[2]);
 });
 
-test('the same root and agent are the same bytes, and another agent is another version', async (t) => {
+test('the same root and agent give the same bytes, and another agent gives another version', async (t) => {
   const { directory, build } = await workbench(t);
   const [one, two] = [await build('one'), await build('two')];
   assert.deepEqual([one.manifest, one.version], [two.manifest, two.version]);
@@ -171,14 +171,14 @@ test('the same root and agent are the same bytes, and another agent is another v
   assert.equal(light.cloudProperties['agent'], undefined);
 });
 
-test('a build that fails leaves nothing', async (t) => {
+test('a failed build leaves no files', async (t) => {
   const { directory, build } = await workbench(t);
   const before = await readdir(directory);
   await assert.rejects(build('out', { agent: join(directory, 'none') }));
   assert.deepEqual(await readdir(directory), before);
 });
 
-test('a build that is interrupted, whatever it is at, leaves nothing', async (t) => {
+test('a build that is interrupted at any step leaves no files', async (t) => {
   const { directory, build } = await workbench(t);
   const root = await smallRoot(join(directory, 'another-root'));
   const before = await readdir(directory);

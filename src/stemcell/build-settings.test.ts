@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { architectureOf, assertAgentRunsHere, sourceDateEpoch } from './build-settings.ts';
 
-test("a machine's architecture by the name that images use", () => {
+test('the architecture of the machine has the name that images use', () => {
   assert.equal(architectureOf({ platform: 'linux', arch: 'x64' }), 'amd64');
   assert.equal(architectureOf({ platform: 'linux', arch: 'arm64' }), 'arm64');
   assert.throws(() => architectureOf({ platform: 'linux', arch: 'riscv64' }), {
@@ -11,7 +11,7 @@ test("a machine's architecture by the name that images use", () => {
   });
 });
 
-test('where our agent cannot be made, that is said with the way out', () => {
+test('the error names the remedy if our agent cannot be built', () => {
   assertAgentRunsHere({ platform: 'linux', arch: 'x64' });
   for (const machine of [
     { platform: 'linux', arch: 'arm64' },
@@ -23,7 +23,7 @@ test('where our agent cannot be made, that is said with the way out', () => {
     });
 });
 
-test('SOURCE_DATE_EPOCH is seconds since 1970, or 1 January 2026', () => {
+test('SOURCE_DATE_EPOCH counts seconds since 1970, and the default is 1 January 2026', () => {
   assert.equal(sourceDateEpoch(undefined) * 1000, Date.UTC(2026, 0, 1));
   assert.equal(sourceDateEpoch(''), sourceDateEpoch(undefined));
   assert.equal(sourceDateEpoch('0'), 0);

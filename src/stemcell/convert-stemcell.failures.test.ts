@@ -14,7 +14,7 @@ import { convertStemcell } from './convert-stemcell.ts';
 import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';
 
-test('what is no regular file is refused, as it cannot be read twice', async (t) => {
+test('a source that is not a regular file is refused, because it cannot be read twice', async (t) => {
   const { directory, convert } = await workshop(t);
   const fifo = join(directory, 'fifo');
   await promisify(execFile)('mkfifo', [fifo]);
@@ -25,7 +25,7 @@ test('what is no regular file is refused, as it cannot be read twice', async (t)
     });
 });
 
-test('a stemcell that was changed, cut off or is for machines is refused, and nothing is left', async (t) => {
+test('a stemcell that is changed, truncated or for machines is refused, and leaves no files', async (t) => {
   const { directory, fails } = await workshop(t);
   const image = gzipSync(await sampleBoshRoot());
   const wrong = await lookAlikeStemcell(directory, { digest: '0'.repeat(40) });
@@ -68,7 +68,7 @@ test('a stemcell that was changed, cut off or is for machines is refused, and no
   }
 });
 
-test('what a root may not hold is refused, and nothing is left', async (t) => {
+test('an entry that a root may not have is refused, and leaves no files', async (t) => {
   const { directory, fails } = await workshop(t);
   const image = gzipSync(
     await sampleBoshRoot({ header: { name: '../../etc/cron.d/x', size: 1 }, body: 'x' }),
@@ -96,7 +96,7 @@ async function layoutOf(path: string, tars: readonly Uint8Array[], architecture 
   return path;
 }
 
-test('a layout of which an upper layer takes the agent or the shell away is refused', async (t) => {
+test('a layout with an upper layer that removes the agent or the shell is refused', async (t) => {
   const { directory, convert, fails } = await workshop(t);
   const root = await sampleBoshRoot();
   const empty = (name: string) => packTar([{ header: { name, size: 0 } }]);
@@ -111,7 +111,7 @@ test('a layout of which an upper layer takes the agent or the shell away is refu
   await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
 });
 
-test('of a layout with two images the one is converted that is named', async (t) => {
+test('the named image of a layout with two is converted', async (t) => {
   const { directory, convert, fails } = await workshop(t);
   const root = await sampleBoshRoot();
   const [layout, other] = ['layout', 'other'].map((name) => join(directory, name)) as [string, string];
@@ -142,14 +142,14 @@ test('of a layout with two images the one is converted that is named', async (t)
   });
 });
 
-test('an image for an architecture of which there are no stemcells is refused', async (t) => {
+test('an image for an unsupported architecture is refused', async (t) => {
   const { directory, fails } = await workshop(t);
   const layout = await layoutOf(join(directory, 'layout'), [await sampleBoshRoot()], 's390x');
   const message = /has an image for linux\/s390x, and stemcells are for amd64 and arm64/u;
   await fails(layout, { code: 'IMAGE_INVALID', message }, 'x');
 });
 
-test('a layout whose only image is for another architecture than the one asked for is refused', async (t) => {
+test('a layout whose only image has another architecture than the requested one is refused', async (t) => {
   const { directory, convert } = await workshop(t);
   const { layout } = await convert(await lookAlikeStemcell(directory));
   const options = { architecture: 'arm64', operatingSystem: 'x' } as const;
@@ -162,7 +162,7 @@ test('a layout whose only image is for another architecture than the one asked f
   await convert(layout, { ...options, output: 'again' });
 });
 
-test('a root in xz or bzip2, and an image of a stemcell in them, are named with what repacks them', async (t) => {
+test("a root in xz or bzip2, and a stemcell's image in them, are named with the command that repacks them", async (t) => {
   const { directory, fails } = await workshop(t);
   for (const [start, name, end] of [
     ['fd377a585a000004', 'xz', 'xz'],
@@ -186,7 +186,7 @@ async function tarOf(...files: string[]): Promise<Uint8Array> {
   );
 }
 
-test('the tar of a container image is named, with what makes a folder in OCI layout of it', async (t) => {
+test("a container image's tar is named, with the command that converts it to an OCI layout", async (t) => {
   const { directory, convert, fails } = await workshop(t);
   const path = join(directory, 'image.tar');
   const [id, blob] = ['a'.repeat(64), `blobs/sha256/${'b'.repeat(64)}`];
@@ -216,7 +216,7 @@ test('the tar of a container image is named, with what makes a folder in OCI lay
   );
 });
 
-test('what is no stemcell at all, or stands in the way, is named', async (t) => {
+test('a source that is not a stemcell, and an obstacle at the output, are named', async (t) => {
   const { directory, convert, fails } = await workshop(t);
   await fails(join(directory, 'none.tgz'), { code: 'FILE_NOT_FOUND', message: /none\.tgz/ });
   await fails(directory, { code: 'FILE_NOT_FOUND', message: /oci-layout/ });
@@ -232,7 +232,7 @@ test('what is no stemcell at all, or stands in the way, is named', async (t) => 
   await fails(source, { code: 'FILE_EXISTS', message: /'.*out' is there already/ });
 });
 
-test('a conversion that is interrupted after its first megabyte leaves nothing', async (t) => {
+test('a conversion that is interrupted after its first megabyte leaves no files', async (t) => {
   const { directory, convert } = await workshop(t);
   const size = 64 * megabyte;
   const root = await sampleBoshRoot({ header: { name: './usr/large', size }, body: randomBytes(size) });

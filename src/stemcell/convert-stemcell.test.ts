@@ -11,7 +11,7 @@ import type { PublishedStemcell } from './write-stemcell.ts';
 import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';
 
-test('a stemcell for containers becomes an image of the same bytes and a light stemcell that names it', async (t) => {
+test('a stemcell for containers becomes an image with the same bytes and a light stemcell that names it', async (t) => {
   const { directory, convert } = await workshop(t);
   const tar = await sampleBoshRoot();
   const archivePath = await lookAlikeStemcell(directory, { image: gzipSync(tar) });
@@ -43,7 +43,7 @@ test('a stemcell for containers becomes an image of the same bytes and a light s
   });
 });
 
-test('manifest and image may come in any order', async (t) => {
+test('the manifest and the image may be in any order', async (t) => {
   const { directory, convert } = await workshop(t);
   const one = await convert(await lookAlikeStemcell(directory, { order: ['stemcell.MF', 'image'] }), {
     output: 'a',
@@ -54,7 +54,7 @@ test('manifest and image may come in any order', async (t) => {
   assert.deepEqual(one.manifest, other.manifest);
 });
 
-test('a stemcell is known whatever file comes first, compressed or not', async (t) => {
+test('a stemcell is recognised with any file first, compressed or not', async (t) => {
   const { directory, convert } = await workshop(t);
   const { manifest } = await convert(await lookAlikeStemcell(directory), { output: 'a' });
   const order = ['apply_spec.yml', 'packages.txt', 'stemcell.MF', 'image'] as const;
@@ -64,7 +64,7 @@ test('a stemcell is known whatever file comes first, compressed or not', async (
   assert.equal(plain.version, '1.10');
 });
 
-test('a root with files at its top is a root', async (t) => {
+test("an archive with the root's files at its top is a root", async (t) => {
   const { directory, convert } = await workshop(t);
   const source = join(directory, 'root.tar');
   const files = ['.dockerenv', 'stemcell', 'notes'].map((name) => ({ header: { name, size: 0 } }));
@@ -73,7 +73,7 @@ test('a root with files at its top is a root', async (t) => {
   assert.equal((await convert(source, { operatingSystem: 'x' })).name, 'root');
 });
 
-test('a root as a tar, compressed or not, is the same root', async (t) => {
+test('a tar of the root gives the same root, compressed or not', async (t) => {
   const { directory, convert, fails } = await workshop(t);
   const tar = await sampleBoshRoot();
   const plain = join(directory, 'My Root.tar');
@@ -129,7 +129,7 @@ test('a root, a stemcell and its image may be in zstd', async (t) => {
   assert.deepEqual(again.manifest, root.manifest);
 });
 
-test('an image in OCI layout stays the same image, and what it says of itself is kept', async (t) => {
+test('an image in OCI layout is unchanged and keeps its configuration', async (t) => {
   const { directory, convert, fails } = await workshop(t);
   const first = await convert(await lookAlikeStemcell(directory), { output: 'a' });
   const second = await convert(first.layout, { output: 'b' });

@@ -40,7 +40,7 @@ async function bench(t: TestContext): Promise<Bench> {
   };
 }
 
-test('a stemcell appears in an empty folder, also where a link leads to it', async (t) => {
+test('a stemcell is written to an empty directory, also through a link', async (t) => {
   const { directory, build, fails } = await bench(t);
   await mkdir(join(directory, 'elsewhere', 'empty'), { recursive: true });
   await symlink('elsewhere/empty', join(directory, 'out'));
@@ -53,7 +53,7 @@ test('a stemcell appears in an empty folder, also where a link leads to it', asy
   await fails('dangling', /dangling' is a symbolic link to what is not there/);
 });
 
-test('a file in the way is named, be it above', async (t) => {
+test('a file at the output path or above it is named', async (t) => {
   const { directory, fails } = await bench(t);
   await writeFile(join(directory, 'f1'), '');
   await fails('f1', /^'[^']*\/f1' is a file, or name another folder/);
@@ -61,7 +61,7 @@ test('a file in the way is named, be it above', async (t) => {
   await fails('f1/x/y', /^'[^']*\/f1' is a file/);
 });
 
-test('a build that fails takes the folders away that it made, and no other', async (t) => {
+test('a failed build removes the directories that it created, and no other', async (t) => {
   const { directory, build } = await bench(t);
   const agentless = join(directory, 'root.tar');
   await writeFile(agentless, await sampleBoshRoot({ header: { name: '../x', size: 0 } }));
@@ -74,7 +74,7 @@ test('a build that fails takes the folders away that it made, and no other', asy
   await build('deep/a/b');
 });
 
-test('of two builds into one folder the second is told of the first, which is not disturbed', async (t) => {
+test('the second of two builds into one directory gets an error, and the first is not disturbed', async (t) => {
   const { directory, build, fails } = await bench(t);
   const other = spawn('sleep', ['60'], { stdio: 'ignore' });
   t.after(() => other.kill());
@@ -94,7 +94,7 @@ test('of two builds into one folder the second is told of the first, which is no
   );
 });
 
-test('what another build has made meanwhile stays, and that is said', async (t) => {
+test('the output of another build in the meantime is kept, and the error says so', async (t) => {
   const directory = await scratchDirectory(t);
   const output = join(directory, 'out');
   const parts = {
@@ -116,7 +116,7 @@ test('what another build has made meanwhile stays, and that is said', async (t) 
   assert.deepEqual(await readdir(directory, { recursive: true }), ['out', 'out/image']);
 });
 
-test('a mount point is refused, as no finished folder can take its place', async (t) => {
+test('a mount point is refused, because a finished directory cannot replace it', async (t) => {
   const { directory, fails } = await bench(t);
   const path = join(directory, 'mount point');
   await mkdir(path);

@@ -44,7 +44,7 @@ const missing = (): string | false => {
 };
 
 test(
-  "an RSA host key is where upstream's agent looks for it, the same after a restart of the container",
+  'an RSA host key is at the path that the upstream agent reads, and is the same after a restart of the container',
   { skip: missing() },
   async (t) => {
     const state = await mkdtemp(join(tmpdir(), 'services-'));
@@ -62,7 +62,7 @@ test(
   },
 );
 
-test('sshd offers the key that the agent tells the bosh CLI to expect', async () => {
+test('sshd uses the host key that the agent reports to the bosh CLI', async () => {
   const config = await readFile(join(scripts, 'sshd.conf'), 'utf8');
   assert.match(config, /^HostKey \/var\/vcap\/bosh\/ssh\/ssh_host_rsa_key$/mu);
 });

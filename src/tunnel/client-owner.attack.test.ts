@@ -45,7 +45,7 @@ async function asStranger(script: string): Promise<Buffer> {
   return output;
 }
 
-test('a client of another user gets no answer, by IPv4 and by an IPv6 socket', asRoot, async (t) => {
+test('a client of another user gets no answer, over IPv4 and over an IPv6 socket', asRoot, async (t) => {
   const { tunnel, reached, log } = await withTunnel(t);
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1']) {
     const script = `exec 3<>/dev/tcp/${address}/${tunnel.port} && printf '${handshake}' >&3 && cat <&3 2>/dev/null`;
@@ -70,7 +70,7 @@ test('a client of another user gets no answer, by IPv4 and by an IPv6 socket', a
 });
 
 test(
-  'a client of the same user in a container with the network of the machine gets no answer',
+  "a client of the same user in a container with the machine's network gets no answer",
   asRoot,
   async (t) => {
     const { tunnel, reached, log } = await withTunnel(t, findClientOwners(), findOwnSockets());
@@ -99,7 +99,7 @@ test(
 );
 
 test(
-  'a client of another user that has closed its socket counts as nobody, though older kernels show root',
+  "a closed socket of another user's client has no owner, although older kernels show root",
   asRoot,
   async (t) => {
     const closed = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ test(
   },
 );
 
-test('the row of the other end counts, not that of the tunnel itself, nor one that no process has', () => {
+test("the owner is that of the client's row, and not of the tunnel's own row or of a row without a process", () => {
   const row = (local: string, remote: string, uid: number, inode: number) =>
     `   0: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 ${inode} 1 0000 20 4 30 10 -1`;
   const connection = {
@@ -136,7 +136,7 @@ test('the row of the other end counts, not that of the tunnel itself, nor one th
   assert.equal(owner(row(mapped + client, mapped + server, 1001, 9))?.uid, 1001);
 });
 
-test('ten thousand connections at once have the tables read as often as one', async () => {
+test('ten thousand concurrent connections read the tables as often as one', async () => {
   const read: string[] = [];
   const ownerOf = findClientOwners(async (path) => {
     read.push(path);
@@ -153,7 +153,7 @@ test('ten thousand connections at once have the tables read as often as one', as
   assert.equal((await ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server }))?.uid, 1000);
 });
 
-test('tables that cannot be read once are read again', async () => {
+test('tables are read again after a failed read', async () => {
   let tries = 0;
   const ownerOf = findClientOwners(async () => {
     if ((tries += 1) === 1) throw new Error('once');

@@ -28,7 +28,7 @@ const spelled = (address: Uint8Array): string =>
     -1,
   );
 
-test('every request is read, however its bytes are cut, and what follows it is left', () => {
+test('property: each request is read at any split of its bytes, and later bytes are left', () => {
   fc.assert(
     fc.property(requests, fc.uint8Array(), ({ destination, bytes }, rest) => {
       for (let length = 0; length < bytes.length; length += 1)
@@ -39,7 +39,7 @@ test('every request is read, however its bytes are cut, and what follows it is l
   );
 });
 
-test('no bytes make a parser throw or wait for more than a message has', () => {
+test('property: no bytes make a parser throw or wait for more than one message', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
       for (const parsed of [parseGreeting(bytes), parseRequest(bytes)]) {
@@ -51,7 +51,7 @@ test('no bytes make a parser throw or wait for more than a message has', () => {
   );
 });
 
-test('what is no SOCKS5 without a password, no CONNECT or no name is refused with its code', () => {
+test('an unsupported greeting, command or address type is refused with its code', () => {
   const greeting = (...bytes: number[]) => parseGreeting(Uint8Array.from(bytes));
   assert.equal(greeting(5, 2, 2, 0).kind, 'whole');
   for (const wrong of [greeting(4), greeting(5, 1, 2), greeting(5, 0)]) {
@@ -66,7 +66,7 @@ test('what is no SOCKS5 without a password, no CONNECT or no name is refused wit
   assert.equal(code(request(5, 1, 0, 1, 10, 0, 0, 1, 0, 0)), 1);
 });
 
-test('a name is taken in one spelling, and an address in brackets as an address', () => {
+test('a name has one spelling, and an address in brackets is an address', () => {
   assert.equal(parseName('Director.BOSH.svc.'), 'director.bosh.svc');
   assert.equal(parseName('[fd00::1]'), 'fd00::1');
   assert.equal(parseName('-a'), undefined);

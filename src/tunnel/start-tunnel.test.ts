@@ -85,13 +85,13 @@ for (const { name, run } of tunnelCases)
     await run(t, world);
   });
 
-test("a pod is reached by its second address, and a headless Service by the pod's own port", async (t) => {
+test("a pod is reached by its second address, and a headless Service by its pod's port", async (t) => {
   const { open } = await withTunnel(t);
   for (const host of ['fd00::6', 'headless.bosh.svc'])
     assert.equal(await text(await open(host, 25555)), 'the director');
 });
 
-test('what is outside goes out directly, by name and by address, with each direction ending by itself', async (t) => {
+test('destinations outside of the cluster are connected directly, by name and by address, and each direction ends by itself', async (t) => {
   const { cluster, open } = await withTunnel(t);
   const port = await listen(t, (socket) => void text(socket).then((question) => socket.end(`${question}?`)));
   for (const host of ['127.0.0.1', 'localhost']) {
@@ -105,7 +105,7 @@ test('what is outside goes out directly, by name and by address, with each direc
   );
 });
 
-test('an address or name of the cluster that leads to no pod is refused with the remedy', async (t) => {
+test('an address or name in the cluster without a pod is refused with the remedy', async (t) => {
   const { open, log, cluster } = await withTunnel(t);
   for (const [host, port, sentence] of [
     ['10.244.0.7', 80, /No running pod/],
@@ -125,7 +125,7 @@ test('an address or name of the cluster that leads to no pod is refused with the
   );
 });
 
-test('what a pod sent before its connection broke reaches a client that reads late', async (t) => {
+test('a slow client receives all bytes that a pod sent before its connection broke', async (t) => {
   const { cluster, open, log } = await withTunnel(t);
   const size = 2 * 1024 * 1024;
   cluster.listeners.set('bosh/vm-1:27', await listen(t, (socket) => socket.write(Buffer.alloc(size))));
@@ -146,7 +146,7 @@ test('what a pod sent before its connection broke reaches a client that reads la
   assert.match(log.join(), /connection reset by peer/);
 });
 
-test('a client that has what it wanted, and one that goes before it has said anything, leave nothing in the log', async (t) => {
+test('a client that ends after the response, or before any request, leaves no line in the log', async (t) => {
   const { open, port, log } = await withTunnel(t);
   const ended = Promise.withResolvers<void>();
   const server = await listen(t, (socket) => {
@@ -167,14 +167,14 @@ test('a client that has what it wanted, and one that goes before it has said any
   assert.deepEqual(log, []);
 });
 
-test('what fails again in the same way is told once', async (t) => {
+test('a repeated failure is logged once', async (t) => {
   const { open, log } = await withTunnel(t);
   for (let attempt = 0; attempt < 3; attempt += 1)
     await assert.rejects(async () => text(await open('10.244.0.6', 6868)), { code: 'ECONNRESET' });
   assert.equal(log.length, 1);
 });
 
-test('a client that stalls or speaks something else is refused, and one that goes away harms nobody', async (t) => {
+test('a client that stalls or speaks another protocol is refused, and one that disconnects affects no other', async (t) => {
   const { open, port, log } = await withTunnel(t, { handshakeMs: 200 });
   const raw = async (bytes: string | Uint8Array): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
@@ -190,7 +190,7 @@ test('a client that stalls or speaks something else is refused, and one that goe
   assert.equal(await text(await open('10.244.0.6', 25555)), 'the director');
 });
 
-test('a port that is taken is named with the remedy', async (t) => {
+test('a port in use is named with the remedy', async (t) => {
   const { port } = await withTunnel(t);
   await assert.rejects(
     startTunnel({

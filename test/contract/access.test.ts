@@ -165,7 +165,7 @@ test('permission for an object does not include its subresources', async () => {
     assert.equal((await main.call('POST', path(`pods/halves/${part}`), {})).status, 403, part);
 });
 
-test('a ClusterRole bound in a namespace holds there only; groups of service accounts are subjects', async () => {
+test('a ClusterRole bound in a namespace is valid there only, and groups of service accounts are subjects', async () => {
   const { namespace, admin } = subject;
   const name = `${namespace}-reader`;
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }];
@@ -215,7 +215,7 @@ test('a role with permissions that its author lacks is refused, unless the autho
   await who.api.create(roleBindings, bindGreater);
 });
 
-test('roles and bindings are validated; what a binding refers to cannot change', async () => {
+test('roles and bindings are validated, and the roleRef of a binding cannot change', async () => {
   const { namespace, admin } = subject;
   const refused = async (
     kind: typeof roles,
@@ -263,7 +263,7 @@ test('roles and bindings are validated; what a binding refers to cannot change',
   );
 });
 
-test('each namespace has its account default, also again after it was deleted', async () => {
+test('each namespace has its account default, also after a deletion', async () => {
   const { namespace, admin } = subject;
   const reference = { resource: serviceAccounts, namespace, name: 'default' };
   const found = async (): Promise<string | undefined> =>

@@ -36,7 +36,7 @@ export function attributesContract(makeSubject: () => Promise<AttributesSubject>
   const bringTo = (volumeAttributesClassName: string): Promise<unknown> =>
     subject.api.patch({ ...claim, namespace: subject.namespace }, { spec: { volumeAttributesClassName } });
 
-  test('external-resizer: attributes that a driver knows are the current ones, others are Infeasible and can be taken back', async () => {
+  test('external-resizer: attributes that a driver knows are the current ones, others are Infeasible and can be reverted', async () => {
     const { api, namespace, storageClassName, attributes } = subject;
     await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
       metadata: { namespace, name },

@@ -39,7 +39,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(third.metadata.uid, first.metadata.uid);
   });
 
-  test('a replace that changes nothing keeps the resourceVersion', async () => {
+  test('a replace without a change keeps the resourceVersion', async () => {
     const { api, namespace } = subject;
     const made = await api.create(configMaps, configMap(namespace, 'same'));
     const again = await api.replace(configMaps, made);
@@ -139,7 +139,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(good.data, { a: '1', b: '2' });
   });
 
-  test('a patch of status leaves the rest alone', async () => {
+  test('a patch of status leaves the other fields unchanged', async () => {
     const { api, namespace } = subject;
     await api.create<Pod>(pods, unschedulablePod(namespace, 'status-patch'));
     const reference = { resource: pods, namespace, name: 'status-patch' };

@@ -84,7 +84,7 @@ async function standIn(cloud: CallContext, agentId: string): Promise<string> {
 }
 
 for (const attach of ['hot', 'recreate']) {
-  test(`a quota that one VM fills (${attach}) has room for its successor alone`, async () => {
+  test(`a quota that one VM fills (${attach}) has room only for the VM that replaces it`, async () => {
     const { admin, namespace } = subject;
     const cloud = cloudWith({ attach });
     assert.deepEqual(await check(cloud, small, null), []);
@@ -127,7 +127,7 @@ async function planOf(cloud: CallContext): ReturnType<typeof planVm> {
   return planVm(cloud, parseVmRequest(cloud, argumentsOf('more', small)));
 }
 
-test('classes and accounts that are missing, and what Pod Security or a LimitRange does not admit', async (t) => {
+test('missing classes and accounts are reported, and VMs that Pod Security or a LimitRange rejects', async (t) => {
   const { admin, namespace, isReal } = subject;
   const cloud = cloudWith({});
   for (const [properties, words] of [

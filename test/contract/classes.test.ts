@@ -44,7 +44,7 @@ test('a pod gets the priority of its class, the system ones included, and 403 fo
   await admin.api.delete({ resource: priorityClasses, name });
 });
 
-test('priority classes are validated, and their value stays', async () => {
+test('priority classes are validated, and their value cannot change', async () => {
   const { admin, namespace } = subject;
   const name = `${namespace}-kept`;
   await assert.rejects(

@@ -52,7 +52,7 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     await subject.api.patch(at(name), { metadata: { finalizers: null } });
   };
 
-  test('an object with several owners stays until the last of them is gone', limit, async () => {
+  test('an object with several owners stays until the last of them is deleted', limit, async () => {
     const owners = await Promise.all(['s1', 's2', 's3'].map((name) => make(name)));
     await make('shared', { ownerReferences: owners.map((owner) => owning(owner)) });
     for (const [index, name] of ['s1', 's2'].entries()) {
@@ -71,15 +71,19 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     await untilDeleted('shared');
   });
 
-  test('background, the default: the owner goes at once, its dependents after it', limit, async () => {
-    const owner = await make('back');
-    await make('back-child', { ownerReferences: [owning(owner)], finalizers });
-    await remove('back');
-    assert.equal(await find('back'), undefined);
-    await leaving('back-child');
-    await release('back-child');
-    await untilDeleted('back-child');
-  });
+  test(
+    'the background policy, the default, deletes the owner at once and its dependents after it',
+    limit,
+    async () => {
+      const owner = await make('back');
+      await make('back-child', { ownerReferences: [owning(owner)], finalizers });
+      await remove('back');
+      assert.equal(await find('back'), undefined);
+      await leaving('back-child');
+      await release('back-child');
+      await untilDeleted('back-child');
+    },
+  );
 
   test('a cluster-scoped object is not collected for an owner in a namespace', limit, async () => {
     const { api, namespace } = subject;

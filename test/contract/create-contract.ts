@@ -84,7 +84,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('pods get their defaults, the default tolerations and a class of service', async () => {
+  test('a pod gets its defaults, the default tolerations and a QoS class', async () => {
     const { api, namespace } = subject;
     const pod = await api.create<Pod>(pods, unschedulablePod(namespace, 'defaults'));
     assert.equal(pod.spec.restartPolicy, 'Always');
@@ -142,7 +142,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
 
   // kubernetes: pkg/apis/core/validation/validation.go, ValidateSecurityContext and
   // validateSeccompProfileField
-  test('a securityContext that contradicts itself, and profiles that are none, are invalid', async () => {
+  test('a contradictory securityContext, and unknown profiles, are invalid', async () => {
     const { api, namespace } = subject;
     const refused = async (securityContext: object, message: string): Promise<void> => {
       const pod = unschedulablePod(namespace, 'security');
@@ -163,7 +163,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
     await refused({ appArmorProfile: { type: 'Unconfined', localhostProfile: 'x' } }, 'can only be set when');
   });
 
-  test('a claim gets its protection, its mode and phase Pending', async () => {
+  test('a claim gets its protection finalizer, its mode and phase Pending', async () => {
     const { api, namespace } = subject;
     const claim = {
       metadata: { namespace, name: 'claim' },

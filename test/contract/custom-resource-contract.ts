@@ -54,7 +54,7 @@ export function customResourceContract(makeSubject: () => Promise<Subject>): voi
     );
   });
 
-  test('the source is one thing, and stays', async () => {
+  test('the source is exactly one of two fields, and cannot change', async () => {
     const { api } = subject;
     const both = { persistentVolumeClaimName: 'a', volumeSnapshotContentName: 'b' };
     for (const source of [{}, both])
@@ -87,7 +87,7 @@ export function customResourceContract(makeSubject: () => Promise<Subject>): voi
     );
   });
 
-  test('status is written by /status alone, and counts no generation', async () => {
+  test('status is written by /status only, and does not change the generation', async () => {
     const { api } = subject;
     const ready = { status: { readyToUse: true } };
     const made = await api.create<VolumeSnapshot>(volumeSnapshots, { ...snapshot('halves'), ...ready });

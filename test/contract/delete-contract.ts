@@ -28,7 +28,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
     await assert.rejects(api.delete(reference), isNotFound);
   });
 
-  test('a pod without a node goes at once', async () => {
+  test('a pod without a node is deleted at once', async () => {
     const { api, namespace } = subject;
     const reference = { resource: pods, namespace, name: 'unscheduled' };
     await api.create(pods, unschedulablePod(namespace, 'unscheduled'));
@@ -53,7 +53,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
     await assert.rejects(api.get(reference), isNotFound);
   });
 
-  test('a finalizer keeps the object until it is removed, and none can be added then', async () => {
+  test('a finalizer keeps the object until it is removed, and none can be added during the deletion', async () => {
     const { api, namespace } = subject;
     const reference = { resource: configMaps, namespace, name: 'held' };
     const finalizers = ['bosh.cloudfoundry.org/contract'];

@@ -10,7 +10,7 @@ import type { Subject } from './subject.ts';
  */
 export function describeNodes(name: string, makeSubject: () => Promise<Subject>): void {
   describe(name, () => {
-    describe('scheduling', () => schedulingContract(makeSubject));
-    describe('lost nodes', () => lostNodeContract(makeSubject));
+    describe('the scheduler', () => schedulingContract(makeSubject));
+    describe('the controllers for lost nodes', () => lostNodeContract(makeSubject));
   });
 }

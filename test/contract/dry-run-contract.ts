@@ -19,7 +19,7 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
   const dataOf = async (name: string): Promise<unknown> =>
     (await exchange(subject, configMaps, { name })).json['data'];
 
-  test('a dry create returns the defaults and stores nothing', async () => {
+  test('a dry-run create returns the defaults and stores nothing', async () => {
     const { namespace } = subject;
     const body = unschedulablePod(namespace, 'dry');
     const { status, json } = await exchange(subject, pods, { method: 'POST', query: all, body });
@@ -47,7 +47,7 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
     assert.equal((await post(configMaps, configMap(namespace, 'kept'))).status, 409);
   });
 
-  test('updates, patches and deletes of every sort answer and store nothing', async () => {
+  test('a dry run of an update, a patch or a delete responds and stores nothing', async () => {
     const { namespace } = subject;
     const object = configMap(namespace, 'kept', { data: { a: '2' } });
     const put = await exchange(subject, configMaps, {

@@ -92,7 +92,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     await endpointAt('slow', '192.0.2.11', true);
   });
 
-  test('a terminal pod and a pod that the selector does not match are no endpoints', async () => {
+  test('a terminal pod and a pod that the selector does not match are not endpoints', async () => {
     await makeService('two');
     await runPod('two-1', 'two', '192.0.2.21');
     await runPod('two-2', 'two', '192.0.2.22');
@@ -126,7 +126,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     await endpointAt('homeless', podIP, true);
   });
 
-  test('a Service without a selector gets no slice; slices go with their Service', async () => {
+  test('a Service without a selector gets no slice, and slices are deleted with their Service', async () => {
     const { api, namespace } = subject;
     await makeService('bare', { selector: {} });
     await makeService('going');

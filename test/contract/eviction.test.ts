@@ -76,7 +76,7 @@ const exists = async (name: string): Promise<boolean> => {
   return items.length > 0;
 };
 
-test('a budget allows the evictions of ready pods beyond its number; then an eviction is 429 with the reason', async () => {
+test('a budget allows evictions of ready pods beyond its number, and then an eviction is 429 with the reason', async () => {
   const [first = '', second = '', third = ''] = await runningPods('number', [true, true, true]);
   await budget('number', { minAvailable: 2 });
   await reaches('number', [3, 3, 2, 1]);
@@ -102,7 +102,7 @@ test('a budget allows the evictions of ready pods beyond its number; then an evi
   assert(!(await exists(second)), 'a delete asks no budget');
 });
 
-test('a pod that is not ready may go while the others are enough, or always where the budget says so', async () => {
+test('a pod that is not ready may be evicted while the others are enough, or always if the budget allows it', async () => {
   const [, sick = ''] = await runningPods('unready', [true, false]);
   await budget('unready', { minAvailable: 1 });
   await reaches('unready', [2, 1, 1, 0]);
@@ -113,14 +113,14 @@ test('a pod that is not ready may go while the others are enough, or always wher
   assert.equal((await evict(lone)).status, 201);
 });
 
-test('a share of pods without a controller allows nothing', async () => {
+test('a percentage of pods without a controller allows no eviction', async () => {
   const [pod = ''] = await runningPods('share', [true, true]);
   await budget('share', { maxUnavailable: '50%' });
   await reaches('share', [0, 2, 0, 0]);
   assert.equal((await evict(pod)).status, 429);
 });
 
-test('a pod that does not run yet is evicted without a budget; preconditions hold', async () => {
+test('a pending pod is evicted without a budget, and preconditions are checked', async () => {
   const { admin, namespace } = subject;
   await budget('waiting', { minAvailable: 1 });
   const pod = await admin.api.create(

@@ -50,7 +50,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
       timeoutMs,
     );
 
-  test('nodelifecycle: a cordon is a taint too', async () => {
+  test('nodelifecycle: a cordoned node has a taint too', async () => {
     const name = await world.addNode('cordon', 'cordon');
     await subject.api.patch({ resource: nodes, name }, { spec: { unschedulable: true } });
     await until('the taint', async () =>
@@ -63,7 +63,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('nodelifecycle: a node that says it is not ready is tainted, and no longer when it says it is', async () => {
+  test('nodelifecycle: a node is tainted while its Ready condition is not True', async () => {
     const name = await world.addNode('unready', 'unready');
     const setReady = (status: string): Promise<Node> =>
       subject.api.patch<Node>(
@@ -81,7 +81,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     await until('their end', async () => !(await taintsOf(name)).some((taint) => both.includes(taint)));
   });
 
-  test('tainteviction: NoExecute ends pods that do not tolerate it, later those that do for a while', async () => {
+  test('tainteviction: NoExecute deletes pods that do not tolerate it at once, and pods with tolerationSeconds later', async () => {
     const name = await world.addNode('evicting', 'evicting');
     const key = 'bosh.cloudfoundry.org/contract';
     const tolerating = (tolerationSeconds?: number): Pick<Pod['spec'], 'tolerations'> => ({
@@ -140,7 +140,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
       .catch(() => undefined);
   });
 
-  test('podgc: the pods of a node that was deleted go, those on their way out too', async () => {
+  test('podgc: the pods of a deleted node are deleted, the terminating ones included', async () => {
     const name = await world.addNode('deleted', 'deleted');
     for (const pod of ['lost', 'lost-ending']) {
       await world.addPod('deleted', pod);
@@ -152,7 +152,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     await untilDeleted('lost-ending');
   });
 
-  test('podgc: a pod that is deleted on a lost node hangs until the node is out of service', async () => {
+  test('podgc: a terminating pod on a lost node stays until the node is out of service', async () => {
     const name = await world.addNode('outage', 'outage');
     for (const pod of ['ending', 'staying']) {
       await world.addPod('outage', pod, { tolerations: [...staying] });

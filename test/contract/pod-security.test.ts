@@ -50,13 +50,13 @@ async function refused(pod: Pod, message: string): Promise<void> {
 
 const privileged = { securityContext: { privileged: true } };
 
-test('without labels, and under privileged, everything may run', async () => {
+test('every pod is allowed without labels, and under privileged', async () => {
   await subject.admin.api.create(pods, podWith('free', privileged));
   await label({ enforce: 'privileged' });
   await subject.admin.api.create(pods, podWith('free-too', privileged));
 });
 
-test('baseline refuses what reaches the node, and says all of it', async () => {
+test('baseline refuses pods that reach the node, and lists all violations', async () => {
   await label({ enforce: 'baseline' });
   await refused(
     podWith('bad', privileged),
@@ -97,7 +97,7 @@ test('restricted needs explicit hardening, also in a dry run', async () => {
   assert.equal((await subject.admin.call('POST', path, podWith('dry', {}))).status, 403);
 });
 
-test('a policy version has the checks of its time: v1.18 needs no seccomp profile', async () => {
+test('a policy version has the checks of its release: v1.18 needs no seccomp profile', async () => {
   await label({ enforce: 'restricted', 'enforce-version': 'v1.18' });
   const securityContext = { allowPrivilegeEscalation: false, runAsNonRoot: true };
   const old = podWith('old', { securityContext });

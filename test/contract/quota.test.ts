@@ -121,7 +121,7 @@ test('pods and their requests are charged at once, released at the end, and refu
   await lift('compute');
 });
 
-test('claims: their number, their storage, and both by class; a dry run is refused and charges nothing', async () => {
+test('claims are charged by number, by storage, and by both per class, and a dry run is refused and charges nothing', async () => {
   const { admin, namespace } = subject;
   const ofClass = 'quota-none.storageclass.storage.k8s.io/requests.storage';
   await limit('storage', { persistentvolumeclaims: '2', 'requests.storage': '3Gi', [ofClass]: '1Gi' });
@@ -139,7 +139,7 @@ test('claims: their number, their storage, and both by class; a dry run is refus
   await lift('storage');
 });
 
-test('any kind by its count', async () => {
+test('objects of any kind are charged by their count', async () => {
   const { admin, namespace } = subject;
   const { items } = await admin.api.list(configMaps, { namespace });
   await limit('objects', { 'count/configmaps': String(items.length + 1) });
@@ -181,7 +181,7 @@ test('a full quota answers 403 before 409 for an existing name', async () => {
   });
 });
 
-test('two creates at once cannot both have the last', async () => {
+test('only one of two concurrent creates gets the last free count', async () => {
   const { admin, namespace } = subject;
   await limit('race', { 'count/secrets': '1' });
   const attempts = await Promise.allSettled(

@@ -52,7 +52,7 @@ export function readContract(makeSubject: () => Promise<Subject>): void {
     assert.match(list.metadata.resourceVersion, /^\d+$/);
   });
 
-  test('label selectors', async () => {
+  test('label selectors select objects', async () => {
     assert.deepEqual(await names({ labelSelector: 'tier=web' }), ['b']);
     assert.deepEqual(await names({ labelSelector: 'tier==web,zone=z1' }), ['b']);
     assert.deepEqual(await names({ labelSelector: 'tier!=web' }), ['a', 'c']);
@@ -63,7 +63,7 @@ export function readContract(makeSubject: () => Promise<Subject>): void {
     await assert.rejects(names({ labelSelector: 'a=(' }), (error) => isApiError(error, 400, 'BadRequest'));
   });
 
-  test('field selectors', async () => {
+  test('field selectors select objects', async () => {
     assert.deepEqual(await names({ fieldSelector: 'metadata.name=b' }), ['b']);
     assert.deepEqual(await names({ fieldSelector: 'metadata.name!=b' }), ['a', 'c']);
     await assert.rejects(

@@ -23,7 +23,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     await subject.end();
   });
 
-  test('nodeaffinity: a zone is a label', async () => {
+  test('nodeaffinity: a zone is selected by its label', async () => {
     await world.addNode('zones', 'zones-a', inZone('z1'));
     await world.addNode('zones', 'zones-b', inZone('z2'));
     await world.addPod('zones', 'in-z2', { nodeSelector: { [zone]: 'z2' } });
@@ -33,7 +33,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.match(await world.refusalOf('in-z3'), /node\(s\) didn't match Pod's node affinity\/selector/u);
   });
 
-  test('nodeaffinity: required terms are alternatives, preferred terms are not binding', async () => {
+  test('nodeaffinity: required terms are alternatives, and preferred terms are not binding', async () => {
     await world.addNode('affine', 'affine-a', { labels: { disk: 'hdd' } });
     await world.addNode('affine', 'affine-b', { labels: { disk: 'ssd' } });
     const term = (
@@ -64,7 +64,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.match(await world.refusalOf('refused'), /affinity\/selector/u);
   });
 
-  test('tainttoleration: NoSchedule needs a toleration, PreferNoSchedule gives way', async () => {
+  test('tainttoleration: NoSchedule needs a toleration, and PreferNoSchedule only lowers the preference', async () => {
     await world.addNode('tainted', 'tainted-a', {
       taints: [{ key: 'pool', value: 'bosh', effect: 'NoSchedule' }],
     });
@@ -78,7 +78,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(await world.nodeOf('stranger'), 'tainted-b');
   });
 
-  test('nodeunschedulable: a cordoned node takes none, and takes them when it is opened again', async () => {
+  test('nodeunschedulable: a cordoned node gets no pods, and gets them after it is uncordoned', async () => {
     const name = await world.addNode('cordoned', 'cordoned-a');
     await subject.api.patch({ resource: nodes, name }, { spec: { unschedulable: true } });
     await world.addPod('cordoned', 'waiting');
@@ -91,7 +91,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(await world.nodeOf('waiting'), 'cordoned-a');
   });
 
-  test('schedulinggates: a pod waits for the last of its gates, which can go and not come', async () => {
+  test('schedulinggates: a pod waits for the last of its gates, and gates can only be removed', async () => {
     await world.addNode('gates', 'gates-a');
     const [one, other] = [{ name: 'example.com/one' }, { name: 'example.com/other' }];
     await world.addPod('gates', 'gated', { schedulingGates: [one, other] });
@@ -117,7 +117,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('interpodaffinity: required and preferred, by any node label', async () => {
+  test('interpodaffinity: required and preferred terms use any node label', async () => {
     await world.addNode('apart', 'apart-a', inZone('z1'));
     await world.addNode('apart', 'apart-b', inZone('z1'));
     await world.addNode('apart', 'apart-c', inZone('z2'));
@@ -145,7 +145,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(await world.nodeOf('near'), 'apart-c');
   });
 
-  test('podtopologyspread: DoNotSchedule keeps the skew, ScheduleAnyway prefers the emptier', async () => {
+  test('podtopologyspread: DoNotSchedule keeps the skew, and ScheduleAnyway prefers the emptier zone', async () => {
     await world.addNode('spread', 'spread-a', inZone('z1'));
     await world.addNode('spread', 'spread-b', inZone('z2'));
     const labels = { group: 'spread' };

@@ -44,7 +44,7 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(status, { loadBalancer: {} });
   });
 
-  test('addresses are given once, and a fixed one that is taken is refused', async () => {
+  test('addresses are assigned once, and a requested one in use is refused', async () => {
     const first = await create('first-address', { ports: port80 });
     const second = await create('second-address', { ports: port80 });
     assert.notEqual(first.spec.clusterIP, second.spec.clusterIP);
@@ -125,7 +125,7 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     assert.ok(ofC !== undefined && ofC !== a && ofC !== b);
   });
 
-  test('a node port that is taken, out of range or of a ClusterIP Service is refused', async () => {
+  test('a node port that is in use, out of range or of a ClusterIP Service is refused', async () => {
     const made = await create('holder', { type: 'NodePort', ports: port80 });
     const nodePort = made.spec.ports?.[0]?.nodePort ?? 0;
     await assert.rejects(
@@ -142,7 +142,7 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('a change of type gives node ports and takes them back', async () => {
+  test('a change of type assigns node ports and releases them', async () => {
     await create('changing', { ports: port80 });
     const toNodePort = await subject.api.patch<Service>(referenceTo('changing'), {
       spec: { type: 'NodePort' },
@@ -164,7 +164,7 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('each invalid port has causes of its own', async () => {
+  test('each invalid port has its own causes', async () => {
     await assert.rejects(create('no-ports', {}), isInvalid('spec.ports', /Required value/u));
     const nameless = [{ port: 80 }, { port: 81 }];
     await assert.rejects(
@@ -186,14 +186,14 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('a name that is no label is refused', async () => {
+  test('a name that is not a valid label is refused', async () => {
     await assert.rejects(
       create('-st', { ports: port80 }),
       isInvalid('metadata.name', /a lowercase RFC 1123 label must/u),
     );
   });
 
-  test('a second family is refused where the cluster has one', async (t) => {
+  test('a second IP family is refused in a single-stack cluster', async (t) => {
     const spec: ServiceSpec = { ports: port80, ipFamilyPolicy: 'PreferDualStack' };
     const preferred = await create('prefers-two', spec);
     if ((preferred.spec.ipFamilies ?? []).length > 1) return t.skip('this cluster is dual-stack');

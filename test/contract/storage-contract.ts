@@ -109,7 +109,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('ReadWriteOncePod goes with no other access mode', async () => {
+  test('ReadWriteOncePod cannot be combined with another access mode', async () => {
     const both = claim('both', { accessModes: ['ReadWriteOncePod', 'ReadWriteOnce'] });
     await assert.rejects(
       subject.api.create(persistentVolumeClaims, both),
@@ -117,7 +117,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('a claim that is not bound keeps its size', async () => {
+  test('an unbound claim keeps its size', async () => {
     const { api } = subject;
     await api.create(persistentVolumeClaims, claim('pending'));
     await assert.rejects(
@@ -135,7 +135,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(grown.status?.capacity?.['storage'], '1Gi');
   });
 
-  test('a bound claim of another class does not: 403', async () => {
+  test('a bound claim of a class without expansion cannot grow: 403', async () => {
     await assert.rejects(subject.api.patch(await boundClaim('fixed', false), size('2Gi')), (error) => {
       assert.ok(isApiError(error, 403, 'Forbidden'), String(error));
       assert.match(error.message, /only dynamically provisioned pvc can be resized/u);
@@ -143,7 +143,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     });
   });
 
-  test('a claim does not shrink below what its volume has; a growth can be taken back down to that', async () => {
+  test('a claim does not shrink below the capacity of its volume, and a growth can be reverted down to it', async () => {
     const { api } = subject;
     const reference = await boundClaim('shrinks', true);
     await assert.rejects(
@@ -155,7 +155,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     await assert.rejects(api.patch(reference, size('1Gi')), isInvalid(/status.capacity/u));
   });
 
-  test('a VolumeAttributesClass has parameters, which stay as they are', async () => {
+  test('a VolumeAttributesClass has parameters, which cannot change', async () => {
     const { api } = subject;
     const name = own('attributes');
     const empty: VolumeAttributesClass = { metadata: { name }, driverName: 'nobody.example' };
@@ -176,7 +176,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     await api.delete(reference);
   });
 
-  test('a bound claim takes another VolumeAttributesClass; once it is in effect, never none', async () => {
+  test('a bound claim accepts another VolumeAttributesClass, and cannot drop it once it is in effect', async () => {
     const { api } = subject;
     const reference = await boundClaim('attributes', false);
     const wish = (name: string | null): Promise<PersistentVolumeClaim> =>

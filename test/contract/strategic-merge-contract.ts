@@ -29,7 +29,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
       body,
     });
 
-  test('containers join by name: what a patch does not mention of one stays', async () => {
+  test('containers merge by name: fields that a patch does not mention stay', async () => {
     const { api, namespace } = subject;
     const pod = unschedulablePod(namespace, 'joined');
     for (const container of pod.spec.containers) container.command = ['sleep', '1'];
@@ -40,7 +40,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
     assert.deepEqual((json as unknown as Pod).spec.containers, made.spec.containers);
   });
 
-  test('conditions join by type, new ones first, and $patch: delete removes one', async () => {
+  test('conditions merge by type, new ones come first, and $patch: delete removes one', async () => {
     const { api, namespace } = subject;
     await api.create<Pod>(pods, unschedulablePod(namespace, 'conditions'));
     const conditionsAfter = async (conditions: object[]): Promise<string[]> => {
@@ -62,7 +62,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
     assert.deepEqual(await conditionsAfter([{ type: 'contract/b', $patch: 'delete' }]), ['contract/a False']);
   });
 
-  test('finalizers are a set: additions, $deleteFromPrimitiveList, $setElementOrder', async () => {
+  test('finalizers are a set: additions, $deleteFromPrimitiveList and $setElementOrder apply', async () => {
     const { api, namespace } = subject;
     const of = (...names: string[]): string[] => names.map((name) => `bosh.cloudfoundry.org/${name}`);
     await api.create(configMaps, configMap(namespace, 'set', { finalizers: of('a', 'b') }));
@@ -76,7 +76,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
     assert.equal(await finalizersAfter({ finalizers: null }), undefined);
   });
 
-  test('$patch: replace takes the place of a map, $retainKeys keeps what it lists', async () => {
+  test('$patch: replace replaces a map, and $retainKeys keeps the fields that it lists', async () => {
     const { api, namespace } = subject;
     await api.create(configMaps, configMap(namespace, 'maps', { data: { a: '1', b: '2', c: '3' } }));
     const dataAfter = async (data: object): Promise<unknown> =>
@@ -85,7 +85,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
     assert.deepEqual(await dataAfter({ $patch: 'replace', e: '5' }), { e: '5' });
   });
 
-  test('custom resources have none: 415', async () => {
+  test('custom resources do not support it: 415', async () => {
     const { api, namespace } = subject;
     await api.create<VolumeSnapshot>(volumeSnapshots, {
       // a custom resource needs its kind, even if a server has that kind built in

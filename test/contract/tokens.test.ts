@@ -63,7 +63,7 @@ test('a token has the requested lifetime and audience, of at least ten minutes',
   assert.equal(absent.body['message'], 'serviceaccounts "absent" not found');
 });
 
-test('garbage, another signature and a deleted account are 401', async () => {
+test('an invalid token, one with another signature and one of a deleted account are 401', async () => {
   const { admin, namespace } = subject;
   await isNobody('garbage');
   await subject.as('short-lived');
@@ -79,7 +79,7 @@ test('garbage, another signature and a deleted account are 401', async () => {
   await isNobody(token);
 });
 
-test('a token bound to a pod ends with it', async () => {
+test('a token bound to a pod expires with it', async () => {
   const { admin, namespace } = subject;
   await subject.as('tenant');
   const pod = unschedulablePod(namespace, 'bound');
@@ -98,7 +98,7 @@ test('a token bound to a pod ends with it', async () => {
   await isNobody(token);
 });
 
-test('SelfSubjectAccessReview and SelfSubjectRulesReview', async () => {
+test('SelfSubjectAccessReview and SelfSubjectRulesReview return the permissions of the user', async () => {
   const { admin, namespace } = subject;
   const who = await subject.as('viewer');
   const robot = { kind: 'ServiceAccount', name: 'viewer', namespace };

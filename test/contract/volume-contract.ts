@@ -120,7 +120,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     await until(() => isDeleted(persistentVolumeClaims, 'waits'));
   });
 
-  test('external-resizer: a bound claim gets its new size, in its status or at the next mount', async () => {
+  test('external-resizer: a bound claim gets its new size in its status or at the next mount', async () => {
     await boundClaim('grows');
     const spec = { resources: { requests: { storage: '2Gi' } } };
     await subject.api.patch(at(persistentVolumeClaims, 'grows'), { spec });
@@ -132,7 +132,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     });
   });
 
-  test('external-provisioner: a clone is bound, and its source may go then', async () => {
+  test('external-provisioner: a clone is bound, and its source may be deleted then', async () => {
     await boundClaim('original');
     await boundClaim('clone', { dataSource: { kind: 'PersistentVolumeClaim', name: 'original' } });
     await subject.api.delete(at(persistentVolumeClaims, 'original'));
@@ -140,7 +140,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     assert.equal(await isBound('clone'), true);
   });
 
-  test('external-snapshotter: a snapshot gets ready, outlives its claim, is restored and goes', async () => {
+  test('external-snapshotter: a snapshot gets ready, outlives its claim, is restored and deleted', async () => {
     await boundClaim('source');
     await subject.api.create<VolumeSnapshot>(volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
@@ -164,7 +164,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     await until(() => isDeleted(volumeSnapshots, 'snapshot'));
   });
 
-  test('external-snapshotter: a snapshot of nothing says so in its status', async () => {
+  test('external-snapshotter: a snapshot of a missing claim has an error in its status', async () => {
     await subject.api.create<VolumeSnapshot>(volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
@@ -177,7 +177,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     assert.match(error.message ?? '', /nothing/u);
   });
 
-  test('volumerestrictions: a ReadWriteOncePod claim has one pod', async () => {
+  test('volumerestrictions: a ReadWriteOncePod claim is used by one pod only', async () => {
     await createClaim('exclusive', {}, 'ReadWriteOncePod');
     await createPod('first', 'exclusive');
     await until(async () => (await find<Pod>(pods, 'first'))?.spec.nodeName);

@@ -40,7 +40,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
   });
   const limit = { timeout: 20_000 };
 
-  test('without a version the present state comes first, then what happens', limit, async () => {
+  test('a watch without a version sends the present state first, then the changes', limit, async () => {
     const { api, namespace } = subject;
     await api.create(configMaps, configMap(namespace, 'one', { labels: { test: 'present' } }));
     const ending = new AbortController();
@@ -55,7 +55,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(seen, ['ADDED', 'DELETED']);
   });
 
-  test('a watch goes on from a version and misses nothing', limit, async () => {
+  test('a watch continues from a version and misses no event', limit, async () => {
     const { api, namespace } = subject;
     const { metadata } = await api.list(configMaps, { namespace });
     await api.create(configMaps, configMap(namespace, 'two'));
@@ -65,7 +65,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(seen, ['ADDED two', 'MODIFIED two', 'DELETED two']);
   });
 
-  test('entering a selection is ADDED, leaving it is DELETED', limit, async () => {
+  test('an object that enters a selection is ADDED, and one that leaves it is DELETED', limit, async () => {
     const { api, namespace } = subject;
     const { metadata } = await api.list(configMaps, { namespace });
     await api.create(configMaps, configMap(namespace, 'three'));
@@ -101,7 +101,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
 
   // a test cannot make a real cluster drop its history: this test checks the response whenever it has done
   // so, and embedded-cluster/api-server/local-api.test.ts always checks it for the embedded one
-  test('a watch from the first version has all that happened since, or is 410 Expired', limit, async () => {
+  test('a watch from the first version has all events since, or is 410 Expired', limit, async () => {
     const { api, namespace } = subject;
     const made = await api.create(configMaps, configMap(namespace, 'seven'));
     await api.delete(reference('seven'));
@@ -120,7 +120,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
     assert.ok(['ERROR', 'ADDED,DELETED'].includes(seen.join()), seen.join());
   });
 
-  test('a signal that is aborted already ends the watch at once', limit, async () => {
+  test('an aborted signal ends the watch at once', limit, async () => {
     const query = { namespace: subject.namespace, signal: AbortSignal.abort() };
     for await (const event of subject.api.watch(configMaps, query)) assert.fail(`unexpected ${event.type}`);
   });

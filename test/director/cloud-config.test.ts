@@ -34,7 +34,7 @@ interface CloudConfig {
 
 describe('manifests/cloud-config', () => {
   for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
-    test(`${name} names what it has and asks the CPI for what that takes, in either network`, async () => {
+    test(`${name} names only what it has, and the CPI accepts its properties in either network`, async () => {
       for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
         const text = await interpolateTemplate({
           path: directory + name,

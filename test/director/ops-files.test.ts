@@ -141,7 +141,7 @@ function ordersOf(own: readonly string[], others: readonly string[]): string[][]
 
 describe('manifests/bosh-deployment', () => {
   for (const name of files) {
-    test(`${name} fits bosh.yml before and after bosh-deployment's ops files, and after what it names`, async () => {
+    test(`${name} fits bosh.yml before and after bosh-deployment's ops files, and after its prerequisites`, async () => {
       const own = [...neededBy(name), name];
       for (const others of beside) {
         for (const order of ordersOf(own, others)) {
@@ -154,7 +154,7 @@ describe('manifests/bosh-deployment', () => {
     });
   }
 
-  test('one that needs another says which where it is missing', async () => {
+  test('an ops file without its prerequisite names it', async () => {
     const needing = files.filter((name) => neededBy(name).length > 0);
     assert.ok(needing.length > 8, needing.join());
     for (const name of needing) {
@@ -174,7 +174,7 @@ describe('manifests/bosh-deployment', () => {
     }
   });
 
-  test("one that belongs to a way refuses another way's Service, and says whose UAA and CredHub it needs", async () => {
+  test('an ops file for one kind of Service refuses the other kind, and names the Service of its UAA and CredHub', async () => {
     const ways = ['nodeport', 'loadbalancer'];
     for (const [way = '', other = ''] of [ways, ways.toReversed()]) {
       const base = ['cpi.yml', `${other}.yml`, 'uaa.yml', 'credhub.yml'];
@@ -201,7 +201,7 @@ describe('manifests/bosh-deployment', () => {
     assert.deepEqual(pathsOf(parse(text)).toSorted(), bosh.toSorted());
   });
 
-  test('the files against the waits of new VMs set the properties of the jobs nats and director', async () => {
+  test('the files that shorten the waits of new VMs set properties of the jobs nats and director', async () => {
     const names = ['cpi.yml', 'dynamic-network.yml', 'nats-sync.yml', 'lasting-nats-credentials.yml'];
     const { instance_groups: groups } = parse(await render(names)) as Rendered;
     const { 'nats-sync': natsSync, director } = groups[0]?.properties ?? {};
@@ -217,7 +217,7 @@ describe('manifests/bosh-deployment', () => {
 
   const program = boshCli();
   test(
-    'the bosh CLI makes the same of them',
+    'the bosh CLI gives the same result',
     { skip: program === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>' },
     async () => {
       const given = join(directory, 'vars.yml');

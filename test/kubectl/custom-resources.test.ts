@@ -29,7 +29,7 @@ metadata: {name: snap-1}
 spec: {volumeSnapshotClassName: local, source: {persistentVolumeClaimName: disk-1}}
 `;
 
-describe('kubectl and custom resources', { skip }, () => {
+describe('kubectl', { skip }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
   const errors: unknown[] = [];
   let api: LocalApi;
@@ -58,20 +58,20 @@ describe('kubectl and custom resources', { skip }, () => {
   }
 
   for (const [kind, apiVersion] of Object.entries(notServed))
-    test(`a ${kind} is refused: there is no such kind`, async () => {
+    test(`refuses a ${kind}, because the kind is not served`, async () => {
       const object = { apiVersion, kind, metadata: { name: 'one' } };
       const { exitCode, stderr } = await run('apply -f -', JSON.stringify(object));
       assert.equal(exitCode, 1);
       assert.match(stderr, new RegExp(`no matches for kind "${kind}" in version "${apiVersion}"`));
     });
 
-  test('apply --server-side is refused by name', async () => {
+  test('refuses apply --server-side by name', async () => {
     const { exitCode, stderr } = await run('apply --server-side -f -', network('first'));
     assert.equal(exitCode, 1);
     assert.match(stderr, /Server-side apply not available .*leave out --server-side/);
   });
 
-  test('an object is applied, applied again, explained, and refused where it does not fit', async () => {
+  test('applies an object, applies it again, explains it, and refuses an invalid one', async () => {
     assert.match(await output('api-resources'), /net-attach-def +k8s\.cni\.cncf\.io\/v1 +true/);
     assert.match(await output('explain net-attach-def.spec'), /config\s+<string>/);
     await output('apply -f -', network('first'));
@@ -87,7 +87,7 @@ describe('kubectl and custom resources', { skip }, () => {
     assert.match(typo.stderr, /unknown field "spec\.confg"/);
   });
 
-  test('an unknown field is refused with every --validate; --dry-run=server stores nothing', async () => {
+  test('refuses an unknown field with every --validate, and stores nothing with --dry-run=server', async () => {
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dry}\n';
     for (const validate of ['strict', 'warn', 'ignore']) {
       const { exitCode, stderr } = await run(
@@ -104,7 +104,7 @@ describe('kubectl and custom resources', { skip }, () => {
     assert.match((await run('get configmap dry')).stderr, /NotFound/);
   });
 
-  test('a list with --chunk-size holds every object once', async () => {
+  test('lists every object once with --chunk-size', async () => {
     for (const name of ['c1', 'c2', 'c3']) await output(`create configmap ${name}`);
     assert.equal(
       await output('get configmaps --chunk-size=1 -o name'),
@@ -112,14 +112,14 @@ describe('kubectl and custom resources', { skip }, () => {
     );
   });
 
-  test('a strategic merge patch from the command line', async () => {
+  test('sends a strategic merge patch from the command line', async () => {
     await output('create configmap patched --from-literal=a=1');
     const patch = { data: { $patch: 'replace', b: '2' } };
     await kubectl.run(['patch', 'configmap', 'patched', '--type=strategic', '-p', JSON.stringify(patch)]);
     assert.equal(await output('get configmap patched -o jsonpath={.data}'), '{"b":"2"}');
   });
 
-  test('the snapshot kinds are there from the start, with their columns', async () => {
+  test('knows the snapshot kinds from the start, with their columns', async () => {
     await output('create -f -', snapshot);
     const status = { readyToUse: true, restoreSize: '1Gi', boundVolumeSnapshotContentName: 'content-1' };
     const reference = { resource: volumeSnapshots, namespace: 'bosh', name: 'snap-1' };

@@ -75,7 +75,7 @@ describe('kubectl on the whole embedded cluster', { skip, timeout: 120_000 }, ()
     return stdout;
   }
 
-  test('get pods -o wide, describe pod, get events', async () => {
+  test('get pods -o wide, describe pod and get events show a pod', async () => {
     assert.match(
       await output(['get', 'pods', '-o', 'wide']),
       /^real +1\/1 +Running +0 +\S+ +127\.64\.77\.9 +embedded /m,
@@ -90,7 +90,7 @@ describe('kubectl on the whole embedded cluster', { skip, timeout: 120_000 }, ()
     assert.match(await output(['get', 'pvc', 'disk']), /^disk +Bound +pvc-/m);
   });
 
-  test('logs, and logs -f until the client has enough', async () => {
+  test('logs, and logs -f until the client ends, show the output', async () => {
     assert.match(await output(['logs', 'real']), /^started\nalive$/m);
     const following = kubectl.start(['logs', '-f', 'real', '--tail=1']);
     const ended = once(following, 'close');
@@ -103,13 +103,13 @@ describe('kubectl on the whole embedded cluster', { skip, timeout: 120_000 }, ()
     assert.match(seen, /^(alive\n){3}/);
   });
 
-  test('exec: output, exit code, stdin into the volume', async () => {
+  test('exec returns output and exit code, and passes stdin into the volume', async () => {
     await output(['exec', '-i', 'real', '--', 'sh', '-c', 'cat > /data/file'], 'content');
     assert.equal(await output(['exec', 'real', '--', 'cat', '/data/file']), 'content');
     assert.equal((await kubectl.run(['exec', 'real', '--', 'sh', '-c', 'exit 9'])).exitCode, 9);
   });
 
-  test('delete waits for the end of the processes, and the claim takes its volume along', async () => {
+  test('delete waits for the end of the processes, and the deletion of the claim deletes its volume', async () => {
     assert.match(await output(['delete', 'pod', 'real']), /^pod "real" deleted/);
     assert.match(await output(['delete', 'pvc', 'disk']), /^persistentvolumeclaim "disk" deleted/);
     await output(['wait', '--for=delete', 'pv', '--all', '--timeout=20s']);

@@ -58,7 +58,7 @@ describe('an unmodified kubectl', { skip }, () => {
     for (const { text, minor } of versions) assert(minor >= oldest, `${text} is older than 1.${oldest}`);
   });
 
-  test('get pods -o wide', async () => {
+  test('get pods -o wide shows the columns', async () => {
     const [header, row] = (await output(['get', 'pods', '-o', 'wide'])).split('\n');
     assert.deepEqual(
       header?.split(/ {2,}/).map((column) => column.trim()),
@@ -67,7 +67,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(row ?? '', /^vm-1 +1\/1 +Running +0 +\d+s +127\.64\.0\.9 +embedded +<none> +<none>$/);
   });
 
-  test('get and describe services and endpointslices', async () => {
+  test('get and describe show services and endpointslices', async () => {
     const service =
       'apiVersion: v1\nkind: Service\nmetadata: {name: hello}\n' +
       'spec: {type: NodePort, clusterIP: 127.127.0.7, selector: {job: hello}, ports: [{port: 80, nodePort: 30080}]}\n';
@@ -86,7 +86,7 @@ describe('an unmodified kubectl', { skip }, () => {
     await output(['delete', 'svc/hello', 'endpointslice/hello-1']);
   });
 
-  test('get -o yaml, by label, by field, all namespaces', async () => {
+  test('get supports -o yaml, labels, fields and all namespaces', async () => {
     assert.match(await output(['get', 'pod', 'vm-1', '-o', 'yaml']), /^ {2}uid: [0-9a-f-]{36}$/m);
     assert.equal(await output(['get', 'pods', '-l', 'job in (hello)', '-o', 'name']), 'pod/vm-1\n');
     assert.equal(
@@ -96,7 +96,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal(await output(['get', 'all', '-o', 'name']), 'pod/vm-1\n');
   });
 
-  test('get -w and wait see changes, without watch lists', async () => {
+  test('get -w and wait see changes without watch lists', async () => {
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: watched}\n';
     const watching = kubectl.start(['get', 'configmaps', '-w', '-o', 'name']);
     const seen: string[] = [];
@@ -119,7 +119,7 @@ describe('an unmodified kubectl', { skip }, () => {
     await output(['delete', 'configmap', 'watched', 'first']);
   });
 
-  test('describe pod, with its events', async () => {
+  test('describe pod shows its events', async () => {
     const text = await output(['describe', 'pod', 'vm-1']);
     assert.match(text, /^Node: +embedded\/127\.0\.0\.1$/m);
     assert.match(text, /^Status: +Running$/m);
@@ -127,13 +127,13 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(text, /^ {2}Normal +Started +\d+s +kubelet +Started container bosh$/m);
   });
 
-  test('get events', async () => {
+  test('get events shows and selects events', async () => {
     assert.match(await output(['get', 'events']), /Normal +Started +pod\/vm-1 +Started container bosh/);
     const selected = ['get', 'events', '--field-selector', 'involvedObject.name=other'];
     assert.match((await kubectl.run(selected)).stderr, /No resources found/);
   });
 
-  test('create -f, apply, label, annotate, patch and delete', async () => {
+  test('create -f, apply, label, annotate, patch and delete change an object', async () => {
     const manifest = (value: string): string =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {key: ${value}, other: kept}\n`;
     assert.equal(
@@ -171,7 +171,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(await output(['delete', 'pod', 'applied']), /^pod "applied" deleted/);
   });
 
-  test('a refused object says why', async () => {
+  test('a refused object is reported with the reason', async () => {
     const unknown =
       'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {hostIPC: true, containers: [{name: c, image: "x:1"}]}\n';
     const refused = await kubectl.run(['create', '-f', '-'], unknown);
@@ -184,7 +184,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(invalid.stderr, /spec\.restartPolicy: Unsupported value: "Sometimes"/);
   });
 
-  test('create namespace, secret and configmap, which kubectl sends as protobuf', async () => {
+  test('create namespace, secret and configmap work, which kubectl sends as protobuf', async () => {
     assert.equal(await output(['create', 'namespace', 'extra']), 'namespace/extra created\n');
     const literals = ['--from-literal=user=admin', '--from-literal=empty='];
     assert.equal(
@@ -198,7 +198,7 @@ describe('an unmodified kubectl', { skip }, () => {
     await output(['delete', 'secret/login', 'configmap/motd']);
   });
 
-  test('dry runs leave nothing', async () => {
+  test('dry runs store nothing', async () => {
     assert.equal(
       await output(['run', 'dry', '--image=x:1', '--dry-run=server']),
       'pod/dry created (server dry run)\n',
@@ -218,7 +218,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(await deleting, /^pod "going" deleted/);
   });
 
-  test('logs, logs --tail and logs -f', async () => {
+  test('logs, logs --tail and logs -f print the log', async () => {
     fake.print('first');
     fake.print('second');
     assert.equal(await output(['logs', 'vm-1']), 'first\nsecond\n');
@@ -235,14 +235,14 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal(lines.join(''), 'second\nthird\n');
   });
 
-  test("logs of a pod without logs: the server's message is shown", async () => {
+  test("logs of a pod without logs prints the server's message", async () => {
     const previous = await kubectl.run(['logs', 'vm-1', '--previous']);
     assert.match(previous.stderr, /previous terminated container "bosh" in pod "vm-1" not found/);
     const wrong = await kubectl.run(['logs', 'vm-1', '-c', 'none']);
     assert.match(wrong.stderr, /container none is not valid for pod vm-1/);
   });
 
-  test('exec: output, exit code, stdin', async () => {
+  test('exec passes stdin and returns output and exit code', async () => {
     assert.deepEqual(await kubectl.run(['exec', 'vm-1', '--', 'echo', 'a b', '$c']), {
       exitCode: 0,
       stdout: 'a b $c\n',
@@ -255,7 +255,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal(await output(['exec', '-i', 'vm-1', '--', 'cat'], input), input);
   });
 
-  test('exec of a command that cannot run', async () => {
+  test('exec reports a command that cannot run', async () => {
     const missing = await kubectl.run(['exec', 'vm-1', '--', 'no-such-program']);
     assert.equal(missing.exitCode, 1);
     assert.match(missing.stderr, /executable file not found/);
@@ -263,7 +263,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(notFound.stderr, /pods "no-such-pod" not found/);
   });
 
-  test('explain and api-resources come from what is served', async () => {
+  test('explain and api-resources show the served kinds', async () => {
     assert.match(await output(['explain', 'pod.spec.volumes.emptyDir']), /medium/);
     const resources = await output(['api-resources', '-o', 'name']);
     assert.deepEqual(resources.trim().split('\n').toSorted(), [...api.registry.kinds.keys()].toSorted());
@@ -274,7 +274,7 @@ describe('an unmodified kubectl', { skip }, () => {
     );
   });
 
-  test('a Deployment is refused by name; a pod is deleted in the background only', async () => {
+  test('a Deployment is refused by name, and a pod is deleted in the background only', async () => {
     const created = await kubectl.run(['create', 'deployment', 'web', '--image=x:1']);
     assert.equal(created.exitCode, 1);
     assert.match(created.stderr, /does not serve deployments of apps\/v1 \(embedded-cluster\/README\.md/u);

@@ -16,7 +16,7 @@ import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';
 
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 
-describe('kubectl and policy', { skip }, () => {
+describe('kubectl with access control and policies', { skip }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
   const errors: unknown[] = [];
   const onError = (error: unknown): void => void errors.push(error);
@@ -53,7 +53,7 @@ describe('kubectl and policy', { skip }, () => {
     return stdout;
   }
 
-  test('auth whoami, create serviceaccount, role, rolebinding, auth can-i, and what is refused', async () => {
+  test('auth whoami and can-i show the permissions that create serviceaccount, role and rolebinding grant', async () => {
     assert.match(await output(['auth', 'whoami']), /^Groups +\[system:masters system:authenticated\]$/mu);
     assert.equal(await output(['auth', 'can-i', 'create', 'pods']), 'yes\n');
     await output(['create', 'serviceaccount', 'robot']);
@@ -88,7 +88,7 @@ describe('kubectl and policy', { skip }, () => {
     assert.equal(Number(claims['exp']) - Number(claims['iat']), 600);
   });
 
-  test('the roles of the CPI are applied', async () => {
+  test('apply creates the roles of the CPI', async () => {
     const directoryOfRoles = join(import.meta.dirname, '..', '..', 'manifests', 'rbac');
     const applied = await output([
       'apply',
@@ -104,7 +104,7 @@ describe('kubectl and policy', { skip }, () => {
     );
   });
 
-  test('create quota, priorityclass and pdb', async () => {
+  test('create quota, priorityclass and pdb create their objects', async () => {
     await output(['create', 'quota', 'few', '--hard=count/configmaps=9']);
     assert.match(await output(['describe', 'quota', 'few']), /^count\/configmaps +\d+ +9$/mu);
     await assert.rejects(

@@ -15,7 +15,7 @@ import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
 const program = boshCli() ?? 'bosh';
 const unchanged = /No deployment, stemcell or release changes\. Skipping deploy\./;
 
-describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutBoshCli() }, () => {
+describe('bosh-kubernetes and the bosh CLI with one state file', { skip: withoutBoshCli() }, () => {
   let line: EmbeddedLine;
   let control: CpiControl;
 
@@ -27,7 +27,7 @@ describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutB
   });
   after(() => line.remove());
 
-  test('the bosh CLI deploys, ours sees no change, recreates and deletes', async () => {
+  test('the bosh CLI deploys, and our deployer sees no change, recreates and deletes', async () => {
     assertSucceeded(await bosh('create-env'));
     const content = await assertConverged(line);
 
@@ -40,7 +40,7 @@ describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutB
     await assertNothingLeft(line);
   });
 
-  test('ours deploys, the bosh CLI sees no change, recreates and deletes', async () => {
+  test('our deployer deploys, and the bosh CLI sees no change, recreates and deletes', async () => {
     assertSucceeded(await line.createEnv());
     const content = await assertConverged(line);
 

@@ -21,7 +21,7 @@ for (const uid of users) {
   const full = (name: string, body: () => Promise<void>): void => {
     if (uid === users.at(-1)) void test(name, body);
   };
-  describe(`the whole line in a fresh clone, as uid ${who}`, () => {
+  describe(`all commands in a fresh clone, as uid ${who}`, () => {
     let checkout: Checkout;
     let url: string;
     let content: string;
@@ -48,7 +48,7 @@ for (const uid of users) {
       await checkout.remove();
     });
 
-    test('npm stop and status of a clone that never started say so without an installation', async () => {
+    test('npm stop and status of a clone that never started report this without an installation', async () => {
       const stopped = await checkout.npm(['stop']);
       const status = await checkout.npm(['run', 'status']);
 
@@ -58,7 +58,7 @@ for (const uid of users) {
       assert.doesNotMatch(stopped.stderr + status.stderr, /Installing/);
     });
 
-    test('npm start deploys the example and ends with a URL that answers', async () => {
+    test('npm start deploys the example and prints as its last line a URL that answers', async () => {
       const started = await checkout.npm(['start']);
 
       assert.equal(started.exitCode, 0, started.stdout + started.stderr);
@@ -92,7 +92,7 @@ for (const uid of users) {
       assert.equal(shapeOf(content), shapeOf(shown.answer), 'README.md shows another answer');
     });
 
-    test('cluster kubeconfig prints a kubeconfig and nothing else, with which clients work', async () => {
+    test('cluster kubeconfig prints only a kubeconfig, and clients work with it', async () => {
       const args = ['bin/bosh-kubernetes.mjs', 'cluster', 'kubeconfig'];
       const { current_vm_cid: vm } = await checkout.readJson(state);
 
@@ -110,14 +110,14 @@ for (const uid of users) {
       assert.ok(listed.stdout.split('\n').includes(`pod/${String(vm)}`), listed.stdout);
     });
 
-    full('npm run volumes:broker sends the requests of the life of a binding', async () => {
+    full("npm run volumes:broker sends the requests of a binding's lifecycle", async () => {
       const tried = await checkout.npm(['run', 'volumes:broker']);
 
       assert.equal(tried.exitCode, 0, tried.stdout + tried.stderr);
       assert.match(tried.stdout, /Every response is as OSBAPI requires it\./);
     });
 
-    full('a second npm start says that nothing changed', async () => {
+    full('a second npm start reports that nothing changed', async () => {
       const again = await checkout.npm(['start']);
 
       assert.equal(again.exitCode, 0, again.stdout + again.stderr);
@@ -125,7 +125,7 @@ for (const uid of users) {
       assert.equal(again.stdout.trimEnd().split('\n').at(-1), url);
     });
 
-    test('npm stop leaves no process and no mount, and the next npm start brings back the same VM', async () => {
+    test('npm stop leaves no process and no mount, and the next npm start runs the same VM', async () => {
       const [stateBeforeStop, pod] = [await checkout.readJson(state), await podUid()];
       assert.ok((await checkout.processes()).some(({ command }) => command.includes('server.cjs')));
 
@@ -147,7 +147,7 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
-    full('a checkout that is moved while it is stopped brings back the same VM', async () => {
+    full('a checkout that is moved while it is stopped runs the same VM again', async () => {
       const [stateBeforeMove, pod] = [await checkout.readJson(state), await podUid()];
       await checkout.npm(['stop']);
       await checkout.move();
@@ -161,7 +161,7 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
-    test('the next npm start after a kill -9 of everything brings back the same VM', async () => {
+    test('the next npm start after a kill -9 of all processes runs the same VM', async () => {
       const [stateBeforeKill, pod] = [await checkout.readJson(state), await podUid()];
 
       for (const { pid } of await checkout.processes()) killHard(pid);
@@ -174,23 +174,26 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
-    full('two npm start at the same time: one deploys, the other says that one is running', async () => {
-      await checkout.edit('examples/hello/manifest.yml', (text) =>
-        text.replace('audience: operators', 'audience: both'),
-      );
-      // Both would build into the same directory.
-      await rm(join(checkout.directory, 'dist', '.built-from'));
+    full(
+      'only one of two concurrent npm start deploys, and the other reports that one is running',
+      async () => {
+        await checkout.edit('examples/hello/manifest.yml', (text) =>
+          text.replace('audience: operators', 'audience: both'),
+        );
+        // Both would build into the same directory.
+        await rm(join(checkout.directory, 'dist', '.built-from'));
 
-      const outcomes = await Promise.all([checkout.npm(['start']), checkout.npm(['start'])]);
+        const outcomes = await Promise.all([checkout.npm(['start']), checkout.npm(['start'])]);
 
-      const codes = outcomes.map((outcome) => outcome.exitCode).toSorted((a, b) => (a ?? -1) - (b ?? -1));
-      assert.deepEqual(codes, [0, 1], JSON.stringify(outcomes, null, 2));
-      const refused = outcomes.find((outcome) => outcome.exitCode === 1);
-      assert.match(
-        refused?.stderr ?? '',
-        /another installation or build is running here|Another run \(process/,
-      );
-    });
+        const codes = outcomes.map((outcome) => outcome.exitCode).toSorted((a, b) => (a ?? -1) - (b ?? -1));
+        assert.deepEqual(codes, [0, 1], JSON.stringify(outcomes, null, 2));
+        const refused = outcomes.find((outcome) => outcome.exitCode === 1);
+        assert.match(
+          refused?.stderr ?? '',
+          /another installation or build is running here|Another run \(process/,
+        );
+      },
+    );
 
     full('a changed manifest recreates the VM and keeps the content of the disk', async () => {
       const stateBeforeChange = await checkout.readJson(state);
@@ -210,23 +213,20 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
-    full(
-      'sources that do not build: npm start says so, and npm stop ends the cluster nevertheless',
-      async () => {
-        const path = 'src/cli/main.ts';
-        await checkout.edit(path, (text) => `${text}}\n`);
-        const started = await checkout.npm(['start']);
-        assert.notEqual(started.exitCode, 0);
-        assert.match(started.stderr, /the build failed/);
+    full('npm start reports sources that do not build, and npm stop still ends the cluster', async () => {
+      const path = 'src/cli/main.ts';
+      await checkout.edit(path, (text) => `${text}}\n`);
+      const started = await checkout.npm(['start']);
+      assert.notEqual(started.exitCode, 0);
+      assert.match(started.stderr, /the build failed/);
 
-        const stopped = await checkout.npm(['stop']);
-        assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
-        assert.deepEqual(await checkout.processes(), []);
-        await checkout.edit(path, (text) => text.slice(0, -'}\n'.length));
-      },
-    );
+      const stopped = await checkout.npm(['stop']);
+      assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
+      assert.deepEqual(await checkout.processes(), []);
+      await checkout.edit(path, (text) => text.slice(0, -'}\n'.length));
+    });
 
-    full('words that are refused start no cluster, though a build starts one beside it', async () => {
+    full('refused arguments start no cluster, although a build starts at the same time', async () => {
       const refused = await checkout.npm(['start', '--', '--no-such-option']);
       assert.notEqual(refused.exitCode, 0);
       assert.match(refused.stderr, /Building[^]*--no-such-option/);
@@ -235,7 +235,7 @@ for (const uid of users) {
     });
 
     full(
-      'killed while it builds, the next npm start builds again, though the sources are the old ones',
+      'npm start builds again after a kill during a build, although the sources are the old ones',
       async () => {
         const path = 'src/cli/main.ts';
         await checkout.edit(path, (text) => `${text}// other\n`);
@@ -253,7 +253,7 @@ for (const uid of users) {
     );
 
     full(
-      'Ctrl-C and kill -9 in the middle of a deploy: the next run converges to one VM with its disk',
+      'the next run after Ctrl-C or kill -9 during a deploy converges to one VM with its disk',
       async () => {
         await checkout.edit('examples/hello/manifest.yml', (text) =>
           text.replace('port: 8081', 'port: 8082').replace(':8081/', ':8082/'),

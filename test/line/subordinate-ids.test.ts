@@ -40,7 +40,7 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
     await rm(scratch, { recursive: true });
   });
 
-  test('npm start deploys, templates are rendered by ruby.wasm, and the cluster has the ids', async () => {
+  test('npm start deploys, ruby.wasm renders the templates, and the cluster has the ids', async () => {
     assert.equal(await findRuby(join(scratch, 'bin')), undefined);
 
     const started = await checkout.npm(['start']);
@@ -55,7 +55,7 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
     );
   });
 
-  test('npm stop and npm run destroy leave nothing, files of subordinate ids among them', async () => {
+  test('npm stop and npm run destroy leave no files, not even of subordinate ids', async () => {
     const stopped = await checkout.npm(['stop']);
     assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
     assert.deepEqual(await checkout.processes(), []);

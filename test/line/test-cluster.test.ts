@@ -48,7 +48,7 @@ async function controlGroups(): Promise<string[]> {
 }
 
 test(
-  'npm run test:cluster uses the cluster that is up, and --down leaves nothing of it',
+  'npm run test:cluster uses the running cluster, and --down leaves nothing of it',
   missing === undefined ? {} : { skip: missing },
   async (t) => {
     const stateHome = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-test-cluster-'));

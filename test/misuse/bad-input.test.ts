@@ -36,18 +36,23 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
 }
 
 for (const [what, from, to, ...args] of [
-  ['a list that does not end', 'releases:', 'releases: [', /manifest\.yml:\d+:\d+: /],
+  ['an unterminated list', 'releases:', 'releases: [', /manifest\.yml:\d+:\d+: /],
   ['a tab', '  - name: hello\n    url', '\t- name: hello\n    url', 'Tabs are not allowed'],
-  ['a key twice', 'name: hello\n', 'name: hello\nname: other\n', 'Map keys must be unique'],
-  ['no name', 'name: hello\n', '', 'name: must be provided'],
-  ['a size in words', 'disk_size: 64', 'disk_size: big', 'disk_pools[0].disk_size: expected a whole number'],
+  ['a duplicate key', 'name: hello\n', 'name: hello\nname: other\n', 'Map keys must be unique'],
+  ['a missing name', 'name: hello\n', '', 'name: must be provided'],
+  [
+    'a size that is not a number',
+    'disk_size: 64',
+    'disk_size: big',
+    'disk_pools[0].disk_size: expected a whole number',
+  ],
   ['an unknown pool', 'resource_pool: vms', 'resource_pool: vmz', "there is no resource pool 'vmz'"],
   ['two instances', 'instances: 1', 'instances: 2', 'instance_groups[0].instances: must be 1'],
-  ['a foreign address', /static_ips: .*/, 'static_ips: [10.0.0.1]', "'10.0.0.1' is not in the range"],
-  ['a wrong address', /static_ips: .*/, 'static_ips: [127.64.78.500]', "'127.64.78.500' is not an IP"],
+  ['an address out of range', /static_ips: .*/, 'static_ips: [10.0.0.1]', "'10.0.0.1' is not in the range"],
+  ['an invalid address', /static_ips: .*/, 'static_ips: [127.64.78.500]', "'127.64.78.500' is not an IP"],
   ['an unknown variable', 'audience: operators', 'audience: ((nobody))', "variable 'nobody'"],
   [
-    'a wrong digest',
+    'an invalid digest',
     'hello-release.tgz',
     'hello-release.tgz\n    sha1: xyz',
     "releases[1].sha1: 'xyz' is not",
@@ -59,7 +64,7 @@ for (const [what, from, to, ...args] of [
     "instance_groups[0].jobs[0].name: 'hallo' is not a job of release 'hello'",
   ],
 ] as const) {
-  test(`a manifest with ${what}: the error names line and key`, async () => {
+  test(`the error for a manifest with ${what} names line and key`, async () => {
     await edit(from, to);
 
     const refused = await line.createEnv();
@@ -75,7 +80,7 @@ for (const [archive, indent] of [
 ] as const) {
   const url = new RegExp(`file:.*${archive}`);
 
-  test(`${archive} that is missing, cut or another one: the error names file and digest`, async () => {
+  test(`the error for a missing, truncated or different ${archive} names file and digest`, async () => {
     const missing = `Cannot read '${join(root, 'dist', 'nothing.tgz')}': ENOENT`;
     await edit(archive, 'nothing.tgz');
     assertRefused(await line.createEnv(), missing, '[FILE_NOT_FOUND]');
@@ -101,17 +106,17 @@ for (const [archive, indent] of [
 for (const [what, script, ...args] of [
   ['prints garbage', 'echo trouble >&2; echo "<html>"', "STDOUT: '<html>", "STDERR: 'trouble'"],
   ['exits non-zero', 'echo first >&2; echo last >&2; exit 3', /first\n +last/, 'exit status 3'],
-  ['says nothing', 'exit 0', "STDOUT: ''"],
-  ['dies', 'echo dying >&2; kill -9 $$', "stderr: 'dying'", 'SIGKILL'],
+  ['prints nothing', 'exit 0', "STDOUT: ''"],
+  ['is killed', 'echo dying >&2; kill -9 $$', "stderr: 'dying'", 'SIGKILL'],
 ] as const) {
-  test(`a CPI that ${what} is reported with its last words`, async () => {
+  test(`a CPI that ${what} is reported with its last output`, async () => {
     await line.replaceCpi(`#!/bin/sh\ncat > /dev/null\n${script}\n`);
 
     assertRefused(await line.createEnv(), '[CPI_FAILED]', ...args);
   });
 }
 
-test('a CPI that hangs is killed a while after Ctrl-C and reported with its last words', async () => {
+test('a CPI that hangs is killed a while after Ctrl-C and reported with its last output', async () => {
   await line.replaceCpi('#!/bin/sh\ncat > /dev/null\necho "waiting for nobody" >&2\nexec sleep 1000\n');
   let interrupted = false;
 
@@ -128,7 +133,7 @@ test('a CPI that hangs is killed a while after Ctrl-C and reported with its last
   assertRefused(outcome, killed, 'waiting for nobody', '[INTERRUPTED]');
 });
 
-test('wrong words on the command line are named', async () => {
+test('invalid arguments on the command line are named', async () => {
   assertRefused(await line.command(['upp']), "there is no command 'upp'");
   assertRefused(await line.command(['up']), 'A manifest is missing', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', '--forse', 'x']), "Unknown option '--forse'", '[INVALID_ARGUMENT]');
@@ -144,12 +149,12 @@ test('wrong words on the command line are named', async () => {
   const inline = await line.command(['up', 'x.yml', '-v', 'kubeconfig={}']);
   assertRefused(inline, '--var-file kubeconfig=FILE', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--nope']), "Unknown option '--nope'", '[INVALID_ARGUMENT]');
-  assertRefused(await line.command(['stop', 'it']), "not 'it'", '[INVALID_ARGUMENT]');
+  assertRefused(await line.command(['stop', 'it']), "'it'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--kubeconfig', '/nothing']), "'/nothing'", '[FILE_NOT_FOUND]');
   assert.equal((await line.command(['cluster', 'status'])).exitCode, 0);
 });
 
-test('a home that cannot be written is named, with the way out', async () => {
+test('a home that is not writable is named, with the remedy', async () => {
   const environment = { BOSH_KUBERNETES_HOME: line.manifestPath };
 
   const refused = await line.up({ environment });
@@ -157,7 +162,7 @@ test('a home that cannot be written is named, with the way out', async () => {
   assertRefused(refused, `'${line.manifestPath}'`, 'BOSH_KUBERNETES_HOME', '[HOME_NOT_WRITABLE]');
 });
 
-test('a home that the system can never have is refused, too', async () => {
+test('a home that the system can never have is refused too', async () => {
   const refused = await line.command(['cluster', 'start'], {
     environment: { BOSH_KUBERNETES_HOME: '/proc/there-is-no/home' },
   });

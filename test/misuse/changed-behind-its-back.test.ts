@@ -37,13 +37,13 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
   await writeFile(line.manifestPath, text);
 }
 
-test('of two runs at the same time one deploys, and the other names that process', async () => {
+test('only one of two concurrent runs deploys, and the other names the process of the first', async () => {
   const outcomes = await Promise.all([line.up(), line.up()]);
 
   const [done, refused] = outcomes.toSorted((one, other) => (one.exitCode ?? 9) - (other.exitCode ?? 9));
   assert.ok(done !== undefined && refused !== undefined);
   assertSucceeded(done);
-  assertRefused(refused, /running .*\(process \d+, since /, '[DEPLOYMENT_LOCKED]');
+  assertRefused(refused, /(?:running .*|Another run )\(process \d+, since /, '[DEPLOYMENT_LOCKED]');
   await assertConverged(line);
 });
 
@@ -68,7 +68,7 @@ test('another size of the disk moves its content to a new disk, and back to a sm
   }
 });
 
-test('a VM that could not be created is refused while its predecessor works on; a full quota has room for it', async () => {
+test('a VM that cannot be created is refused while the previous one runs, and a full quota has room for its replacement', async () => {
   const content = await line.answer();
   const state = await line.state();
   const api = await line.api();
@@ -102,7 +102,7 @@ test('a VM that could not be created is refused while its predecessor works on; 
   await api.delete({ resource: resourceQuotas, namespace: 'bosh', name: 'full' });
 });
 
-test('a state file that is cut is refused, and left as it is', async () => {
+test('a truncated state file is refused and unchanged', async () => {
   const text = await readFile(line.statePath, 'utf8');
   await writeFile(line.statePath, text.slice(0, 100));
 
@@ -138,7 +138,7 @@ test('a VM whose pod was deleted is created again with its disk', async () => {
   assert.deepEqual((await line.state()).disks, disks);
 });
 
-test('another cluster than that of the state file is refused, and nothing is forgotten', async () => {
+test('another cluster than that of the state file is refused, and no record is removed', async () => {
   const content = await line.answer();
   const state = await readFile(line.statePath, 'utf8');
   const { current_vm_cid: vm, disks } = await line.state();
@@ -171,7 +171,7 @@ test('another cluster than that of the state file is refused, and nothing is for
   assert.equal(await assertConverged(line), content);
 });
 
-test('an attached claim that was deleted stays until its owner gives it up, and status reports it', async () => {
+test('a deleted claim that is attached stays until its VM releases it, and status reports it', async () => {
   const content = await line.answer();
   const disk = (await line.state()).disks[0]?.cid ?? '';
   await line.kubectl('delete', 'pvc', disk, '--wait=false');
@@ -186,7 +186,7 @@ test('an attached claim that was deleted stays until its owner gives it up, and 
   await assertNothingLeft(line);
 });
 
-test('keys and classes that the CPI does not know are named', async () => {
+test('unknown keys and classes are named', async () => {
   const disk = /disk_size: 64\n {4}cloud_properties: \{\}/;
   await edit(/cloud_properties: \{\}/, 'cloud_properties: {cpuz: 1}');
   assertRefused(await line.up(), 'check_vm.cloud_properties', 'cpuz', 'known are cpu', '[CPI_ERROR]');
@@ -201,7 +201,7 @@ test('keys and classes that the CPI does not know are named', async () => {
   assertSucceeded(await line.deleteEnv());
 });
 
-test('a missing image is VMCreationFailed, and nothing is left', async () => {
+test('a missing image is VMCreationFailed, and leaves no objects', async () => {
   const imageReference = 'registry.invalid/none:1';
   const stemcell = join(line.directory, 'odd-stemcell.tgz');
   await packLightStemcell(
@@ -216,7 +216,7 @@ test('a missing image is VMCreationFailed, and nothing is left', async () => {
   assert.deepEqual(await line.objects(), nothing);
 });
 
-test('an address that another program of this machine has is named, and taken once it is free', async () => {
+test('an address in use by another program of this machine is named, and used once it is free', async () => {
   const other = createServer().listen(6868, line.address);
   await once(other, 'listening');
   const refused = await line.up();
@@ -229,7 +229,7 @@ test('an address that another program of this machine has is named, and taken on
   await assertConverged(line);
 });
 
-test('a deployment without a note belongs to the cluster that has its VM', async () => {
+test('a deployment without a cluster record belongs to the cluster that has its VM', async () => {
   await rm(`${line.statePath}.cluster`);
 
   assertSucceeded(await line.command(['destroy', line.manifestPath, '--force']));

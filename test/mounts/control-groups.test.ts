@@ -110,7 +110,7 @@ const mounts =
   'mkdir "$root/sys"\nmount -t sysfs sysfs "$root/sys"\nmount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"\n';
 
 test(
-  'with cgroup v2 alone containers with limits start in a VM, also after a restart',
+  'with cgroup v2 alone, containers with limits start in a VM, also after a restart',
   { skip },
   async (t) => {
     const ways = ['--mount', '--mount', '--mount --cgroup'];
@@ -138,7 +138,7 @@ ln -s /lib/systemd/system/multi-user.target "$units/default.target"
 `;
 
 test(
-  "with cgroup v2 alone a stemcell's systemd has the container's cgroups, and not the node's",
+  "with cgroup v2 alone, a stemcell's systemd has the container's cgroups, and not the node's",
   { skip: skip || (!existsSync('/lib/systemd/systemd') && 'needs systemd') },
   async (t) => {
     const report = `#!/bin/sh

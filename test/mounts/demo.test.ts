@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => guest?.stop());
 
-test('a checkout that the guest does not see is no reason to boot it', () => {
+test('a checkout that the guest cannot see prevents the boot of the guest', () => {
   for (const directory of ['/tmp', '/run', '/mnt'])
     assert.match(String(noGuest([`${directory}/checkout/test/mounts`])), /outside of \/tmp/u);
   assert.doesNotMatch(String(noGuest(['/tmpfs/checkout'])), /outside of/u);

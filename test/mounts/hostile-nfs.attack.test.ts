@@ -106,30 +106,34 @@ test('shares are mounted by name and address, whole and in part, by IPv4 and IPv
   assert.deepEqual(await mountedFrom({ ...share, host }), [`[${host}]:/plain ::1`]);
 });
 
-test('a server that passes on to another one gets no mount of it, and hands out none', { skip }, async () => {
-  await guest.call('startRelay', [relay.host, serverHost], others);
-  const first = await target('first');
-  const orders: (readonly [NfsMountSpec, NfsMountSpec])[] = [
-    [relay, share],
-    [
-      { ...share, version: '4.1' },
-      { ...relay, version: '4.1' },
-    ],
-  ];
-  for (const [mounted, requested] of orders) {
-    await guestMounter(guest).mount(mounted, first, inTime);
-    const both = new RegExp(`${requested.host}.*${mounted.host}`, 'u');
-    await refused(requested, 'OTHER_SERVER', both);
-    await refused({ ...requested, ids, path: '/private' }, 'OTHER_SERVER', both);
-    // version 4.0 has no sessions
-    const old = await mountedFrom({ ...requested, version: '4.0' });
-    assert.deepEqual(old, [`${requested.host}:/plain ${requested.host}`]);
-    assert.deepEqual(await mountsAt(first), [`${mounted.host}:/plain ${mounted.host}`]);
-    await guestMounter(guest).unmount(first, inTime);
-  }
-});
+test(
+  'a server that redirects to another one gets no mount from it, and passes none on',
+  { skip },
+  async () => {
+    await guest.call('startRelay', [relay.host, serverHost], others);
+    const first = await target('first');
+    const orders: (readonly [NfsMountSpec, NfsMountSpec])[] = [
+      [relay, share],
+      [
+        { ...share, version: '4.1' },
+        { ...relay, version: '4.1' },
+      ],
+    ];
+    for (const [mounted, requested] of orders) {
+      await guestMounter(guest).mount(mounted, first, inTime);
+      const both = new RegExp(`${requested.host}.*${mounted.host}`, 'u');
+      await refused(requested, 'OTHER_SERVER', both);
+      await refused({ ...requested, ids, path: '/private' }, 'OTHER_SERVER', both);
+      // version 4.0 has no sessions
+      const old = await mountedFrom({ ...requested, version: '4.0' });
+      assert.deepEqual(old, [`${requested.host}:/plain ${requested.host}`]);
+      assert.deepEqual(await mountsAt(first), [`${mounted.host}:/plain ${mounted.host}`]);
+      await guestMounter(guest).unmount(first, inTime);
+    }
+  },
+);
 
-test('addresses that the operator names as one server may be joined', { skip }, async () => {
+test('addresses that the operator lists as one server may share a session', { skip }, async () => {
   const [first, second] = [await target('named-first'), await target('named-second')];
   await guestMounter(guest).mount(relay, first, inTime);
   const unrelated = ['127.0.0.9', '10.1.1.1'];
@@ -146,7 +150,7 @@ test('a name that is never resolved delays no other mount', { skip }, async () =
   await guestMounter(guest).unmount(path, inTime);
 });
 
-test('a server that accepts and never answers delays no look at another one', { skip }, async () => {
+test('a server that accepts and never answers delays no check of another one', { skip }, async () => {
   await guest.call('startRelay', ['127.0.0.3', serverHost], others);
   assert.equal(await guest.call('watchBesideSilent', ['127.0.0.3', serverHost], others), 0);
 });
@@ -171,7 +175,7 @@ test(
   },
 );
 
-test('a deep folder behind a link leaves the table of mounts readable', { skip }, async (t) => {
+test('a deep directory behind a link leaves the mount table readable', { skip }, async (t) => {
   const path = await target('deep');
   // the directories are deeper than the end of the suite can remove
   t.after(() => execFileSync('find', [join(guest.directory, 'plain'), '-delete']));

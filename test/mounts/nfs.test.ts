@@ -82,7 +82,7 @@ test(
 // the app has the share twice, and puts a link to the machine's /etc at the path of a directory that the id
 // mapper of the other mount opens
 test(
-  'an app that swaps a folder of its share for a link reads no file of the machine',
+  'an app that replaces a directory of its share by a link reads no file of the machine',
   { skip },
   async () => {
     const [path, other] = [await target('swapped'), await target('swapping')];
@@ -145,7 +145,7 @@ test('a frozen server of a hard mount delays neither probe nor unmount', { skip 
   await guestMounter(guest).unmount(other, inTime);
 });
 
-test("the cases of the drivers' certification, by the driver's HTTP", { skip }, async () => {
+test("the certification cases of the drivers pass over the driver's HTTP", { skip }, async () => {
   const source = `nfs://${serverHost}/plain`;
   const cases: CertificationCases = {
     default: { source },

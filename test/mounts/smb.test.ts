@@ -84,7 +84,7 @@ test(
   },
 );
 
-test('SQLite works in a share whose locks are local', { skip }, async () => {
+test('SQLite works in a share with local locks', { skip }, async () => {
   const path = await target('sqlite');
   const statements = `const { DatabaseSync } = require('node:sqlite');
     const database = new DatabaseSync('data.db'); database.exec('create table if not exists t (a); insert into t values (1)');
@@ -108,7 +108,7 @@ test('a frozen server delays neither probe nor unmount', { skip }, async (t) => 
   assert.deepEqual(await linesOf(path), []);
 });
 
-test("the cases of the drivers' certification, by the driver's HTTP", { skip }, async () => {
+test("the certification cases of the drivers pass over the driver's HTTP", { skip }, async () => {
   const options = { source: share.share, username: share.username, password };
   const versions = ['1.0', '2.0', '2.1', '3.0', '3.1.1'].map((version) => [
     `version ${version}`,

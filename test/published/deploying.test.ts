@@ -21,7 +21,7 @@ function has(program: string): boolean {
 }
 
 test(
-  'the commands of docs/deploying.md print what it says, and nothing is left',
+  'the commands of docs/deploying.md print the documented output, and leave nothing',
   { skip, timeout: 600_000 },
   async (t) => {
     const home = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-published-')));

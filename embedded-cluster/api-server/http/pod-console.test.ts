@@ -134,7 +134,7 @@ test("closing the client's connection kills the command", limit, async (t) => {
 });
 
 test(
-  'what cannot be executed is refused before the upgrade, or said on the error channel',
+  'a request that cannot be executed is refused before the upgrade, or reported on the error channel',
   limit,
   async (t) => {
     const server = await serverWithPod(t);

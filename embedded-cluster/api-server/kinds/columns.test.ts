@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ageOf } from './columns.ts';
 
-test('ages as kubectl prints them', () => {
+test('ages have the format of kubectl', () => {
   const start = Date.parse('2030-01-01T00:00:00Z');
   const after = (seconds: number): string => ageOf('2030-01-01T00:00:00Z', start + seconds * 1000);
   const [minute, hour, day] = [60, 3600, 86_400];

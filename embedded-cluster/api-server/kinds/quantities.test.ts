@@ -5,7 +5,7 @@ import { parseQuantity } from './quantities.ts';
 
 const unit = 10n ** 9n;
 
-test('quantities of every form', () => {
+test('quantities of every form are parsed', () => {
   const table: [string, bigint][] = [
     ['0', 0n],
     ['1', unit],

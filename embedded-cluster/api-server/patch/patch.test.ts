@@ -30,8 +30,8 @@ const rfc7386: [unknown, unknown, unknown][] = [
   [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
 ];
 
-describe('merge patch', () => {
-  test('does what RFC 7386 lists', () => {
+describe('a merge patch', () => {
+  test('follows the examples of RFC 7386', () => {
     for (const [original, patch, result] of rfc7386)
       assert.deepEqual(applyMergePatch(original, patch), result);
   });
@@ -54,7 +54,7 @@ describe('merge patch', () => {
   });
 });
 
-describe('JSON patch', () => {
+describe('a JSON patch', () => {
   const apply = (document: unknown, ...operations: unknown[]): unknown =>
     applyJsonPatch(document, operations);
   const refused = (code: number) => (error: unknown) => isApiError(error, code);
@@ -77,7 +77,7 @@ describe('JSON patch', () => {
     });
   });
 
-  test('what does not apply is 422', () => {
+  test('is 422 if it does not apply', () => {
     assert.throws(() => apply({ a: 1 }, { op: 'test', path: '/a', value: 2 }), refused(422));
     assert.throws(() => apply({}, { op: 'remove', path: '/a' }), refused(422));
     assert.throws(() => apply({}, { op: 'replace', path: '/a', value: 1 }), refused(422));
@@ -86,7 +86,7 @@ describe('JSON patch', () => {
     assert.throws(() => apply({}, { op: 'jump', path: '/a' }), refused(422));
   });
 
-  test('an invalid patch is 400, one that is too long 413', () => {
+  test('is 400 if it is invalid, and 413 if it is too long', () => {
     assert.throws(() => applyJsonPatch({}, { op: 'add' }), refused(400));
     assert.throws(() => apply({}, { path: '/a' }), refused(400));
     const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 }));
@@ -101,8 +101,8 @@ describe('JSON patch', () => {
   });
 });
 
-describe('JSON patches that grow an object exponentially', () => {
-  test('copies that double an object, in breadth or in depth, are 422', () => {
+describe('a JSON patch that grows an object exponentially', () => {
+  test('is 422 if its copies double an object, in breadth or in depth', () => {
     const broad = Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '', path: `/c${n}` }));
     const deep = Array.from({ length: 40 }, (_, n) => ({
       op: 'copy',
@@ -118,7 +118,7 @@ describe('JSON patches that grow an object exponentially', () => {
   });
 });
 
-describe('strategic merge patch', () => {
+describe('a strategic merge patch', () => {
   const pod = {
     metadata: { finalizers: ['a/a'] },
     spec: {
@@ -171,7 +171,7 @@ describe('strategic merge patch', () => {
     assert.deepEqual(replaced.spec.containers, [{ name: 'only', image: 'w:1' }]);
   });
 
-  test('an item without its key is 400', () => {
+  test('is 400 if an item lacks its key', () => {
     assert.throws(
       () => apply({ spec: { containers: [{ image: 'x' }] } }),
       (error) => isApiError(error, 400),

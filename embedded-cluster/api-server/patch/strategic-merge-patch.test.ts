@@ -69,8 +69,8 @@ function freeze<T>(value: T): T {
 const named = (target: unknown): unknown[] =>
   ((target as { items?: { name: unknown }[] }).items ?? []).map(({ name }) => name);
 
-describe('strategic merge patch, as properties', () => {
-  test('a patch computed from two objects turns one into the other, in content and order', () => {
+describe('a strategic merge patch, as properties', () => {
+  test('turns one object into the other if it is computed from both, in content and order', () => {
     fc.assert(
       fc.property(document, document, (from, to) => {
         assert.deepEqual(settled(apply(from, strategicDifference(schema, from, to))), settled(to));
@@ -79,7 +79,7 @@ describe('strategic merge patch, as properties', () => {
     );
   });
 
-  test('applied twice it changes nothing more, and neither argument ever', () => {
+  test('changes nothing more if it is applied twice, and never its arguments', () => {
     fc.assert(
       fc.property(document, document, document, (from, to, live) => {
         const patch = freeze(strategicDifference(schema, from, to));
@@ -90,7 +90,7 @@ describe('strategic merge patch, as properties', () => {
     );
   });
 
-  test("items that the patch's author did not know are kept, in their order", () => {
+  test('keeps items that its author did not know, in their order', () => {
     const foreign = fc
       .uniqueArray(fc.constantFrom('u', 'v', 'w'))
       .chain((names) => fc.tuple(...names.map(anItem)));
@@ -111,7 +111,7 @@ describe('strategic merge patch, as properties', () => {
     );
   });
 
-  test('anything at all is applied or refused with 400', () => {
+  test('is applied or refused with 400, for any input', () => {
     const key = fc.constantFrom(
       'items',
       'tags',
@@ -149,8 +149,8 @@ describe('strategic merge patch, as properties', () => {
   });
 });
 
-describe('strategic merge patch, directive by directive', () => {
-  test('new items come first, as with a real server, unless $setElementOrder places them', () => {
+describe('a strategic merge patch, directive by directive', () => {
+  test('puts new items first, as a real server does, unless $setElementOrder orders them', () => {
     const target = { items: [{ name: 'a' }, { name: 'b' }] };
     assert.deepEqual(named(apply(target, { items: [{ name: 'c' }] })), ['c', 'a', 'b']);
     const order = [{ name: 'a' }, { name: 'c' }, { name: 'b' }];
@@ -161,7 +161,7 @@ describe('strategic merge patch, directive by directive', () => {
     ]);
   });
 
-  test('$patch: replace takes the place of a map or of a list, delete ends an item or empties a map', () => {
+  test('replaces a map or a list by $patch: replace, and deletes an item or empties a map by delete', () => {
     const target = { labels: { a: '1' }, items: [{ name: 'a', image: 'x' }, { name: 'b' }] };
     assert.deepEqual(apply(target, { labels: { $patch: 'replace', b: '2' } }), {
       ...target,
@@ -181,13 +181,13 @@ describe('strategic merge patch, directive by directive', () => {
     });
   });
 
-  test('$deleteFromPrimitiveList and additions go together', () => {
+  test('combines $deleteFromPrimitiveList with additions', () => {
     const patch = { '$deleteFromPrimitiveList/tags': ['x', 'none'], tags: ['z'] };
     assert.deepEqual(apply({ tags: ['x', 'y'] }, patch), { tags: ['z', 'y'] });
     assert.deepEqual(apply({}, { '$deleteFromPrimitiveList/tags': ['x'] }), {});
   });
 
-  test('$retainKeys keeps only what it lists', () => {
+  test('keeps only the fields that $retainKeys lists', () => {
     const patch = { $retainKeys: ['labels', 'plain'], plain: 'new', tags: null };
     assert.deepEqual(apply({ labels: { a: '1' }, plain: 'old', tags: ['x'] }, patch), {
       labels: { a: '1' },
@@ -195,14 +195,14 @@ describe('strategic merge patch, directive by directive', () => {
     });
   });
 
-  test('lists without a merge key are replaced, also by a list with nothing in it', () => {
+  test('replaces lists without a merge key, also with an empty list', () => {
     assert.deepEqual(apply({ atomic: [{ name: 'a' }] }, { atomic: [{ name: 'b' }] }), {
       atomic: [{ name: 'b' }],
     });
     assert.deepEqual(apply({ atomic: [{ name: 'a' }] }, { atomic: [] }), { atomic: [] });
   });
 
-  test('contradictory directives are 400', () => {
+  test('is 400 with contradictory directives', () => {
     refused({ items: [{ image: 'x' }] });
     refused({ items: ['a'] });
     refused({ items: [{ name: 'a', $patch: 'merge' }] });

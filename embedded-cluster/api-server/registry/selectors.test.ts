@@ -13,7 +13,7 @@ import {
 const matches = (selector: string, labels: Record<string, string> = {}): boolean =>
   matchesLabels(parseLabelSelector(selector), labels);
 
-test('label selectors of every form', () => {
+test('label selectors of every form are parsed', () => {
   const labels = { app: 'web', 'bosh.cloudfoundry.org/index': '3', empty: '' };
   const yes = [
     '',
@@ -73,7 +73,7 @@ test("a selector built from an object's labels matches it", () => {
   );
 });
 
-test('field selectors: equality, escapes, unknown fields', () => {
+test('field selectors support equality and escapes, and reject unknown fields', () => {
   const fields = { 'metadata.name': 'a,b', 'status.phase': 'Running' };
   assert.equal(matchesFields(parseFieldSelector('metadata.name=a\\,b,status.phase!=Failed'), fields), true);
   assert.equal(matchesFields(parseFieldSelector('status.phase==Failed'), fields), false);

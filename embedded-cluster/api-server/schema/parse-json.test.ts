@@ -15,7 +15,7 @@ test('duplicate members are reported by path, and the last one counts', () => {
   assert.deepEqual(duplicatesIn('{"a":{"k":1},"b":{"k":1}}'), []);
 });
 
-test('the same key in another spelling, and keys that look like syntax', () => {
+test('a key in another spelling is a duplicate, and keys with JSON syntax are not', () => {
   assert.deepEqual(duplicatesIn('{"a":1,"\\u0061":2}'), ['a']);
   assert.deepEqual(duplicatesIn('{"a\\"}":1,"{":"a","a":":,\\\\"}'), []);
   assert.deepEqual(duplicatesIn('{"__proto__":1,"__proto__":2}'), ['__proto__']);

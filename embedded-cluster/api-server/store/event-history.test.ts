@@ -36,7 +36,7 @@ test('events beyond the capacity expire', () => {
   assert.deepEqual(revisions(history.since(2)), [3, 4]);
 });
 
-test('of large events at least 32 MiB and at most 64 MiB are kept', () => {
+test('at least 32 MiB and at most 64 MiB of large events are kept', () => {
   const mebibyte = 1024 * 1024;
   const history = new EventHistory(0, 1000, () => 0);
   for (let revision = 1; revision <= 64; revision += 1) history.add(event(revision), mebibyte);

@@ -23,7 +23,7 @@ test('appended records are read after a reopen, from a file that only its owner 
   assert.throws(() => second.journal.append({}), /closed/);
 });
 
-test('a write that was cut anywhere loses only that write', () => {
+test('a write that is truncated at any byte loses only that write', () => {
   const lines = [encodeLine({ n: 1 }), encodeLine({ n: 2, text: 'ä' })];
   const whole = Buffer.concat(lines);
   for (let length = 0; length < whole.length; length += 1) {
@@ -71,7 +71,7 @@ test('damage before a valid line is an error that names file and line, and the f
   assert.deepEqual(readFileSync(file), content);
 });
 
-test('compaction replaces the content and goes on appending', async (t) => {
+test('compaction replaces the content, and later appends work', async (t) => {
   const file = join(temporaryDirectory(t), 'objects');
   const { journal } = Journal.open(file);
   for (let n = 0; n < 100; n += 1) journal.append({ n });

@@ -11,7 +11,7 @@ const object = (name: string, more: Record<string, unknown> = {}): StoredObject 
   ...more,
 });
 
-test('versions grow with every change and go on after a restart, deletions included', async (t) => {
+test('versions grow with every change and continue after a restart, deletions included', async (t) => {
   const file = join(temporaryDirectory(t), 'journal');
   const first = ObjectStore.open({ file });
   const a = first.put('pods', object('a'));
@@ -29,7 +29,7 @@ test('versions grow with every change and go on after a restart, deletions inclu
   await second.close();
 });
 
-test('a restart keeps the events since the last compaction, so that watches go on', async (t) => {
+test('a restart keeps the events since the last compaction, so that watches continue', async (t) => {
   const file = join(temporaryDirectory(t), 'journal');
   const first = ObjectStore.open({ file });
   first.put('pods', object('a'));

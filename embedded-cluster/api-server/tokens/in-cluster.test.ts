@@ -71,7 +71,7 @@ const unauthorized = (error: unknown): boolean => {
   return true;
 };
 
-test('in a pod: a token that ended is 401; the next one in the file is used without another start', async (t) => {
+test('in a pod, an expired token is 401, and the next one in the file is used without a restart', async (t) => {
   const { clock, api, rotate } = await startWorld(t);
   await api.list(configMaps, { namespace: 'bosh' });
   clock.advance((seconds - 1) * 1000);
@@ -91,7 +91,7 @@ test('rotation before the expiry causes no failed request', async (t) => {
   }
 });
 
-test('a watch that was allowed goes on when its token ends; the next one is 401', async (t) => {
+test('an authorized watch continues when its token expires, and the next one is 401', async (t) => {
   const { clock, api, makeConfigMap } = await startWorld(t);
   await makeConfigMap('before');
   const leave = new AbortController();

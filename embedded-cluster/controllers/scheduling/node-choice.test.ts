@@ -32,17 +32,17 @@ function choose(
 const refused = (reasons: string, count = 1): string =>
   `0/${count} nodes are available: ${reasons}. preemption: 0/${count} nodes are available: ${count} Preemption is not helpful for scheduling.`;
 
-suite('choice of a node', () => {
-  test('without nodes there is nothing to choose', () => {
+suite('the choice of a node', () => {
+  test('finds no node in an empty cluster', () => {
     assert.equal(choose(pod(), []), 'no nodes available to schedule pods');
   });
 
-  test('the emptiest node that fits is taken, then the first by name', () => {
+  test('prefers the emptiest node that fits, then the first by name', () => {
     assert.equal(choose(pod(), [on(node('b')), on(node('a'))]), 'a');
     assert.equal(choose(pod(), [on(node('b')), on(node('a'), pod())]), 'b');
   });
 
-  test('node selector and required affinity', () => {
+  test('respects the node selector and required affinity', () => {
     const affinity = (operator: 'In' | 'NotIn', values: string[]): Partial<PodSpec> => ({
       affinity: {
         nodeAffinity: {
@@ -67,7 +67,7 @@ suite('choice of a node', () => {
     );
   });
 
-  test('taints and the tolerations that cover them', () => {
+  test('respects taints, and the tolerations for them', () => {
     const tainted = node('a', { spec: { taints: [{ key: 'disk', value: 'slow', effect: 'NoSchedule' }] } });
     const cordoned = node('a', { spec: { unschedulable: true } });
 
@@ -90,7 +90,7 @@ suite('choice of a node', () => {
     );
   });
 
-  test('requests against what others left', () => {
+  test('compares requests with the resources that other pods leave', () => {
     const big = pod(requesting({ cpu: '1500m', memory: '800Mi' }));
 
     assert.equal(choose(big, [on(node('a'), pod(requesting({ cpu: '500m' })))]), 'a');
@@ -107,7 +107,7 @@ suite('choice of a node', () => {
     assert.equal(choose(pod(), [on(full, pod())]), refused('1 Too many pods'));
   });
 
-  test('the largest init container counts where it is more', () => {
+  test('counts the largest init container if it requests more', () => {
     const asking = pod({
       ...requesting({ cpu: '100m' }),
       initContainers: [{ name: 'i', image: 'i', resources: { requests: { cpu: '3' } } }],
@@ -116,7 +116,7 @@ suite('choice of a node', () => {
     assert.equal(choose(asking, [on(node('a'))]), refused('1 Insufficient cpu'));
   });
 
-  test('the place of bound volumes and of claims that were promised one', () => {
+  test('respects the nodes of bound volumes and of reserved claims', () => {
     const volume: PersistentVolume = {
       metadata: { name: 'v' },
       spec: {
@@ -139,7 +139,7 @@ suite('choice of a node', () => {
     );
   });
 
-  test('affinity between pods, required and preferred', () => {
+  test('respects required and preferred affinity between pods', () => {
     const term = { labelSelector: { matchLabels: { group: 'db' } }, topologyKey: 'zone' };
     const anti: Partial<PodSpec> = {
       affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
@@ -172,7 +172,7 @@ suite('choice of a node', () => {
     );
   });
 
-  test('a host port is given once', () => {
+  test('assigns a host port to one pod only', () => {
     const asking = pod({
       containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 1, hostPort: 80 }] }],
     });
@@ -183,7 +183,7 @@ suite('choice of a node', () => {
     );
   });
 
-  test('taints that only discourage weigh more than crowds', () => {
+  test('weighs PreferNoSchedule taints higher than the number of pods', () => {
     const disliked = node('a', { spec: { taints: [{ key: 'old', effect: 'PreferNoSchedule' }] } });
 
     assert.equal(choose(pod(), [on(disliked), on(node('b'), pod(), pod())]), 'b');
@@ -196,7 +196,7 @@ suite('choice of a node', () => {
     );
   });
 
-  test('a taint NoExecute keeps new pods away too', () => {
+  test('keeps new pods away from a NoExecute taint', () => {
     const lost = node('a', {
       spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
     });
@@ -208,7 +208,7 @@ suite('choice of a node', () => {
   });
 });
 
-suite('topology spread', () => {
+suite('the topology spread', () => {
   const db = pod({}, { group: 'db' });
   const inZone = (name: string, zone: string): Node =>
     node(name, { metadata: { name, labels: { 'kubernetes.io/hostname': name, zone } } });
@@ -232,14 +232,14 @@ suite('topology spread', () => {
     );
   const uneven = refused("3 node(s) didn't match pod topology spread constraints", 3);
 
-  test('a hard constraint keeps zones within the skew', () => {
+  test('keeps zones within the skew by a hard constraint', () => {
     const nodes = [on(inZone('a', 'z1'), db), on(inZone('b', 'z1')), on(inZone('c', 'z2'), pod(), pod())];
 
     assert.equal(choose(spread('DoNotSchedule'), nodes), 'c');
     assert.equal(choose(spread('DoNotSchedule', { maxSkew: 2 }), nodes), 'b');
   });
 
-  test('pods on their way out, of other namespaces or other groups do not count', () => {
+  test('does not count terminating pods, and pods of other namespaces or labels', () => {
     const others = [
       pod({}, { group: 'web' }),
       { ...db, metadata: { ...db.metadata, namespace: 'other' } },
@@ -250,7 +250,7 @@ suite('topology spread', () => {
     assert.equal(choose(spread('DoNotSchedule'), nodes), 'a');
   });
 
-  test('a node without the label is no place, and fewer domains than asked for count as an empty one', () => {
+  test('excludes a node without the label, and counts missing domains below minDomains as empty', () => {
     const bare = node('a', { metadata: { name: 'a' } });
 
     assert.equal(
@@ -261,7 +261,7 @@ suite('topology spread', () => {
     assert.equal(choose(spread('DoNotSchedule', { minDomains: 2 }), all), uneven);
   });
 
-  test('nodes that the pod may not use make no empty domain', () => {
+  test('does not count domains whose nodes the pod cannot use', () => {
     const asking = {
       ...spread('DoNotSchedule'),
       spec: { ...spread('DoNotSchedule').spec, nodeSelector: { zone: 'z1' } },
@@ -270,7 +270,7 @@ suite('topology spread', () => {
     assert.equal(choose(asking, [on(inZone('a', 'z1'), db, db), on(inZone('b', 'z2'))]), 'a');
   });
 
-  test('a soft constraint prefers the emptier zone, and stops nothing', () => {
+  test('prefers the emptier zone by a soft constraint, and excludes no node', () => {
     const nodes = [on(inZone('a', 'z1'), db), on(inZone('b', 'z1')), on(inZone('c', 'z2'), pod(), pod())];
 
     assert.equal(choose(spread('ScheduleAnyway'), nodes), 'c');

@@ -22,8 +22,8 @@ const unschedulable = (cluster: ClusterFixture, name: string): Promise<string> =
 const asking = (name: string, requests: Record<string, string>): Pod =>
   makePod(name, { containers: [{ name: 'c', image: 'i', resources: { requests } }] });
 
-suite('scheduler', () => {
-  test('a pod that fits gets a node and an event', async (t) => {
+suite('the scheduler', () => {
+  test('assigns a node to a pod that fits, and emits an event', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(pods, makePod('vm-1'));
 
@@ -31,7 +31,7 @@ suite('scheduler', () => {
     await cluster.until('the event', async () => (await cluster.reasons('vm-1')).includes('Scheduled'));
   });
 
-  test('a pod that does not fit says why, and gets the place that becomes free', async (t) => {
+  test('reports why a pod does not fit, and schedules it when resources are released', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(pods, asking('vm-1', { cpu: '3' }));
     await cluster.api.create(pods, asking('vm-2', { cpu: '3' }));
@@ -49,7 +49,7 @@ suite('scheduler', () => {
     assert.equal(await scheduled(cluster, 'vm-2'), 'embedded');
   });
 
-  test('a missing claim keeps a pod from its node', async (t) => {
+  test('keeps a pod with a missing claim unscheduled', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(
       pods,
@@ -59,7 +59,7 @@ suite('scheduler', () => {
     assert.match(await unschedulable(cluster, 'vm-1'), /persistentvolumeclaim "none" not found/u);
   });
 
-  test('a node that is opened again takes the pods that waited', async (t) => {
+  test('schedules the waiting pods on a node that becomes schedulable again', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.patch(at(nodes, 'embedded'), { spec: { unschedulable: true } });
     await settled();
@@ -71,7 +71,7 @@ suite('scheduler', () => {
     assert.equal(await scheduled(cluster, 'vm-1'), 'embedded');
   });
 
-  test('a claim of one pod alone keeps others away until that pod has gone', async (t) => {
+  test('schedules one pod at a time for a ReadWriteOncePod claim', async (t) => {
     const cluster = await startCluster(t);
     const claim: PersistentVolumeClaim = {
       metadata: { name: 'disk-1', namespace: 'bosh' },
@@ -90,7 +90,7 @@ suite('scheduler', () => {
     assert.equal(await scheduled(cluster, 'two'), 'embedded');
   });
 
-  test('of two that wait the more important one gets the place; nothing is ended for it', async (t) => {
+  test('schedules the waiting pod with the higher priority first, and preempts no pod', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(priorityClasses, {
       metadata: { name: 'high' },

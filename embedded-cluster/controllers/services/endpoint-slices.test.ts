@@ -67,7 +67,7 @@ test('a Service has the addresses of its running pods, and their ports', async (
   assert.equal(slice.endpoints?.[0]?.targetRef?.name, 'one');
 });
 
-test('a pod that is not ready is listed as such; one that ended, moved or was deleted is not', async (t) => {
+test('a pod that is not ready is listed as such, and a terminal, moved or deleted one is not listed', async (t) => {
   const cluster = await startCluster(t);
   await cluster.api.create(services, makeService('web'));
   for (const [name, address] of Object.entries({
@@ -91,7 +91,7 @@ test('a pod that is not ready is listed as such; one that ended, moved or was de
   await untilReady(cluster, []);
 });
 
-test('a named target port is looked up in each pod; pods that differ are in slices of their own', async (t) => {
+test('a named target port is resolved in each pod, and pods with different ports are in separate slices', async (t) => {
   const cluster = await startCluster(t);
   await cluster.api.create(services, makeService('web', { ports: [{ port: 80, targetPort: 'http' }] }));
   const container = (containerPort: number): Pod['spec']['containers'][number] => ({
@@ -114,7 +114,7 @@ test('a named target port is looked up in each pod; pods that differ are in slic
   );
 });
 
-test('slices go with their Service, also when it was deleted while the controllers were down', async (t) => {
+test('slices are deleted with their Service, also after a deletion while the controllers were down', async (t) => {
   const cluster = await startCluster(t);
   await cluster.api.create(services, makeService('web'));
   await runPod(cluster, 'one', '127.64.0.1');
@@ -125,7 +125,7 @@ test('slices go with their Service, also when it was deleted while the controlle
   assert.deepEqual(cluster.errors, []);
 });
 
-test('a hundred endpoints to a slice', async (t) => {
+test('a slice has at most a hundred endpoints', async (t) => {
   const cluster = await startCluster(t);
   for (let number = 1; number <= 101; number += 1)
     await runPod(cluster, `pod-${number}`, `127.64.1.${number}`);

@@ -82,8 +82,8 @@ const untilDeleted = (cluster: ClusterFixture, name: string): Promise<true> =>
     async () => (await cluster.find(at(volumeSnapshots, name))) === undefined,
   );
 
-suite('snapshots', () => {
-  test('a snapshot becomes ready with the default class, outlives its claim and is restored', async (t) => {
+suite('a snapshot', () => {
+  test('becomes ready with the default class, outlives its claim and is restored', async (t) => {
     const cluster = await withDisk(t);
     await cluster.api.create(volumeSnapshots, snapshotOf('disk-1', 'snap-1'));
     const { status, spec } = await ready(cluster, 'snap-1');
@@ -106,7 +106,7 @@ suite('snapshots', () => {
     assert.equal((await cluster.api.list(volumeSnapshotContents)).items.length, 0);
   });
 
-  test('a volume that is written to gives no snapshot, says why, keeps its claim and is tried again', async (t) => {
+  test('of a busy volume fails with an error, keeps its claim and is retried', async (t) => {
     const cluster = await withDisk(t);
     const { spec } = await bound(cluster, 'disk-1');
     cluster.provisioner.busy.add(spec.volumeName ?? '');
@@ -129,7 +129,7 @@ suite('snapshots', () => {
     });
   });
 
-  test('a snapshot that a claim is being restored from stays until that is done', async (t) => {
+  test('stays while a claim is restored from it', async (t) => {
     const cluster = await withDisk(t);
     await cluster.api.create(volumeSnapshots, snapshotOf('disk-1', 'snap-1'));
     await ready(cluster, 'snap-1');
@@ -146,7 +146,7 @@ suite('snapshots', () => {
     assert.equal(cluster.provisioner.snapshots.size, 0);
   });
 
-  test('policy Retain keeps the content and its data', async (t) => {
+  test('with policy Retain keeps its content and data', async (t) => {
     const cluster = await withDisk(t);
     const kept: VolumeSnapshotClass = {
       metadata: { name: 'kept' },
@@ -163,7 +163,7 @@ suite('snapshots', () => {
     assert.equal(cluster.provisioner.snapshots.size, 1);
   });
 
-  test('what cannot be done is said in the status: no claim, no class, an unbound claim', async (t) => {
+  test('reports in its status a missing claim, a missing class and an unbound claim', async (t) => {
     const cluster = await withDisk(t);
     await cluster.api.create(persistentVolumeClaims, claim('unbound', { storageClassName: 'local' }));
     const cases: [string, VolumeSnapshot, RegExp][] = [

@@ -24,11 +24,11 @@ const restartAfterCrash =
 /** Runs the scenario twice for each of its writes: the controllers are killed before and after the write. */
 export function testEachCrash(story: CrashScenario): void {
   for (const moment of ['before', 'after'] as const) {
-    test(`${story.name}: killed ${moment} any write, the next life brings it to the same end`, async (t) => {
+    test(`${story.name}: after a crash ${moment} any write, the next run reaches the same result`, async (t) => {
       let lives = 0;
       for (let writes = 0; ; writes += 1) {
         const mortality = new CrashInjector(moment, writes);
-        await t.test(`after ${writes} writes`, async (one) => {
+        await t.test(`a crash after ${writes} writes`, async (one) => {
           const cluster = await startCluster(one, mortality);
           await story(cluster, restartAfterCrash(cluster, mortality));
         });

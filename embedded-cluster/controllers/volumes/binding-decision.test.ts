@@ -48,8 +48,8 @@ function decide(
   }
 }
 
-suite('what to do for a claim', () => {
-  test('a class that waits for the first consumer provisions on the selected node', () => {
+suite('the decision for a claim', () => {
+  test('provisions on the selected node if the class waits for the first consumer', () => {
     const waiting = local('WaitForFirstConsumer');
 
     assert.equal(decide(claim(), [], waiting), 'wait WaitForFirstConsumer');
@@ -59,11 +59,11 @@ suite('what to do for a claim', () => {
     );
   });
 
-  test('an immediate class provisions anywhere', () => {
+  test('provisions on any node if the class is immediate', () => {
     assert.equal(decide(claim(), [], local('Immediate')), 'provision on any');
   });
 
-  test('static volumes: the smallest that fits', () => {
+  test('binds the smallest static volume that fits', () => {
     const asking = claim({ storageClassName: '' });
     const volumes = [
       volume('big'),
@@ -85,7 +85,7 @@ suite('what to do for a claim', () => {
     assert.equal(decide(asking, []), 'wait FailedBinding');
   });
 
-  test('a volume reserved for the claim comes first, unless it does not fit', () => {
+  test('prefers a volume that is reserved for the claim, unless it does not fit', () => {
     const asking = claim({ storageClassName: '' });
     const reserved = (more = {}): PersistentVolume =>
       volume('mine', { claimRef: { namespace: 'bosh', name: 'disk' }, ...more });
@@ -96,7 +96,7 @@ suite('what to do for a claim', () => {
     assert.equal(decide(asking, [ofAnother]), 'wait FailedBinding');
   });
 
-  test('a half-made binding is continued, whatever its class says', () => {
+  test('continues an incomplete binding with any class', () => {
     const ownVolume = volume('pvc-uid-1', {
       storageClassName: 'local',
       claimRef: { namespace: 'bosh', name: 'disk', uid: 'uid-1' },
@@ -105,7 +105,7 @@ suite('what to do for a claim', () => {
     assert.equal(decide(claim(), [ownVolume], local('WaitForFirstConsumer')), 'bind pvc-uid-1');
   });
 
-  test('a claim that names its volume gets that one or none', () => {
+  test('binds a claim only to the volume that it names', () => {
     const asking = claim({ storageClassName: '', volumeName: 'v' });
     const taken = volume('v', { claimRef: { namespace: 'bosh', name: 'other', uid: 'u' } });
 
@@ -114,7 +114,7 @@ suite('what to do for a claim', () => {
     assert.equal(decide(asking, [taken]), 'wait FailedBinding');
   });
 
-  test('what cannot be provisioned says why', () => {
+  test('gives a reason if it cannot provision', () => {
     assert.equal(decide(claim(), []), 'wait ProvisioningFailed');
     assert.equal(
       decide(claim({ accessModes: ['ReadWriteMany'] }), [], local('Immediate')),

@@ -13,8 +13,8 @@ import type {
 import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
 import { bound, claim, createImmediateClass, untilDeleted } from './testing/claims.ts';
 
-suite('which volume a claim gets', () => {
-  test('a claim without a class gets the default one, and one with the empty class a static volume', async (t) => {
+suite('the claim binder', () => {
+  test('gives the default class to a claim without a class, and a static volume to one with the empty class', async (t) => {
     const cluster = await startCluster(t);
     const { storageClassName: _, ...spec } = claim('any').spec;
     await cluster.api.create(persistentVolumeClaims, { ...claim('any'), spec });
@@ -42,7 +42,7 @@ suite('which volume a claim gets', () => {
     assert.deepEqual(found.status?.capacity, { storage: '1Gi' });
   });
 
-  test('a provisioner that fails is reported on the claim and tried again', async (t) => {
+  test('reports a failing provisioner on the claim and retries', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster, 'Delete');
     cluster.provisioner.broken = true;
@@ -60,7 +60,7 @@ suite('which volume a claim gets', () => {
     await bound(cluster, 'disk-1');
   });
 
-  test('a claim whose volume is lost says so', async (t) => {
+  test('reports a claim whose volume is lost', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster, 'Delete');
     await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
@@ -98,7 +98,7 @@ suite('a class of another provisioner', () => {
     },
   });
 
-  test('leaves the claim to it, binds what it makes, and leaves the deletion to it too', async (t) => {
+  test('gets its claims and their deletion, and its volumes are bound', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(storageClasses, storageClass);
     await cluster.api.create(persistentVolumeClaims, claim('disk', { storageClassName: 'theirs' }));

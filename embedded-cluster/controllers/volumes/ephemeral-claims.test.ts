@@ -5,8 +5,8 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '../../../src/ku
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 import { bound, claim, finish, untilDeleted } from './testing/claims.ts';
 
-suite('claims of ephemeral volumes', () => {
-  test('a generic ephemeral volume has a claim of its own, which goes with the pod', async (t) => {
+suite('a generic ephemeral volume', () => {
+  test('has its own claim, which is deleted with the pod', async (t) => {
     const cluster = await startCluster(t);
     const template = { metadata: { labels: { a: 'b' } }, spec: claim('x').spec };
     await cluster.api.create(
@@ -24,7 +24,7 @@ suite('claims of ephemeral volumes', () => {
     await untilDeleted(cluster, persistentVolumes, data.spec.volumeName ?? '');
   });
 
-  test("another's claim of that name is not taken for an ephemeral volume", async (t) => {
+  test('does not use a claim of that name with another owner', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('vm-1-data'));
     await cluster.api.create(

@@ -70,8 +70,8 @@ function when(
 const bound = (cluster: ClusterFixture, name: string): Promise<PersistentVolumeClaim> =>
   when(cluster, name, 'to be bound', ({ status }) => status?.phase === 'Bound');
 
-suite('changes of volumes', () => {
-  test('a bound claim grows, its volume and its status with it', async (t) => {
+suite('a change of volumes', () => {
+  test('grows a bound claim, its volume and its status', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
@@ -84,7 +84,7 @@ suite('changes of volumes', () => {
     assert.ok((await cluster.reasons('disk-1')).includes('VolumeResizeSuccessful'));
   });
 
-  test('a clone is a copy; its source cannot go before it is bound', async (t) => {
+  test('copies a claim as a clone, and keeps the source until the clone is bound', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
@@ -102,7 +102,7 @@ suite('changes of volumes', () => {
     ]);
   });
 
-  test('a clone made, its source goes', async (t) => {
+  test('allows the deletion of the source when the clone is bound', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
@@ -118,7 +118,7 @@ suite('changes of volumes', () => {
     assert.deepEqual([...cluster.provisioner.volumes], [clone.spec.volumeName]);
   });
 
-  test('a clone waits for its first consumer, never takes an empty volume, and never a smaller one', async (t) => {
+  test('lets a clone wait for its first consumer, and gives it neither an empty nor a smaller volume', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
@@ -148,7 +148,7 @@ suite('changes of volumes', () => {
     assert.ok(cluster.provisioner.sources.has(spec.volumeName ?? ''));
   });
 
-  test('another VolumeAttributesClass changes the volume; one that cannot be done says so and can be taken back', async (t) => {
+  test('applies another VolumeAttributesClass, and reports an impossible one, which can be reverted', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster);
     await createAttributesClass(cluster, 'open', { permissions: '0755' });

@@ -10,8 +10,8 @@ const consumer = makePod('attach', {
   volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: 'disk-1' } }],
 });
 
-suite('volumes', () => {
-  test('a claim waits for its first consumer, which then gets volume and node', async (t) => {
+suite('the volume of a claim', () => {
+  test('waits for the first consumer, and then gets a node', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
     await cluster.until('the news', async () =>
@@ -45,7 +45,7 @@ suite('volumes', () => {
     assert.deepEqual(cluster.errors, []);
   });
 
-  test('a claim in use is deleted when its last pod is gone, and its directory with it', async (t) => {
+  test('is deleted with its directory when the last pod of a deleted claim is deleted', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
     await cluster.api.create(pods, consumer);
@@ -68,7 +68,7 @@ suite('volumes', () => {
     assert.equal(cluster.provisioner.volumes.size, 0);
   });
 
-  test('a volume that is still used stays Released, with an event, until it is free', async (t) => {
+  test('stays Released with an event while it is still in use', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
     await cluster.api.create(pods, consumer);
@@ -91,7 +91,7 @@ suite('volumes', () => {
     assert.equal(cluster.provisioner.volumes.size, 0);
   });
 
-  test('Retain keeps volume and directory', async (t) => {
+  test('is kept with its directory under the policy Retain', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster, 'Retain');
     await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
@@ -107,7 +107,7 @@ suite('volumes', () => {
     assert.ok(cluster.provisioner.volumes.has(name));
   });
 
-  test('a bound volume that somebody deletes stays until its claim is gone', async (t) => {
+  test('is kept after its own deletion until its claim is deleted', async (t) => {
     const cluster = await startCluster(t);
     await createImmediateClass(cluster, 'Delete');
     await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
@@ -123,7 +123,7 @@ suite('volumes', () => {
     assert.equal(cluster.provisioner.volumes.size, 0);
   });
 
-  test('controllers that were stopped anywhere go on where they were', async (t) => {
+  test('is bound after stops of the controllers at any point', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
     await cluster.api.create(pods, consumer);

@@ -41,7 +41,7 @@ export function describeAsUsers(file: string, define: () => void): void {
   if (process.getuid?.() !== 0 || process.env[marker] !== undefined) {
     return;
   }
-  test('the same as an unprivileged user', async (t) => {
+  test('the same tests pass as an unprivileged user', async (t) => {
     const prefix = ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'];
     const why = whyNotRun(prefix, file);
     if (why !== undefined) {

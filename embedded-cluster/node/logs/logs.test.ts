@@ -30,7 +30,7 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
-test('what a container writes, in whatever pieces, is what logs print', () => {
+test('property: logs print the output of a container, in any chunks', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 6 }), (chunks) => {
       const cutter = new LineSplitter('stdout');
@@ -49,7 +49,7 @@ test('what a container writes, in whatever pieces, is what logs print', () => {
   );
 });
 
-test('tail, since, timestamps and limit select as kubectl asks', async (t) => {
+test('tail, since, timestamps and limit select lines as in kubectl', async (t) => {
   const { log } = await openLog(t);
   log.write('stdout', Buffer.from('one\n'));
   log.write('stderr', Buffer.from('two\n'));
@@ -65,7 +65,7 @@ test('tail, since, timestamps and limit select as kubectl asks', async (t) => {
   assert.match(await read({ timestamps: true, tailLines: 1 }), /^1970-01-01T00:00:04.000Z three\n$/);
 });
 
-test('a follow prints what comes, across a rotation, and ends with the container', async (t) => {
+test('a follow prints new lines, across a rotation, and ends with the container', async (t) => {
   const { log, changes, directory } = await openLog(t);
   let writing = true;
   const followed = collect(

@@ -7,7 +7,7 @@ import { container, idle, nodeWorld, until } from '../testing/node-world.ts';
 describeInNamespace(import.meta.filename, () => {
   const world = nodeWorld();
 
-  test('an address that another pod has is waited for', async () => {
+  test('a pod waits for an address that another pod has', async () => {
     const annotations = { 'bosh.cloudfoundry.org/ip-address': '127.64.201.11' };
     await world.podOf('first', { containers: [container(idle)] }, annotations);
     await world.untilRunning('first');
@@ -25,7 +25,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.untilDeleted('second');
   });
 
-  test('an address on which somebody else on the machine listens is waited for', async () => {
+  test('a pod waits for an address on which another process of the machine listens', async () => {
     const other = createServer().listen(0, '127.64.201.12');
     await once(other, 'listening');
     await world.podOf(

@@ -52,7 +52,7 @@ test('the phase follows the containers and the restart policy', () => {
   assert.equal(podPhase(deleted, [record(ended(137))]), 'Failed');
 });
 
-test('a condition keeps its time while it does not change, and those of others stay', () => {
+test('a condition keeps its time while it is unchanged, and conditions of other writers stay', () => {
   const pod = podWith({});
   const facts = { startTime: 't0', podIp: '127.64.0.2', sandboxReady: true, failure: undefined };
   const scheduled = { type: 'PodScheduled', status: 'True' as const };
@@ -66,7 +66,7 @@ test('a condition keeps its time while it does not change, and those of others s
   assert.match(before?.message ?? '', /unready status: \[main\]/);
 });
 
-test('a container of an earlier life counts as restarted, and its end is unknown', () => {
+test('a container of an earlier run counts as restarted, and its exit is unknown', () => {
   const container = { name: 'main', image: hostRootImage };
   const previous = {
     containerStatuses: [
@@ -83,7 +83,7 @@ test('a container of an earlier life counts as restarted, and its end is unknown
   assert.equal(restoreState(container, false, undefined, 't1').restartCount, 0);
 });
 
-test('restarts back off from ten seconds to five minutes and forget after ten quiet minutes', () => {
+test('restarts back off from ten seconds to five minutes and are reset after ten quiet minutes', () => {
   const backOff = new BackOff(restartLimits);
   let now = 0;
   const delays = Array.from({ length: 8 }, () => {
@@ -95,7 +95,7 @@ test('restarts back off from ten seconds to five minutes and forget after ten qu
   assert.equal(backOff.nextDelay(now + 601_000 + 300_000), 0);
 });
 
-test('addresses are given once and come back', () => {
+test('an address is assigned once and can be released', () => {
   const addresses = new PodAddresses();
   assert.equal(addresses.reserve('127.64.0.10', 'a').owner, 'a');
   assert.equal(addresses.reserve('127.64.0.10', 'b').owner, 'a');
@@ -119,13 +119,13 @@ test('addresses on which something listens are read from the kernel', () => {
   assert.deepEqual([...listeningAddresses(text)], ['127.64.0.10']);
 });
 
-test('variables in commands are expanded as Kubernetes does', () => {
+test('variables in commands are expanded as in Kubernetes', () => {
   const variables = new Map([['A', '1']]);
   const expanded = new Expansion().expand('$(A) $$(A) $(B) $A $(A $', variables, 'a word');
   assert.equal(expanded, '1 $(A) $(B) $A $(A $');
 });
 
-test('what a program can be given is the longest that variables grow to, for each word and for all together', () => {
+test('expanded variables are limited to the size of program arguments, for each argument and for all together', () => {
   const planOf = (container: Partial<Container>): { words: number; longest: number } => {
     const whole = { name: 'main', image: hostRootImage, command: ['true'], ...container };
     const surroundings = { hostname: 'h', address: '127.64.0.2', volumes: new Map(), namespaces: undefined };
@@ -180,7 +180,7 @@ test('a pod that the node cannot run as written is refused with the reason', () 
   assert.match(refused({ ...bidirectional, securityContext: { privileged: true } }), /hostPID/);
 });
 
-test('the end of a pod comes closer, never later, and waits for longer than a timer can', async () => {
+test("the deadline of a pod moves only earlier, and may be longer than a timer's maximum", async () => {
   const clock = new ManualClock(0);
   const ending = new PodEnding(clock);
   ending.request('deleted', 365 * 86_400_000);

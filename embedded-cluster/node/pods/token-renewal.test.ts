@@ -56,7 +56,7 @@ async function pass(clock: ManualClock, milliseconds: number): Promise<void> {
   for (let turns = 0; turns < 5; turns += 1) await turn();
 }
 
-test('tokens are renewed at four fifths of the shortest life, again and again', async () => {
+test('tokens are renewed repeatedly at four fifths of the shortest lifetime', async () => {
   const kept = keep(podWith(3600, 600));
   await pass(kept.clock, 479_999);
   assert.deepEqual(kept.renewals, []);
@@ -67,7 +67,7 @@ test('tokens are renewed at four fifths of the shortest life, again and again', 
   assert.deepEqual(kept.clock.pending, []);
 });
 
-test('what fails is told and tried again soon', async () => {
+test('a failed renewal is reported and retried soon', async () => {
   let failures = 1;
   const kept = keep(podWith(600), () => (failures -= 1) >= 0);
   await pass(kept.clock, 480_000);
@@ -77,7 +77,7 @@ test('what fails is told and tried again soon', async () => {
   await kept.end();
 });
 
-test('a pod without tokens asks for nothing', async () => {
+test('a pod without tokens requests none', async () => {
   const kept = keep(podWith());
   await kept.end();
   assert.deepEqual(kept.clock.pending, []);

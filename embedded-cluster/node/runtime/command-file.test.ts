@@ -37,7 +37,7 @@ const unit = fc.oneof(
 const word = fc.string({ unit, maxLength: 40 }).filter((text) => !text.includes('\0'));
 const program = word.filter((text) => text !== '' && !text.includes('='));
 
-test('property: whatever a container is to run, the shell has these very words', () => {
+test('property: the shell gets the exact arguments of any command', () => {
   const environments = fc.array(fc.tuple(word, word), { maxLength: 4 });
   fc.assert(
     fc.property(program, fc.array(word, { maxLength: 6 }), environments, (first, rest, environment) => {
@@ -50,7 +50,7 @@ test('property: whatever a container is to run, the shell has these very words',
   );
 });
 
-test('a shell that cannot open its own descriptors evaluates what it reads from one', () => {
+test('a shell that cannot open its own descriptors evaluates a file that it reads from one', () => {
   const text = formatCommandFile({
     command: ['say', `it's\n\n`],
     environment: new Map([['A', '']]),

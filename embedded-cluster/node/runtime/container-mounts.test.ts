@@ -11,7 +11,7 @@ import { privileged, runtimeWorld, until } from './testing/runtime-world.ts';
 describeInNamespace(import.meta.filename, () => {
   const world = runtimeWorld();
 
-  test('mounts volumes with the access and the propagation that were asked for', async () => {
+  test('mounts volumes with the requested access and propagation', async () => {
     const volume = join(world.layout.kubelet, 'volume');
     await mkdir(join(volume, 'sub'), { recursive: true });
     await writeFile(join(volume, 'file'), 'content');
@@ -38,7 +38,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await readFile(join(volume, 'written'), 'utf8'), 'x\n');
   });
 
-  test('a mount made by a Bidirectional container reaches a HostToContainer one, the next one, and no other', async () => {
+  test('propagates a mount of a Bidirectional container to a HostToContainer one, to the next one, and to no other', async () => {
     await mount('--bind', world.layout.kubelet, world.layout.kubelet);
     await mount('--make-private', world.layout.kubelet);
     await mount('--make-shared', world.layout.kubelet);
@@ -122,7 +122,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await readdir(join(disk, 'store')), ['canary']);
   });
 
-  test('a mount that cannot be made is an error, and nothing is left running', async () => {
+  test('reports a failed mount as an error, and leaves no process', async () => {
     const mounts: ContainerMount[] = [
       {
         source: join(world.layout.kubelet, 'absent'),
@@ -136,7 +136,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await readdir(world.layout.plans), ['host.fstab']);
   });
 
-  test('a symlink in a volume does not lead a mount out of it', async () => {
+  test('does not follow a symlink in a volume out of it', async () => {
     const volume = join(world.layout.kubelet, 'trap');
     await mkdir(volume, { recursive: true });
     await symlink(world.directory, join(volume, 'link'));

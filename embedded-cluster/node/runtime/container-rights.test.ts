@@ -9,7 +9,7 @@ import { privileged, runtimeWorld } from './testing/runtime-world.ts';
 describeInNamespace(import.meta.filename, () => {
   const world = runtimeWorld();
 
-  test('has a root of its own: nothing of the machine but read-only folders', async () => {
+  test('has its own root, with only read-only directories of the machine', async () => {
     await writeFile(join(world.directory, 'canary'), 'alive');
     const { output } = await world.shell(
       `ls -A /; ls ${world.directory} 2>&1; cat /opt/bosh-kubernetes/agent.cjs; touch /opt/bosh-kubernetes/x 2>&1; touch /usr/x 2>&1; touch /root/mine && echo written`,
@@ -22,7 +22,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.doesNotMatch(output, /^\.[0-9a-f]{32}$/m);
   });
 
-  test('under privileged, takes no right over the machine', async () => {
+  test('gets no permission over the machine as a privileged container', async () => {
     const { output } = await world.shell(
       [
         'exec 2>&1',
@@ -56,7 +56,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.match(output, /^other$/m);
   });
 
-  test('has exactly the default capabilities when it asks for nothing, all in its namespace when privileged', async () => {
+  test('has exactly the default capabilities without a request, and all in its namespace if it is privileged', async () => {
     const mask = async (changes: Partial<ContainerPlan>): Promise<string> =>
       (await world.shell('grep CapEff /proc/self/status', changes)).output.split('\t')[1]?.trim() ?? '';
     assert.equal(await mask({}), '00000000a80425fb');

@@ -14,7 +14,7 @@ const mountAt = (target: string): ContainerMount => ({
   ...{ source: '/v', target, kind: 'directory', readOnly: false, propagation: 'None' },
 });
 
-test('capabilities: the default fourteen, plus add, minus drop', () => {
+test('the capabilities are the default fourteen, plus add, minus drop', () => {
   assert.equal(boundingSet(none)?.length, 14);
   assert.deepEqual(boundingSet({ ...none, add: ['SYS_ADMIN', 'CAP_CHOWN'], drop: ['ALL'] }), [
     'chown',
@@ -25,7 +25,7 @@ test('capabilities: the default fourteen, plus add, minus drop', () => {
   assert.throws(() => boundingSet({ ...none, add: ['FLY'] }), /FLY/);
 });
 
-test("capabilities: privileged is everything of a user namespace of its own, and no right over the node in the node's", () => {
+test("a privileged container has all capabilities in its own user namespace, and none over the node in the node's namespace", () => {
   assert.equal(boundingSet({ ...none, privileged: true }), undefined);
   const shared = boundingSet({ ...none, privileged: true, ownUserNamespace: false });
   assert.ok(shared);
@@ -35,7 +35,7 @@ test("capabilities: privileged is everything of a user namespace of its own, and
   }
 });
 
-test('mounts are made from the outside in', () => {
+test('mounts are made from the outer path to the inner', () => {
   const batches = fstabEntries([mountAt('/a/b/c'), mountAt('/a'), mountAt('/d'), mountAt('/a/b')]);
   assert.deepEqual(
     batches.map((batch) => batch.map((mount) => mount.target)),
@@ -43,7 +43,7 @@ test('mounts are made from the outside in', () => {
   );
 });
 
-test('volumes do not cover what guards the machine, nor each other', () => {
+test('volumes cover neither the paths that protect the machine nor each other', () => {
   for (const target of [
     '/',
     '/proc',
@@ -60,7 +60,7 @@ test('volumes do not cover what guards the machine, nor each other', () => {
   assert.throws(() => fstabEntries([mountAt('/a'), mountAt('/a')]), /two volumes/);
 });
 
-test('a mount of another place than the one asked for is seen', () => {
+test('a mount of another source than the requested one is detected', () => {
   const table = parseMountInfo('1 0 254:0 /etc /data rw - ext4 /dev/vda rw\n');
   const location = { device: '254:0', path: '/volumes/v' };
   assert.match(
@@ -79,7 +79,7 @@ test('a mount of another place than the one asked for is seen', () => {
   assert.equal(findMountMismatch([{ target: '/data', source: right, readOnly: false }], table), undefined);
 });
 
-test('a command that env(1) would take for an assignment, or with a NUL, is refused', () => {
+test('a command that env(1) would read as an assignment, or with a NUL, is refused', () => {
   const environment = new Map<string, string>();
   assert.throws(() => formatCommandFile({ command: ['a=b'], environment }));
   assert.throws(() => formatCommandFile({ command: [], environment }));

@@ -12,7 +12,7 @@ describeInNamespace(import.meta.filename, () => {
   const world = runtimeWorld();
 
   test(
-    'sets what is of its IPC namespace, which no other pod and not the machine has',
+    'changes sysctls of its IPC namespace, and affects neither other pods nor the machine',
     { skip },
     async () => {
       const names = ['shmmax', 'shmall', 'shmmni', 'shm_rmid_forced', 'msgmax', 'msgmnb', 'msgmni', 'sem'];
@@ -58,7 +58,7 @@ describeInNamespace(import.meta.filename, () => {
     },
   );
 
-  test('root becomes another user by su, and nobody else does', { skip }, async () => {
+  test('root switches to another user by su, and other users cannot', { skip }, async () => {
     const { output } = await world.shell(
       [
         'exec 2>&1',
@@ -77,7 +77,7 @@ describeInNamespace(import.meta.filename, () => {
   });
 
   test(
-    'root, and the group of bosh ssh, become another user by sudo',
+    'root, and the group of bosh ssh, switch to another user by sudo',
     { skip: skip !== false ? skip : existsSync('/usr/bin/sudo') ? false : 'needs sudo' },
     async () => {
       const { output } = await world.shell(
@@ -96,7 +96,7 @@ describeInNamespace(import.meta.filename, () => {
     },
   );
 
-  test('has the groups that scripts of releases expect, and en_US.UTF-8', async () => {
+  test('has the groups that scripts of releases expect, and the locale en_US.UTF-8', async () => {
     const { exitCode, output } = await world.shell(
       `for group in utmp syslog bosh_sshers bosh_sudoers admin vcap; do getent group $group > /dev/null || echo no $group; done
       locale -a; LC_ALL=en_US.UTF-8 sh -c 'locale charmap; cat /usr/lib/locale/*/LC_IDENTIFICATION > /dev/null' 2>&1; touch /usr/lib/locale/x 2>&1`,

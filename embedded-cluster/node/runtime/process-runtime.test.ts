@@ -24,7 +24,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(exitCode, 7);
   });
 
-  test('gives it the environment it asked for and nothing else', async () => {
+  test('passes only the requested environment', async () => {
     const { output } = await world.result(
       world.plan(['env'], {
         environment: new Map([
@@ -36,7 +36,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(output.trim().split('\n').toSorted(), ['A=1', 'PATH=/usr/bin']);
   });
 
-  test('starts in less than the time a person notices', async (t) => {
+  test('starts a container faster than a person notices', async (t) => {
     const times: number[] = [];
     for (let run = 0; run < 5; run += 1) {
       const begin = performance.now();
@@ -47,7 +47,7 @@ describeInNamespace(import.meta.filename, () => {
     t.diagnostic(`start: ${times.map((time) => time.toFixed(0)).join(', ')} ms`);
   });
 
-  test('is the first process of its pid namespace, reaps orphans and hands TERM on', async () => {
+  test('is the first process of its pid namespace, reaps orphans and forwards TERM', async () => {
     const container = await world.start(
       world.plan([
         '/bin/sh',
@@ -62,7 +62,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.match(container.output(), /got TERM/);
   });
 
-  test('kill ends every process, also those that moved to a session of their own', async () => {
+  test('kill ends every process, also those with their own session', async () => {
     const container = await world.start(
       world.plan(['/bin/sh', '-c', 'setsid sleep 1000 & setsid setsid sleep 1000 & echo up; wait']),
     );
@@ -94,7 +94,7 @@ describeInNamespace(import.meta.filename, () => {
     await container.kill();
   });
 
-  test('an exec is over with its container', async () => {
+  test('an exec ends with its container', async () => {
     const container = await world.start(world.plan(['sleep', '1000']));
     const process = await container.exec(
       { command: ['sleep', '1000'], environment: new Map([['PATH', '/usr/bin:/bin']]) },
@@ -104,7 +104,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal((await process.exited).exitCode, 137);
   });
 
-  test('a program that is not there is exit code 127 and says so', async () => {
+  test('a missing program ends with exit code 127 and a message', async () => {
     const { exitCode, output } = await world.result(world.plan(['no-such-program']));
     assert.equal(exitCode, 127);
     assert.match(output, /no-such-program/);

@@ -17,7 +17,7 @@ async function growth(work: () => Promise<void>): Promise<number> {
   return (process.resourceUsage().maxRSS - before) / 1024;
 }
 
-test('a status line of an exec that has no end costs no memory, and the lines after it count', async () => {
+test('an endless status line of an exec uses no memory, and later lines are read', async () => {
   const grown = await growth(async () => {
     const exit = await execExit(
       shell(`${endless} >&4; printf '\\nexit 3\\nexit 99999\\nexit x\\n' >&4; exit 3`),
@@ -29,7 +29,7 @@ test('a status line of an exec that has no end costs no memory, and the lines af
   assert.ok(grown < 200, `grew by ${grown} MiB`);
 });
 
-test('what a pod writes to the pipes of the start of a container, then and later, costs no memory', async () => {
+test('the output of a pod to the start pipes, before and after the start, uses no memory', async () => {
   const deadline = AbortSignal.timeout(60_000);
   const check = (): Promise<void> => Promise.resolve();
   const grown = await growth(async () => {
@@ -48,7 +48,7 @@ test('what a pod writes to the pipes of the start of a container, then and later
   assert.ok(grown < 200, `grew by ${grown} MiB`);
 });
 
-test('a program of the node that prints without an end about names of a pod costs no memory', async () => {
+test('a program of the node that prints endlessly about a pod uses no memory', async () => {
   const grown = await growth(async () => {
     const { exitCode, stderr } = await runCommand('/bin/sh', ['-c', `yes | head -c 600M >&2; exit 6`]);
     assert.equal(exitCode, 6);

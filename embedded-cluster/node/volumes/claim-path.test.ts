@@ -34,7 +34,7 @@ async function find(layout: NodeLayout, path: string, provisioned: boolean): Pro
   return (await resolveVolumePath(api, { namespace: 'bosh', name: 'disk' }, layout)).path;
 }
 
-test('a volume of ours is in the folder of its name, wherever the cluster was when it was made', async (t) => {
+test('a provisioned volume is found in the directory of its name, wherever the cluster was when it was created', async (t) => {
   const layout = await layoutOf(t);
   const here = join(layout.volumes, name);
   for (const path of [
@@ -45,7 +45,7 @@ test('a volume of ours is in the folder of its name, wherever the cluster was wh
     assert.equal(await find(layout, path, true), here);
 });
 
-test('a volume that somebody wrote is what its path says, and nothing outside the volumes', async (t) => {
+test('a volume that a user wrote is found at its path, and only below the volumes', async (t) => {
   const layout = await layoutOf(t);
   const here = join(layout.volumes, name);
   for (const path of [here, `/var/lib/bosh-kubernetes/volumes/${name}`])

@@ -65,7 +65,7 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   test(
-    'a VM exchanges folders for links while its disk is copied: no file of another disk comes along',
+    'a VM that replaces directories by links during a copy of its disk brings in no file of another disk',
     { skip },
     async (t) => {
       const { volume, copy, stolen } = await attacked(t);
@@ -76,7 +76,7 @@ describeInNamespace(import.meta.filename, () => {
     },
   );
 
-  test('cp itself, which follows such a link, finds nothing there', { skip }, async (t) => {
+  test('cp itself, which follows such a link, finds no file there', { skip }, async (t) => {
     const { volume, copy, stolen } = await attacked(t);
     await mkdir(copy);
     await copyTree(volume, copy);
@@ -84,7 +84,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.notEqual((await runCommand('find', [copy, '-name', '000000'])).stdout, '');
   });
 
-  test('what changes below a name that is not UTF-8 while it is copied is a change', async (t) => {
+  test('a change below a name that is not UTF-8 is detected during a copy', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-copied-'));
     t.after(() => safeRemove(directory));
     const volume = join(directory, 'volume');

@@ -21,7 +21,7 @@ async function volumesOf(
 }
 
 describeInNamespace(import.meta.filename, () => {
-  test('a snapshot and what is restored from it are copies: content, modes, links, holes', async (t) => {
+  test('a snapshot and a restored volume are copies with content, modes, links and holes', async (t) => {
     const { volumes } = await volumesOf(t);
     const source = await volumes.provision('pvc-a');
     await mkdir(join(source, 'store'), { mode: 0o750 });
@@ -40,7 +40,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await readFile(join(cloned, 'hard'), 'utf8'), 'new');
   });
 
-  test('a repeated restore keeps what was written meanwhile; the end of a snapshot leaves its restores', async (t) => {
+  test('a repeated restore keeps data written in the meantime, and the deletion of a snapshot keeps its restored volumes', async (t) => {
     const { volumes, directory } = await volumesOf(t);
     await writeFile(join(await volumes.provision('pvc-a'), 'data'), 'old');
     await volumes.takeSnapshot('snap-1', 'pvc-a');
@@ -54,7 +54,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await readdir(join(directory, 'volumes', '.trash')), []);
   });
 
-  test('a volume that is written to all the time is not copied, and no part of a copy stays', async (t) => {
+  test('a volume that is written all the time is not copied, and no partial copy stays', async (t) => {
     let file = '';
     let count = 0;
     const writing: Clock = {
@@ -78,7 +78,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await readdir(join(directory, 'volumes', '.trash')), []);
   });
 
-  test('a half copy of an earlier life is forgotten at the start', async (t) => {
+  test('a partial copy of an earlier run is removed at the start', async (t) => {
     const { volumes, directory } = await volumesOf(t);
     await mkdir(join(directory, 'volumes', '.trash', 'half'), { recursive: true });
     await writeFile(join(directory, 'volumes', '.trash', 'half', 'data'), 'x');
@@ -86,7 +86,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await readdir(join(directory, 'volumes')), []);
   });
 
-  test('parameters: permissions of the root directory, and no others', async (t) => {
+  test('the only parameter is permissions of the root directory', async (t) => {
     const { volumes } = await volumesOf(t);
     const path = await volumes.provision('pvc-a');
     await volumes.modify('pvc-a', { permissions: '0711' });
@@ -96,7 +96,7 @@ describeInNamespace(import.meta.filename, () => {
     }
   });
 
-  test('names that lead elsewhere are refused', async (t) => {
+  test('names that lead out of the directory are refused', async (t) => {
     const { volumes } = await volumesOf(t);
     for (const name of ['../x', '.trash', '', 'a/b']) {
       await assert.rejects(volumes.provision(name), /cannot be the name/u);

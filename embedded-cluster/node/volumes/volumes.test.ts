@@ -12,7 +12,7 @@ async function temporary(t: TestContext): Promise<string> {
   return directory;
 }
 
-test('a subPath is made when missing and may be a file', async (t) => {
+test('a missing subPath is created, and a subPath may be a file', async (t) => {
   const volume = await temporary(t);
   await writeFile(join(volume, 'file'), '');
   assert.deepEqual(resolveSubPath(volume, 'a/b'), { path: join(volume, 'a/b'), kind: 'directory' });
@@ -31,7 +31,7 @@ test('a subPath does not leave its volume', async (t) => {
   assert.deepEqual(await readdir(directory), ['volume']);
 });
 
-test('keys become files with the modes that were asked for', async (t) => {
+test('keys become files with the requested modes', async (t) => {
   const directory = await temporary(t);
   const data = new Map([
     ['a', Buffer.from('1')],

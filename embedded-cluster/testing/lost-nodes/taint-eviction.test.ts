@@ -14,20 +14,30 @@ const tolerating = (key: string, tolerationSeconds?: number): Toleration => ({
 const after = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 1000;
 
 const cases: readonly [string, Toleration[], Taint[], number | undefined][] = [
-  ['no taint', [], [], undefined],
-  ['a taint that only keeps new ones away', [], [slow], undefined],
-  ['not tolerated', [], [lost], now],
-  ['tolerated for ever', [tolerating('lost')], [lost], undefined],
-  ['tolerated for a while, from when it was added', [tolerating('lost', 300)], [lost], after(300)],
+  ['there is none without a taint', [], [], undefined],
+  ['there is none for a NoSchedule taint', [], [slow], undefined],
+  ['it is now for a taint that is not tolerated', [], [lost], now],
+  ['there is none with a toleration without a limit', [tolerating('lost')], [lost], undefined],
+  ['it is tolerationSeconds after the taint was added', [tolerating('lost', 300)], [lost], after(300)],
   [
-    'for ever and for a while: the while holds',
+    'it follows tolerationSeconds if another toleration has no limit',
     [tolerating('lost'), tolerating('lost', 300)],
     [lost],
     after(300),
   ],
-  ['the shorter of two', [tolerating('lost', 300), tolerating('lost', 30)], [lost], after(30)],
-  ['less than nothing is nothing', [tolerating('lost', -5)], [lost], after(0)],
-  ['one of two not tolerated', [tolerating('lost')], [lost, { key: 'worse', effect: 'NoExecute' }], now],
+  [
+    'it follows the shorter of two tolerations',
+    [tolerating('lost', 300), tolerating('lost', 30)],
+    [lost],
+    after(30),
+  ],
+  ['negative tolerationSeconds count as zero', [tolerating('lost', -5)], [lost], after(0)],
+  [
+    'it is now if one of two taints is not tolerated',
+    [tolerating('lost')],
+    [lost, { key: 'worse', effect: 'NoExecute' }],
+    now,
+  ],
 ];
 
 for (const [name, tolerations, taints, expected] of cases) {

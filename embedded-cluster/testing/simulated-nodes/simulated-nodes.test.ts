@@ -53,7 +53,7 @@ const readyStatus = async ({ api }: SimulatedCluster, name: string): Promise<str
     ?.status;
 
 suite('simulated nodes', () => {
-  test('a pod runs, is ready, has an address, and goes', async (t) => {
+  test('a pod runs, is ready, has an address, and is deleted', async (t) => {
     const cluster = await start(t);
     await cluster.api.create(pods, makePod('p', { nodeSelector: { 'topology.kubernetes.io/zone': 'z2' } }));
     const pod = await running(cluster, 'p');
@@ -66,7 +66,7 @@ suite('simulated nodes', () => {
     await untilDeleted(cluster, 'p');
   });
 
-  test('an address that is asked for is given once; who waits for it gets it', async (t) => {
+  test('a requested address is assigned once, and a waiting pod gets it later', async (t) => {
     const cluster = await start(t);
     await cluster.api.create(pods, asking('first', '10.0.0.7'));
     assert.equal((await running(cluster, 'first')).status?.podIP, '10.0.0.7');
@@ -80,7 +80,7 @@ suite('simulated nodes', () => {
     assert.equal((await running(cluster, 'second')).status?.podIP, '10.0.0.7');
   });
 
-  test('logs and exec say that nothing runs there', async (t) => {
+  test('logs and exec report that no process runs there', async (t) => {
     const cluster = await start(t);
     await cluster.api.create(pods, makePod('p'));
     await running(cluster, 'p');
@@ -97,7 +97,7 @@ suite('simulated nodes', () => {
     await assert.rejects(first, (error) => isApiError(error, 400));
   });
 
-  test('a frozen node falls silent and does nothing for its pods; thawed it is ready again and catches up', async (t) => {
+  test('a frozen node stops its heartbeat and does nothing for its pods, and becomes ready again when it is thawed', async (t) => {
     const cluster = await start(t);
     await cluster.api.create(pods, makePod('p', { tolerations: [{ operator: 'Exists' }] }));
     const { spec } = await running(cluster, 'p');
@@ -132,7 +132,7 @@ suite('simulated nodes', () => {
     assert.equal(await readyStatus(cluster, lost), 'True');
   });
 
-  test('2,000 pods at once: all run, each with an address of its own', async (t) => {
+  test('2,000 pods run at once, each with its own address', async (t) => {
     const cluster = await start(t);
     for (let count = 0; count < 2000; count += 1) {
       const nodeName = count % 2 === 0 ? 'sim-1' : 'sim-2';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { startAgent } from './testing/fake-agent.ts';
 
-test('blobs go where davcli puts them and come back whole', async (t) => {
+test('blobs are stored at the paths of davcli and read back unchanged', async (t) => {
   const directory = await scratchDirectory(t);
   const agent = await startAgent(t);
   const content = Buffer.alloc(3_000_000, 'blob');
@@ -23,7 +23,7 @@ test('blobs go where davcli puts them and come back whole', async (t) => {
   assert.deepEqual((await readdir(directory)).toSorted(), ['in', 'out']);
 });
 
-test('an empty file is a blob too', async (t) => {
+test('an empty file is a valid blob', async (t) => {
   const directory = await scratchDirectory(t);
   const agent = await startAgent(t);
   await writeFile(join(directory, 'in'), '');
@@ -31,7 +31,7 @@ test('an empty file is a blob too', async (t) => {
   assert.equal([...agent.blobs.values()][0]?.length, 0);
 });
 
-test('an upload that fails is tried three times', async (t) => {
+test('a failing upload is tried three times', async (t) => {
   const directory = await scratchDirectory(t);
   const agent = await startAgent(t);
   await writeFile(join(directory, 'in'), Buffer.alloc(1_000_000));

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startAgent, task, type Handler } from './testing/fake-agent.ts';
 
-test('a ping is one request with the director in it', async (t) => {
+test("a ping is one request with the director's UUID in it", async (t) => {
   const agent = await startAgent(t);
   await agent.client().ping();
   assert.deepEqual(agent.calls, [{ method: 'ping', arguments: [], reply_to: 'director' }]);
 });
 
-test('every verb sends the method and arguments of bosh', async (t) => {
+test('each verb sends the method and arguments of bosh', async (t) => {
   const answers: Readonly<Record<string, unknown>> = {
     start: 'started',
     drain: 3,
@@ -92,7 +92,7 @@ test('every verb sends the method and arguments of bosh', async (t) => {
   );
 });
 
-test('a task is polled at once, then ever slower up to a second', async (t) => {
+test('a task is polled at once, then at growing intervals of up to a second', async (t) => {
   const agent = await startAgent(t, task(9, 'applied'));
   await agent.client().apply({});
   assert.deepEqual(agent.slept, [20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
@@ -101,7 +101,7 @@ test('a task is polled at once, then ever slower up to a second', async (t) => {
   );
 });
 
-test('ten lost polls are taken, the eleventh is not', async (t) => {
+test('ten lost polls are tolerated, and the eleventh is an error', async (t) => {
   const lose = (count: number): Handler => {
     let remaining = count;
     return ({ method }) => {
@@ -116,14 +116,14 @@ test('ten lost polls are taken, the eleventh is not', async (t) => {
   await assert.rejects(agent.client().stop(), { code: 'AGENT_UNREACHABLE' });
 });
 
-test('get_state is asked again when the connection is lost', async (t) => {
+test('get_state is sent again when the connection is lost', async (t) => {
   let remaining = 3;
   const agent = await startAgent(t, () => (remaining-- > 0 ? 'drop' : { job_state: 'failing' }));
   assert.equal((await agent.client().getState()).jobState, 'failing');
   assert.deepEqual(agent.slept, [1000, 1000, 1000]);
 });
 
-test('what the agent says about a failure is told', async (t) => {
+test("the agent's message about a failure is part of the error", async (t) => {
   const agent = await startAgent(t, () => {
     throw new Error('Running pre-stop: exit status 1');
   });
@@ -134,7 +134,7 @@ test('what the agent says about a failure is told', async (t) => {
   });
 });
 
-test('agents that lack a newer method are fine', async (t) => {
+test('an agent that lacks a newer method is tolerated', async (t) => {
   const agent = await startAgent(t, ({ method }) => {
     throw new Error(`unknown message ${method}`);
   });
@@ -145,7 +145,7 @@ test('agents that lack a newer method are fine', async (t) => {
   await assert.rejects(client.mountDisk('d'), { code: 'AGENT_ERROR' });
 });
 
-test('answers of another shape are errors', async (t) => {
+test('a response of another shape is an error', async (t) => {
   const agent = await startAgent(t, () => () => 'not JSON');
   const client = agent.client();
   await assert.rejects(client.ping(), { code: 'AGENT_ERROR', message: /not a JSON object/ });
@@ -163,7 +163,7 @@ test('answers of another shape are errors', async (t) => {
   });
 });
 
-test('nobody there is AGENT_UNREACHABLE', async (t) => {
+test('an agent that does not listen is AGENT_UNREACHABLE', async (t) => {
   const agent = await startAgent(t);
   await assert.rejects(agent.client({ mbusUrl: 'https://a:b@127.0.0.1:1' }).ping(), {
     code: 'AGENT_UNREACHABLE',

@@ -22,7 +22,7 @@ test('a certificate for another address is refused', async (t) => {
   await assert.rejects(agent.client({ ca: elsewhere.ca }).ping(), { code: 'AGENT_UNTRUSTED' });
 });
 
-test('credentials never show', async (t) => {
+test('credentials never appear in an error', async (t) => {
   const agent = await startAgent(t);
   const failing = [
     agent.client({ credentials: 'mbus:hunter2' }),

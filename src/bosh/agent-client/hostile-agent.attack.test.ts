@@ -53,7 +53,7 @@ function flood(response: ServerResponse): void {
   write();
 }
 
-test('an answer that does not end is not held, and the agent is left', { timeout }, async (t) => {
+test('an endless response is not buffered, and the connection is closed', { timeout }, async (t) => {
   const agent = await hostile(t, flood);
   await assert.rejects(agent.client().listDisks(), {
     code: 'AGENT_ERROR',
@@ -62,17 +62,13 @@ test('an answer that does not end is not held, and the agent is left', { timeout
   while (agent.state.open > 0) await new Promise(setImmediate);
 });
 
-test(
-  'an upload whose answer does not end is done with, and the connection closed',
-  { timeout },
-  async (t) => {
-    const agent = await hostile(t, (response) => flood(response.writeHead(201)));
-    await agent.client().putBlob(import.meta.filename);
-    while (agent.state.open > 0) await new Promise(setImmediate);
-  },
-);
+test('an upload with an endless response completes, and the connection is closed', { timeout }, async (t) => {
+  const agent = await hostile(t, (response) => flood(response.writeHead(201)));
+  await agent.client().putBlob(import.meta.filename);
+  while (agent.state.open > 0) await new Promise(setImmediate);
+});
 
-test('a blob that does not end fills no disk', { timeout }, async (t) => {
+test('an endless blob does not fill the disk', { timeout }, async (t) => {
   const agent = await hostile(t, flood);
   const directory = await scratchDirectory(t);
   const blobs = agent.client({ maxBlobBytes: 8 << 20 });
@@ -83,7 +79,7 @@ test('a blob that does not end fills no disk', { timeout }, async (t) => {
   assert.deepEqual(await readdir(directory), []);
 });
 
-test('a task that never ends is given up at its deadline', { timeout }, async (t) => {
+test('a task that never ends fails at its deadline', { timeout }, async (t) => {
   const agent = await startAgent(t, () => ({ agent_task_id: 'for-ever', state: 'running' }));
   const deadlines: number[] = [];
   const client = agent.client({
@@ -103,7 +99,7 @@ test('a task that never ends is given up at its deadline', { timeout }, async (t
 });
 
 test(
-  'an answer that comes byte by byte, so that the connection is never idle, has an end',
+  'a response that arrives byte by byte, so that the connection is never idle, fails at a deadline',
   { timeout },
   async (t) => {
     const agent = await hostile(t, (response) => {
@@ -119,7 +115,7 @@ test(
   },
 );
 
-test("an agent's message is cut before it fills the terminal", async (t) => {
+test("an agent's message is truncated before it fills the terminal", async (t) => {
   const agent = await startAgent(t, () => {
     throw new Error('x'.repeat(1_000_000));
   });
@@ -127,7 +123,7 @@ test("an agent's message is cut before it fills the terminal", async (t) => {
 });
 
 test(
-  'an environment that tells Node to verify nothing does not open the mbus to an impostor',
+  "an environment that disables Node's verification does not let the mbus accept an impostor",
   { timeout },
   async (t) => {
     const impostor = await hostile(t, (response) => void response.end('{"value":"pong"}'));
@@ -138,7 +134,7 @@ test(
   },
 );
 
-test('what an agent answers to ssh and bundle_logs is an address, a key and a path, or refused', async (t) => {
+test("an agent's response to ssh and bundle_logs must be a valid address, key and path", async (t) => {
   const agent = await startAgent(t);
   const login = { status: 'success', ip: '10.0.0.5', host_public_key: 'ssh-rsa AAAA' };
   for (const wrong of [

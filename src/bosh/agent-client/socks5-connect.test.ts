@@ -26,7 +26,7 @@ async function startProxy(t: TestContext, port: number) {
   return { requests, proxy: { host: '127.0.0.1', port: proxy.port } };
 }
 
-test('an agent is reached through the proxy alone, its certificate verified for its own address', async (t) => {
+test('an agent is reached through the proxy only, and its certificate is verified for its own address', async (t) => {
   const agent = new FakeAgent();
   const certificate = await makeServerCertificate('10.244.0.6');
   await agent.listen(t, certificate);
@@ -41,14 +41,14 @@ test('an agent is reached through the proxy alone, its certificate verified for 
   });
 });
 
-test('a certificate of another address is refused through the proxy, too', async (t) => {
+test('a certificate for another address is refused through the proxy too', async (t) => {
   const agent = await startAgent(t);
   const { proxy } = await startProxy(t, agent.port);
   const client = agent.client({ mbusUrl: 'https://mbus:p%40ss@10.244.0.6:6868', proxy });
   await assert.rejects(client.ping(), { code: 'AGENT_UNTRUSTED' });
 });
 
-test('a proxy that never answers is given up', async (t) => {
+test('a proxy that never answers fails at a deadline', async (t) => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.after(() => silent.close());
@@ -59,7 +59,7 @@ test('a proxy that never answers is given up', async (t) => {
   );
 });
 
-test('of BOSH_ALL_PROXY socks5 alone is taken, and nothing of it is quoted', () => {
+test('BOSH_ALL_PROXY must be a socks5 URL, and errors quote no part of it', () => {
   assert.deepEqual(parseAllProxy('socks5://127.0.0.1:1080'), { host: '127.0.0.1', port: 1080 });
   assert.deepEqual(parseAllProxy('socks5://[::1]:1080'), { host: '::1', port: 1080 });
   assert.equal(parseAllProxy(''), undefined);

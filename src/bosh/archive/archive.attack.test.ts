@@ -84,7 +84,7 @@ async function writeLinkedRelease(path: string, jobs: number, pad: number, templ
   await writeFile(path, gzipSync(archive));
 }
 
-test('jobs of a release that are links to one archive are counted together', async (t) => {
+test('jobs of a release that link to one archive count towards one limit', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'linked.tgz');
   await writeLinkedRelease(archivePath, 10, mebibyte, 1);
@@ -97,7 +97,7 @@ test('jobs of a release that are links to one archive are counted together', asy
   assert.ok((await bytesBelow(out)) < 4 * mebibyte);
 });
 
-test('what all archives of a release hold is counted: bytes, entries and names', async (t) => {
+test('the bytes, entries and names of all archives of a release count towards its limits', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'linked.tgz');
   await writeLinkedRelease(archivePath, 10, 0, 1);
@@ -119,7 +119,7 @@ test('what all archives of a release hold is counted: bytes, entries and names',
   }
 });
 
-test('names of several thousand folders within each other, and longer ones, are refused', async (t) => {
+test('names with several thousand nested directories, and longer ones, are refused', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'deep.tar');
   const deep = (levels: number, end: string): string => `${'a/'.repeat(levels)}${end}`;
@@ -138,7 +138,7 @@ test('names of several thousand folders within each other, and longer ones, are 
   }
 });
 
-test('templates that are links to one are counted together', async (t) => {
+test('templates that link to one file count towards one limit', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'linked.tgz');
   await writeLinkedRelease(archivePath, 1, 0, 4 * mebibyte - 1);
@@ -169,7 +169,7 @@ test('a stemcell whose stemcell.MF has 64 MB is refused', async (t) => {
   });
 });
 
-test('what an archive unpacks to, its entries and their names are counted', async (t) => {
+test('the unpacked bytes, the entries and the names of an archive are limited', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'many.tgz');
   const file = (name: string, body: string) => ({
@@ -193,7 +193,7 @@ test('what an archive unpacks to, its entries and their names are counted', asyn
   await unpackArchive(archivePath, join(directory, 'out'));
 });
 
-test('an archive in another compression is named, with what repacks it', async (t) => {
+test('an archive in another compression is named, with the command that repacks it', async (t) => {
   const directory = await scratchDirectory(t);
   for (const [start, name, end] of [
     ['28b52ffd04000100', 'zstd', 'zst'],
@@ -226,7 +226,7 @@ test('a NUL in a pax name is an error that names archive and entry', async (t) =
   }
 });
 
-test('an archive that is exchanged after it was verified is not taken for the one that was', async (t) => {
+test('an archive that is exchanged after its verification is refused', async (t) => {
   const directory = await scratchDirectory(t);
   const [archivePath, other] = [join(directory, 'a.tgz'), join(directory, 'b.tgz')];
   const manifest = (name: string) => `name: ${name}\nversion: 1\njobs: []\npackages: []\n`;
@@ -252,7 +252,7 @@ async function digestOf(path: string): Promise<string> {
     .digest('hex')}`;
 }
 
-test('bytes behind the end of an archive belong to its digest', async (t) => {
+test('bytes after the end of an archive belong to its digest', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'a.tgz');
   await writeFile(archivePath, gzipSync(await packTar([])));

@@ -26,7 +26,7 @@ async function writeTar(path: string, entries: readonly TarEntry[], gzip = true)
   await writeFile(path, gzip ? gzipSync(bytes) : bytes);
 }
 
-test('what was packed is unpacked, with modes and links', async (t) => {
+test('a packed tree is unpacked with its modes and links', async (t) => {
   const directory = await scratchDirectory(t);
   await packArchive(sample, join(directory, 'a.tgz'));
   await unpackArchive(join(directory, 'a.tgz'), join(directory, 'out'));
@@ -47,7 +47,7 @@ test('tar of this machine lists the same names', async (t) => {
   );
 });
 
-test('the same entries give the same bytes, whenever and from wherever', async (t) => {
+test('the same entries give the same bytes, at any time and in any directory', async (t) => {
   const directory = await scratchDirectory(t);
   for (const name of ['a', 'b']) {
     await mkdir(join(directory, name, 'sub'), { recursive: true });
@@ -87,7 +87,7 @@ test('any tree survives packing and unpacking', async (t) => {
   );
 });
 
-test('nothing is written outside of the folder', async (t) => {
+test('no file is written outside of the directory', async (t) => {
   const directory = await scratchDirectory(t);
   const file = (name: string): TarEntry => ({ header: { name, type: 'file', size: 1 }, body: 'x' });
   const link = (name: string, linkname: string): TarEntry => ({
@@ -124,14 +124,14 @@ test('nothing is written outside of the folder', async (t) => {
   await assert.rejects(lstat(join(directory, 'deep', 'er', 'evil')));
 });
 
-test('an archive without compression is read as well', async (t) => {
+test('an archive without compression is read too', async (t) => {
   const directory = await scratchDirectory(t);
   await writeTar(join(directory, 'a.tar'), [{ header: { name: 'x', size: 1 }, body: 'x' }], false);
   await unpackArchive(join(directory, 'a.tar'), join(directory, 'out'));
   assert.equal(await readFile(join(directory, 'out/x'), 'utf8'), 'x');
 });
 
-test('only chosen entries are written', async (t) => {
+test('only the chosen entries are written', async (t) => {
   const directory = await scratchDirectory(t);
   await packArchive(sample, join(directory, 'a.tgz'));
   await unpackArchive(join(directory, 'a.tgz'), join(directory, 'out'), { only: (name) => name === 'empty' });
@@ -161,7 +161,7 @@ test('a damaged archive is refused by name', async (t) => {
   await assert.rejects(unpackArchive(join(directory, 'none.tgz'), directory), { code: 'FILE_NOT_FOUND' });
 });
 
-test('a failed packing leaves nothing behind', async (t) => {
+test('a failed packing leaves no files', async (t) => {
   const directory = await scratchDirectory(t);
   const missing: ArchiveEntry = {
     kind: 'file',

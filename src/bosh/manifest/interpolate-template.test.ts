@@ -16,20 +16,20 @@ async function interpolated(
   return interpolateTemplate({ ...options, path });
 }
 
-test('prints the document with what is given, and leaves what is not', async (t) => {
+test('prints the document with the given values, and leaves other variables unchanged', async (t) => {
   const text = 'b: ((given))\na: "((missing))-((given))"\n((key)): [((nested.part))]\n';
   const printed = await interpolated(t, text, { variables: { given: 1, nested: { part: true } } });
   assert.equal(printed, '((key)):\n- true\na: ((missing))-1\nb: 1\n');
   assert.equal(await interpolated(t, '- ((x))\n', { variables: { x: 'y' } }), '- "y"\n');
 });
 
-test('ops files come before variables', async (t) => {
+test('ops files are applied before variables', async (t) => {
   const ops = join(await scratchDirectory(t), 'ops.yml');
   await writeFile(ops, '- {type: replace, path: /a?, value: ((v))}\n');
   assert.equal(await interpolated(t, '{}', { opsFiles: [ops], variables: { v: 5 } }), 'a: 5\n');
 });
 
-test('--path prints a text as it is and anything else as YAML', async (t) => {
+test('--path prints a string unchanged and any other value as YAML', async (t) => {
   const text =
     'tls: {key: "-----BEGIN\\nx\\n-----END\\n", port: 25555, list: [{name: a, p: 1}], text: "yes"}\n';
   const at = (valuePath: string): Promise<string> => interpolated(t, text, { valuePath });
@@ -69,7 +69,7 @@ test('--var-errs names every variable without a value, --var-errs-unused every v
   );
 });
 
-test('the vars store gets what is made, and nothing of a definition whose options lack a value', async (t) => {
+test('the vars store gets the generated values, and no value whose options lack a variable', async (t) => {
   const varsStorePath = join(await scratchDirectory(t), 'store.yml');
   const text = `
 password: ((pw))
@@ -87,7 +87,7 @@ variables:
   assert.match(printed, /common_name: \(\(host\)\)/);
 });
 
-test('--vars-env reads variables of its prefix as YAML; every other flag wins over it', async (t) => {
+test('--vars-env reads variables with its prefix as YAML, and every other flag takes precedence', async (t) => {
   const environment = {
     MY_n: '5',
     MY_t: "'5'",

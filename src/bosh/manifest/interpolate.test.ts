@@ -39,13 +39,13 @@ async function run(
   return toValue(node);
 }
 
-test('a value that is only a variable takes over its type', async () => {
+test('a value that is only a variable takes its type', async () => {
   const values = { n: 5, t: 'text', b: true, f: 1.5, z: null, m: { a: [1] } };
   const text = '{n: ((n)), t: (( t )), b: ((!b)), f: ((f)), z: ((z)), m: ((m))}';
   assert.deepEqual(await run(text, values), values);
 });
 
-test('inside of text, texts and whole numbers are put in', async () => {
+test('strings and whole numbers are inserted into a string', async () => {
   assert.deepEqual(
     await run('u: https://((user)):((!pw))@((ip)):((port))/((user))', {
       user: 'a',
@@ -67,11 +67,11 @@ test('parts of a variable are reached with dots', async () => {
   assert.deepEqual(await run(text, values), { a: 'PEM', b: '<y>', d: 'zero' });
 });
 
-test('keys are interpolated, values of variables are not', async () => {
+test('keys are interpolated, and values of variables are not', async () => {
   assert.deepEqual(await run('{((k)): ((v))}', { k: 'key', v: '((w))' }), { key: '((w))' });
 });
 
-test('typed definitions are asked for first, in order, and leave the manifest when found', async () => {
+test('typed definitions are looked up first, in order, and removed from the manifest when found', async () => {
   const requests: VariableDefinition[] = [];
   const text = `
 a: ((second))
@@ -90,7 +90,7 @@ variables:
   assert.deepEqual(options && toValue(options), { common_name: 'cn', ca: 'first' });
 });
 
-test('all that is missing or does not fit is told at once, with places', async () => {
+test('all missing and invalid variables are reported together, with positions', async () => {
   const text = 'a: ((none))\nb:\n- x((map))\n- ((map.zzz))\n- x((flag))\nc: ((none))\n{((map)): 1}\n'.replace(
     '{((map)): 1}\n',
     '((map)): 1\n',
@@ -108,13 +108,13 @@ test('all that is missing or does not fit is told at once, with places', async (
   });
 });
 
-test('a definition that needs itself is a fault, not a loop', async () => {
+test('a definition that depends on itself is an error and not a loop', async () => {
   const text =
     'variables:\n- {name: a, type: certificate, options: {ca: ((b))}}\n- {name: b, type: certificate, options: {ca: ((a))}}\n';
   await assert.rejects(run(text, {}), { message: /'a' depends on itself: a -> b -> a/ });
 });
 
-test('text without variables stays as it is', async () => {
+test('text without variables is unchanged', async () => {
   const plain = fc.string().filter((text) => !text.includes('(('));
   await fc.assert(
     fc.asyncProperty(
@@ -129,7 +129,7 @@ test('text without variables stays as it is', async () => {
   );
 });
 
-test('every value arrives unchanged', async () => {
+test('property: each value is inserted unchanged', async () => {
   const json = fc.jsonValue({ maxDepth: 3 });
   await fc.assert(
     fc.asyncProperty(json, async (value) => {

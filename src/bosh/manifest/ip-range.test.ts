@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isSameAddress, parseIpRange } from './ip-range.ts';
 
-test('a range knows mask, first and last address', () => {
+test('a range has a mask, a first and a last address', () => {
   const range = parseIpRange('127.64.3.9/10');
   assert.equal(range?.netmask, '255.192.0.0');
   assert.equal(range?.first, '127.64.0.0');
@@ -21,13 +21,13 @@ test('IPv6 ranges are read', () => {
   assert.equal(range?.contains('fd00:2::5'), false);
 });
 
-test('spellings of one address are the same', () => {
+test('different spellings of one address are equal', () => {
   assert.equal(isSameAddress('fd00::1', 'FD00:0:0:0:0:0:0:1'), true);
   assert.equal(isSameAddress('::ffff:10.0.0.1', '::ffff:a00:1'), true);
   assert.equal(isSameAddress('10.0.0.1', '10.0.0.2'), false);
 });
 
-test('what is no range is none', () => {
+test('an invalid range is refused', () => {
   for (const text of [
     '',
     '10.0.0.0',
@@ -42,7 +42,7 @@ test('what is no range is none', () => {
   }
 });
 
-test('first, last and every address between are in the range', () => {
+test('property: the first, the last and every address between are in the range', () => {
   const octets = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255));
   fc.assert(
     fc.property(octets, fc.nat(32), (address, prefix) => {

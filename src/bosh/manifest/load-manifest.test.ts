@@ -105,7 +105,7 @@ test('a manifest is read with its references resolved', async (t) => {
   assert.deepEqual([template?.name, template?.release], ['kubernetes_cpi', 'cpi']);
 });
 
-test('networks become what create_vm gets', async (t) => {
+test('networks have the form of create_vm', async (t) => {
   const { manifest } = await load(t, valid);
   assert.deepEqual(networkInterfaces(manifest), {
     private: {
@@ -121,12 +121,12 @@ test('networks become what create_vm gets', async (t) => {
   });
 });
 
-test('a lone network is the default for everything', async (t) => {
+test('a single network is the default for everything', async (t) => {
   const { manifest } = await load(t, valid.replace(', default: [dns, gateway]}\n  - {name: any}', '}'));
   assert.deepEqual(networkInterfaces(manifest)['private']?.['default'], ['dns', 'gateway']);
 });
 
-test('the old names of keys still count', async (t) => {
+test('the old names of keys are still accepted', async (t) => {
   const old = valid
     .replace('instance_groups:', 'jobs:')
     .replace('  jobs:\n  - {name: web', '  templates:\n  - {name: web');
@@ -135,7 +135,7 @@ test('the old names of keys still count', async (t) => {
   assert.deepEqual(manifest.instanceGroup.diskPool, { name: '', diskSize: 100, cloudProperties: {} });
 });
 
-test('the hash is the one that the bosh CLI keeps', async (t) => {
+test('the hash is that of the bosh CLI', async (t) => {
   const { sha512 } = await load(t, valid);
   // `bosh interpolate m.yml -v password=secret | sha512sum` (bosh-cli 19ee1a8).
   const expected =
@@ -144,7 +144,7 @@ test('the hash is the one that the bosh CLI keeps', async (t) => {
   assert.equal(sha512, expected);
 });
 
-test('every rule that is broken is told, with line and key', async (t) => {
+test('each broken rule is reported with line and key', async (t) => {
   const broken = valid
     .replace('name: dep', 'name: ""')
     .replace('url: file://releases/cpi.tgz', 'url: releases/cpi.tgz')
@@ -182,7 +182,7 @@ test('every rule that is broken is told, with line and key', async (t) => {
   ]);
 });
 
-test('a manifest that is no manifest is refused without noise', async (t) => {
+test('a file that is not a manifest is refused in one sentence', async (t) => {
   const missing = (await problems(t, '')).map((line) => line.split(': ')[1]);
   assert.deepEqual(missing, ['name', 'releases', 'instance_groups', 'cloud_provider']);
   assert.deepEqual(await problems(t, 'name: [x'), [
@@ -190,7 +190,7 @@ test('a manifest that is no manifest is refused without noise', async (t) => {
   ]);
 });
 
-test('secrets do not show in faults', async (t) => {
+test('errors contain no secrets', async (t) => {
   const lines = await problems(t, valid.replace('https://mbus', 'ftp://mbus'), {
     variables: { password: 'hunter2' },
   });
@@ -199,7 +199,7 @@ test('secrets do not show in faults', async (t) => {
   ]);
 });
 
-test('operations and every kind of variable come together', async (t) => {
+test('operations and every kind of variable work together', async (t) => {
   const directory = await scratchDirectory(t);
   const [ops, early, late, file] = ['ops.yml', 'early.yml', 'late.yml', 'file.txt'].map((name) =>
     join(directory, name),
@@ -229,7 +229,7 @@ test('generated values are kept in the vars store, and the next load is the same
   assert.match(await readFile(varsStorePath, 'utf8'), /^password: [a-z0-9]{20}\n$/);
 });
 
-test('without a vars store a typed variable has to be given', async (t) => {
+test('a typed variable needs a value if there is no vars store', async (t) => {
   const lines = await problems(t, `${valid}variables:\n- {name: password, type: password}\n`, {
     variables: {},
   });
@@ -238,7 +238,7 @@ test('without a vars store a typed variable has to be given', async (t) => {
   ]);
 });
 
-test('what is no map is no manifest, and said so alone', async (t) => {
+test('a document that is not a map is refused, with this error only', async (t) => {
   for (const [text, found] of [
     ['- name: dep\n', 'a list'],
     ['\u007fELF\u0002\u0001', 'text'],

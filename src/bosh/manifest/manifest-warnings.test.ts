@@ -41,7 +41,7 @@ async function warnings(
   return manifestWarnings(loaded.manifest).map((text) => text.replace(`${directory}/`, ''));
 }
 
-test('an mbus host of the own subnet that the instance will not have is warned of, with both addresses', async (t) => {
+test("an mbus host in the instance's subnet with another address than the instance causes a warning with both addresses", async (t) => {
   const found = await warnings(t, '10.0.0.10', '  - {name: private, static_ips: [10.0.0.11]}');
 
   assert.equal(found.length, 1);
@@ -49,7 +49,7 @@ test('an mbus host of the own subnet that the instance will not have is warned o
   assert.doesNotMatch(found.join(), /secret/);
 });
 
-test('an mbus host that may lead to the VM in another way is fine', async (t) => {
+test('an mbus host that may lead to the VM by another way causes no warning', async (t) => {
   const fixed = '  - {name: private, static_ips: [10.0.0.11]}';
   const several = '  - {name: private, static_ips: [10.0.0.11], default: [dns, gateway]}';
   for (const [mbus, networks] of [
@@ -64,7 +64,7 @@ test('an mbus host that may lead to the VM in another way is fine', async (t) =>
     assert.deepEqual(await warnings(t, mbus, networks), [], `${mbus} ${networks}`);
 });
 
-test('the address of the gateway as a static one is warned of', async (t) => {
+test("a static IP address that is the gateway's causes a warning", async (t) => {
   const found = await warnings(t, '10.0.0.1', '  - {name: private, static_ips: [10.0.0.1]}');
 
   assert.equal(found.length, 1);
@@ -74,7 +74,7 @@ test('the address of the gateway as a static one is warned of', async (t) => {
   );
 });
 
-test('each key of the env that has no effect is warned of by name, and no other', async (t) => {
+test('a warning names each key of the env without effect, and no other', async (t) => {
   const fixed = '  - {name: private, static_ips: [10.0.0.11]}';
   const env =
     '{persistent_disk_fs: xfs, bosh: {swap_size: 1, agent: {settings: {tmpfs: true}}, password: s3cret, mbus: {cert: {}}, ' +

@@ -32,7 +32,7 @@ const original = toValue(parseYaml(document, 'manifest.yml', 'MANIFEST_INVALID')
   Record<string, unknown>
 >;
 
-test('operations change what go-patch changes', async (t) => {
+test('each operation has the same result as with go-patch', async (t) => {
   const items = [{ name: 'item7' }, { name: 'item8' }, { name: 'item8' }];
   const [one, two] = [
     { name: 'one', value: 1 },
@@ -82,7 +82,7 @@ test('the whole document can be replaced', async (t) => {
   assert.deepEqual(await patch(t, replace('', [1])), [1]);
 });
 
-test('operations follow one another, and never share what they insert', async (t) => {
+test('operations apply in order, and do not share inserted values', async (t) => {
   const operations = `
 - {type: replace, path: /a?, value: &v {x: 1}}
 - {type: replace, path: /b?, value: *v}
@@ -91,7 +91,7 @@ test('operations follow one another, and never share what they insert', async (t
   assert.deepEqual(await patch(t, operations, '{}'), { a: { x: 2 }, b: { x: 1 } });
 });
 
-test('an operation that does not fit names file, line and path', async (t) => {
+test('an operation that cannot be applied names file, line and path', async (t) => {
   const cases: Readonly<Record<string, RegExp>> = {
     [replace('/none', 9)]:
       /ops\.yml:1:2: cannot replace '\/none': there is no key 'none' for '\/none'; there are 'array'/,
@@ -115,7 +115,7 @@ test('an operation that does not fit names file, line and path', async (t) => {
   }
 });
 
-test('a wrong ops file is refused with a line per fault', async (t) => {
+test('an invalid ops file is refused with one line per error', async (t) => {
   const operations = `
 - type: replace
   path: /a
@@ -145,7 +145,7 @@ test('a wrong ops file is refused with a line per fault', async (t) => {
   });
 });
 
-test('any path parses or is refused with a reason', () => {
+test('property: a path is parsed or refused with a reason', () => {
   const path = fc.string({ unit: fc.constantFrom('/', 'a', '0', '-', '?', '=', ':', '~', '1', 'next') });
   fc.assert(
     fc.property(path, (text) => {
@@ -162,7 +162,7 @@ test('any path parses or is refused with a reason', () => {
   );
 });
 
-test('special characters of a path can be written', () => {
+test('special characters of a path can be escaped', () => {
   assert.deepEqual(parsePath('/a~1b/c~7d/e~0f'), [
     { kind: 'key', key: 'a/b', optional: false },
     { kind: 'key', key: 'c:d', optional: false },

@@ -43,7 +43,7 @@ const east = (change: object): object =>
 
 const otherUsers = { users: [{ name: 'cpi', user: { 'client-key-data': 'two' } }] };
 
-test('another credential of the CPI leaves the same manifest', () => {
+test('other credentials of the CPI give the same manifest', () => {
   const { token: _, ...withoutToken } = properties.kubernetes;
   for (const other of [
     kubernetes({ token: 'other' }),
@@ -58,7 +58,7 @@ test('another credential of the CPI leaves the same manifest', () => {
     assert.equal(strip(other), strip(manifest()), JSON.stringify(other));
 });
 
-test('where the CPI works, what agents get and everything else make another one', () => {
+test('other settings of the cluster, of the agents or of anything else give another manifest', () => {
   const cluster = (change: object): object => ({
     clusters: [{ name: 'main', cluster: { server: 'https://a', ...change } }],
   });
@@ -83,7 +83,7 @@ test('where the CPI works, what agents get and everything else make another one'
     assert.notEqual(strip(other), strip(manifest()), JSON.stringify(other));
 });
 
-test('a token elsewhere in the manifest counts, and so do the properties of another CPI', () => {
+test('tokens elsewhere in the manifest count, and so do the properties of another CPI', () => {
   const job = (token: string): object => ({ ...manifest(), properties: { kubernetes: { token } } });
   assert.notEqual(strip(job('one')), strip(job('two')));
   const foreign = (password: string): object => ({

@@ -14,7 +14,7 @@ function services(dependencies: Readonly<Record<string, string>>, job = 'job'): 
 
 const names = (list: readonly MonitService[]): string => list.map(({ name }) => name).join(' ');
 
-test('a service starts behind all that it depends on, whatever job declares it', () => {
+test('a service starts after all its dependencies, in any job', () => {
   const all = [
     ...services({ web: 'db, cache', alone: '', check: 'web' }, 'one'),
     ...services({ cache: 'db', db: '', other: 'alone' }, 'two'),
@@ -26,7 +26,7 @@ test('a service starts behind all that it depends on, whatever job declares it',
   ]);
 });
 
-test('services of a job with one start program start one after the other', () => {
+test('the services of a job with one start program start in sequence', () => {
   const check = (name: string, start: string): string =>
     `check process ${name} pidfile /${name} ${start === '' ? '' : `start program "${start}" timeout ${name.length} seconds`} group vcap`;
   const [one, three, other, none] = ['/ctl start', '/ctl start', '/ctl other', ''].map((start, index) =>
@@ -42,13 +42,29 @@ test('services of a job with one start program start one after the other', () =>
 });
 
 for (const [what, list, message] of [
-  ['itself', services({ a: 'a' }), /^job 'job': monit line 1, column 1: .*circle: 'a' on 'a'/],
-  ['a circle', services({ x: 'a', a: 'b', b: 'c', c: 'a' }), /line 2.*circle: 'a' on 'b' on 'c' on 'a'/],
-  ['a stranger', services({ a: 'z' }), /'a' depends on 'z', which no job of this VM declares/],
-  ['a twin', services({ a: '' }).concat(services({ a: '' }, 'two')), /job 'two'.*declared by job 'job', too/],
-  ['a twin in one file', parseMonit('check file a path /a group vcap\n'.repeat(2), 'job'), /lines 1 and 2/],
+  [
+    'a dependency on itself',
+    services({ a: 'a' }),
+    /^job 'job': monit line 1, column 1: .*circle: 'a' on 'a'/,
+  ],
+  [
+    'a circular dependency',
+    services({ x: 'a', a: 'b', b: 'c', c: 'a' }),
+    /line 2.*circle: 'a' on 'b' on 'c' on 'a'/,
+  ],
+  ['an unknown service', services({ a: 'z' }), /'a' depends on 'z', which no job of this VM declares/],
+  [
+    'a duplicate service',
+    services({ a: '' }).concat(services({ a: '' }, 'two')),
+    /job 'two'.*declared by job 'job', too/,
+  ],
+  [
+    'a duplicate in one file',
+    parseMonit('check file a path /a group vcap\n'.repeat(2), 'job'),
+    /lines 1 and 2/,
+  ],
 ] as const) {
-  test(`refuses ${what}`, () => {
+  test(`${what} is refused`, () => {
     assert.throws(
       () => sortByDependencies(list),
       (error) => isProductError(error, 'AGENT_MONIT_INVALID') && message.test(error.message),

@@ -49,7 +49,7 @@ test('each clause of the table in docs/agent.md is read', () => {
     for (const file of filesOf(row)) assert.doesNotThrow(() => parseMonit(file, 'job'), file);
 });
 
-test('each clause that docs/agent.md calls refused is refused by its name', () => {
+test('each clause that docs/agent.md lists as refused is refused by its name', () => {
   const rows = rowsUnder('refused');
   assert.ok(rows.length > 20);
   for (const row of rows) {

@@ -64,7 +64,7 @@ check process two pidfile /run/two.pid
   });
 });
 
-test('an empty file declares nothing', () => {
+test('an empty file declares no service', () => {
   assert.deepEqual(parseMonit('\n# nothing to watch\n', 'web'), []);
 });
 
@@ -120,7 +120,7 @@ test('reads the rules of published releases', () => {
   assert.deepEqual([service.dependsOn, service.every], [['db', 'on'], 2]);
 });
 
-test('takes what is about mail and about monit itself without effect', () => {
+test('accepts clauses about mail and about monit itself without effect', () => {
   const text = `set mail-format { from: monit@x  message: don't "reply }
 set alert a@b only on { timeout } with mail-format { subject: it's down } with reminder on 5 cycles
 set httpd port 2822 and use address 127.0.0.1 allow user:password
@@ -164,7 +164,7 @@ const invalid: readonly (readonly [string, RegExp])[] = [
   ['check file x path /x group vcap depends on', /missing the name/],
 ];
 for (const [text, message] of invalid) {
-  test(`cannot read: ${message.source}`, () => {
+  test(`an invalid clause is an error: ${message.source}`, () => {
     assert.throws(
       () => parseMonit(text, 'web'),
       (error) => isProductError(error, 'AGENT_MONIT_INVALID') && message.test(error.message),
@@ -182,7 +182,7 @@ test('splits arguments by monit rules', () => {
   assert.equal(splitArguments("/a '"), undefined);
 });
 
-test('property: arguments without quotes and blanks come back as they were', () => {
+test('property: arguments without quotes and blanks are read back unchanged', () => {
   const word = fc.stringMatching(/^[!#-&(-~]{1,12}$/);
   fc.assert(
     fc.property(fc.array(fc.tuple(word, fc.boolean())), (words) => {
@@ -195,7 +195,7 @@ test('property: arguments without quotes and blanks come back as they were', () 
   );
 });
 
-test('property: whatever the text, the answer is processes or a product error that names the job', () => {
+test('property: any text is parsed or is a product error that names the job', () => {
   const part = fc.oneof(
     fc.constantFrom(
       'check',
@@ -318,7 +318,7 @@ const services: fc.Arbitrary<MonitService> = record({
   ),
 });
 
-test('property: what is printed is read as the same', () => {
+test('property: a printed stanza is read back unchanged', () => {
   const withoutLines = (list: readonly MonitService[]): readonly MonitService[] =>
     list.map((service) => ({ ...service, line: 0 }));
   fc.assert(

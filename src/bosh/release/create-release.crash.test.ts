@@ -50,7 +50,7 @@ function run(directory: string, at: number): Ended {
   return { killed: false, ...(JSON.parse(stdout) as Omit<Ended, 'killed'>) };
 }
 
-test('a final release that is killed before any of its writes is made by the same command again', async (t) => {
+test('the same command completes a final release that was killed before any of its writes', async (t) => {
   const scratch = await scratchDirectory(t);
   const releaseDirectory = async (name: string): Promise<string> => {
     const directory = join(scratch, name);

@@ -54,7 +54,7 @@ async function yaml(path: string): Promise<unknown> {
   return parse(await readFile(path, 'utf8')) as unknown;
 }
 
-test('dev and final versions are counted, packed once and noted where the bosh CLI has them', async (t) => {
+test('dev and final versions are counted, packed once and recorded at the paths of the bosh CLI', async (t) => {
   const { scratch, directory, create } = await releaseWorld(t);
   const tarball = join(scratch, '((name))-((version)).tgz');
   const first = await create({ tarball });
@@ -91,7 +91,7 @@ test('dev and final versions are counted, packed once and noted where the bosh C
   assert.match(await readFile(join(directory, 'dev_releases/fixture/index.yml'), 'utf8'), /version: 0\+dev\.1\n/u);
 });
 
-test('a version that was made before is packed again from its manifest, and by another checkout', async (t) => {
+test('an existing version is packed again from its manifest, also in another checkout', async (t) => {
   const { scratch, directory, ports, create } = await releaseWorld(t);
   await create({ final: true, version: '4.2' as PathSegment });
   // As on another machine: there is no cache, only the blobstore, and the sources have changed.
@@ -112,7 +112,7 @@ test('a version that was made before is packed again from its manifest, and by a
   });
 });
 
-test('what cannot be made is refused before anything is written', async (t) => {
+test('an invalid release is refused before any write', async (t) => {
   const { scratch, directory, ports, create } = await releaseWorld(t);
   const written = (): boolean =>
     ['dev_releases', 'releases', '.dev_builds', '.final_builds'].some((name) => existsSync(join(directory, name)));
@@ -155,7 +155,7 @@ test('what cannot be made is refused before anything is written', async (t) => {
   await assert.rejects(create({ version: '7' as PathSegment }), { code: 'RELEASE_EXISTS', message: /fixture-7\.yml --tarball/u });
 });
 
-test('blobs come from the local blobstore, held to their digest and to their folder', async (t) => {
+test('blobs come from the local blobstore, with their digest verified and inside their directory', async (t) => {
   const { scratch, directory, create } = await releaseWorld(t);
   const blobs = join(directory, 'config/blobs.yml');
   const index = (await yaml(blobs)) as Record<string, Record<string, unknown>>;
@@ -173,7 +173,7 @@ test('blobs come from the local blobstore, held to their digest and to their fol
   assert.ok(!existsSync(join(scratch, 'outside')));
 });
 
-test('a vendored package is the archive that an index has', async (t) => {
+test('a vendored package is the archive in the index', async (t) => {
   const { directory, create } = await releaseWorld(t);
   const before = await create({ final: true });
   const base = before.parts.find(({ name }) => name === 'base');
@@ -186,7 +186,7 @@ test('a vendored package is the archive that an index has', async (t) => {
   await assert.rejects(create(), { code: 'RELEASE_INVALID', message: /Package 'base' is vendored .*bosh create-release/u });
 });
 
-test('an archive that is lost is packed again, and a final build is never another than it was', async (t) => {
+test('a lost archive is packed again, and a final build never changes', async (t) => {
   const { scratch, directory, ports, create } = await releaseWorld(t);
   const first = await create({ final: true });
   await rm(ports.cacheDirectory, { recursive: true });
@@ -199,7 +199,7 @@ test('an archive that is lost is packed again, and a final build is never anothe
   await assert.rejects(create({ final: true }), { code: 'RELEASE_INVALID', message: /final build of package 'app\/.*Bring the blobstore's file back/u });
 });
 
-test('what git does not have is refused unless it is taken with --force', async (t) => {
+test('changes outside of git are refused unless --force is given', async (t) => {
   const { directory, ports } = await releaseWorld(t);
   const real = { ...ports, readGit: readGitState };
   assert.equal((await createRelease({ directory }, real)).commitHash, 'non-git');
@@ -218,7 +218,7 @@ test('what git does not have is refused unless it is taken with --force', async 
   assert.equal((await createRelease({ directory, force: true }, real)).uncommittedChanges, true);
 });
 
-test('the bosh CLI goes on with what this made, and this with what the bosh CLI made', { skip: withoutBoshCli() }, async (t) => {
+test('the bosh CLI continues from a release made here, and the other way round', { skip: withoutBoshCli() }, async (t) => {
   const { scratch, directory, create } = await releaseWorld(t);
   const bosh = async (...args: string[]): Promise<readonly string[]> => {
     const env = { ...process.env, HOME: scratch };

@@ -8,7 +8,7 @@ import { expandAlternatives, globFiles } from './glob.ts';
 
 const files = ['a.go', 'b.txt', '.dot', 'x/a.go', 'x/y/a.go', 'x/y/b.txt', 'x/[z]', 'x-1/c.go', 'x/é.go', 'x/*'];
 
-test('patterns name what they name to the bosh CLI', async (t) => {
+test('patterns match the same files as in the bosh CLI', async (t) => {
   const root = await scratchDirectory(t);
   for (const file of files) {
     await mkdir(dirname(join(root, file)), { recursive: true });
@@ -43,7 +43,7 @@ test('patterns name what they name to the bosh CLI', async (t) => {
   assert.deepEqual(await globFiles(join(root, 'nowhere'), '**'), []);
 });
 
-test('a class holds what it holds to the bosh CLI', async (t) => {
+test('a character class matches the same characters as in the bosh CLI', async (t) => {
   const root = await scratchDirectory(t);
   for (const file of ['d', '5', 'a', 'z', '-', ']', '^', '[']) await writeFile(join(root, file), '');
   const cases: Readonly<Record<string, string>> = {
@@ -63,7 +63,7 @@ test('a class holds what it holds to the bosh CLI', async (t) => {
     assert.equal((await globFiles(root, pattern)).join(''), expected, pattern);
 });
 
-test('no pattern takes long, whatever it holds', { timeout: 60_000 }, async (t) => {
+test('no pattern takes long', { timeout: 60_000 }, async (t) => {
   const root = await scratchDirectory(t);
   const directory = join(root, ...Array.from({ length: 40 }, (_, index) => `d${index}`));
   await mkdir(directory, { recursive: true });
@@ -84,14 +84,14 @@ test('no pattern takes long, whatever it holds', { timeout: 60_000 }, async (t) 
   await assert.rejects(globFiles(root, '**', stopped), { code: 'INTERRUPTED' });
 });
 
-test('alternatives unfold, also nested', () => {
+test('alternatives are expanded, also nested ones', () => {
   assert.deepEqual(expandAlternatives('a{b,c{d,e}}f'), ['abf', 'acdf', 'acef']);
   assert.deepEqual(expandAlternatives('{a,b}{1,2}'), ['a1', 'a2', 'b1', 'b2']);
   assert.deepEqual(expandAlternatives('open{a'), ['open{a']);
   assert.deepEqual(expandAlternatives('\\{a,b}'), ['\\{a,b}']);
 });
 
-test('a literal name matches itself', async (t) => {
+test('property: a literal name matches itself', async (t) => {
   const root = await scratchDirectory(t);
   const name = fc.stringMatching(/^[a-z0-9 .+()$^|[\]{}*?,!-]{1,12}$/).filter((text) => !/^\.+$/.test(text));
   await fc.assert(

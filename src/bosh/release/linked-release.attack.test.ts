@@ -40,7 +40,7 @@ async function scene(t: TestContext) {
 
 const leadsOut = { code: 'RELEASE_INVALID', message: /leads out of the release/u };
 
-test("a link in a release directory brings no file of the operator's into a release", async (t) => {
+test('a link in a release directory brings no file of the operator into a release', async (t) => {
   const { release, own, create, pack } = await scene(t);
   const refused = async (what: string): Promise<void> => {
     await assert.rejects(create(), leadsOut, what);
@@ -67,7 +67,7 @@ test("a link in a release directory brings no file of the operator's into a rele
   await pack();
 });
 
-test('no link of a release directory leads what is written elsewhere', async (t) => {
+test('no link in a release directory redirects a write', async (t) => {
   const { release, own, create } = await scene(t);
   const stored = join(release, 'store');
   await mkdir(stored);
@@ -96,7 +96,7 @@ test('no link of a release directory leads what is written elsewhere', async (t)
   await create();
 });
 
-test('a blobstore outside of the release is named before it is used, and made there by --force alone', async (t) => {
+test('a blobstore outside of the release is named before its use, and created there only with --force', async (t) => {
   const { release, own, create, notices } = await scene(t);
   const at = (path: string): Promise<void> =>
     writeFile(
@@ -133,7 +133,7 @@ test('a blobstore outside of the release is named before it is used, and made th
   assert.deepEqual((await readdir(own)).toSorted(), ['key', 'store']);
 });
 
-test('in a git repository a release may link to its neighbours', async (t) => {
+test('a release in a git repository may link to its sibling directories', async (t) => {
   const { release, own, pack } = await scene(t);
   await rename(join(release, 'src'), join(own, 'src'));
   await symlink('../own/src', join(release, 'src'));

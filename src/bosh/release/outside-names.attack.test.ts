@@ -22,7 +22,7 @@ async function packed(t: TestContext): Promise<{ directory: string; release: str
   return { directory, release, unpacked };
 }
 
-test('a release.MF whose names, versions or fingerprints lead elsewhere opens nothing', async (t) => {
+test('unsafe names, versions or fingerprints in a release.MF open no file', async (t) => {
   const { directory, unpacked } = await packed(t);
   const text = await readFile(join(unpacked, 'release.MF'), 'utf8');
   const changes: readonly [RegExp, string][] = [
@@ -48,7 +48,7 @@ test('a release.MF whose names, versions or fingerprints lead elsewhere opens no
   }
 });
 
-test('a place outside of the folder for unpacked releases is not emptied', async (t) => {
+test('a path outside of the directory for unpacked releases is not emptied', async (t) => {
   const { directory } = await packed(t);
   const [victim, within] = [join(directory, 'victim'), join(directory, 'within')];
   for (const path of [victim, within]) await mkdir(path);

@@ -22,7 +22,7 @@ const version = fc
   .tuple(segment, fc.option(segment), fc.option(segment))
   .map(([release, pre, post]) => `${release}${pre === null ? '' : `-${pre}`}${post === null ? '' : `+${post}`}`);
 
-test('a version prints as it was read, and versions have one order', () => {
+test('property: a version is printed as it was read, and versions have one order', () => {
   fc.assert(fc.property(version, (text) => assert.equal(formatReleaseVersion(parsed(text)), text)));
   const three = fc.tuple(version, version, version);
   fc.assert(
@@ -35,7 +35,7 @@ test('a version prints as it was read, and versions have one order', () => {
   );
 });
 
-test('the next version comes after the last', () => {
+test('the next version is greater than the last', () => {
   fc.assert(
     fc.property(version, (text) => {
       const last = parsed(text);
@@ -45,7 +45,7 @@ test('the next version comes after the last', () => {
   );
 });
 
-test('versions are counted as the bosh CLI counts them', () => {
+test('versions are incremented as in the bosh CLI', () => {
   const next = (last: string | undefined, seconds?: number): string => {
     const after = nextDevVersion(last === undefined ? undefined : parsed(last), seconds);
     return after === undefined ? 'none' : formatReleaseVersion(after);
@@ -66,7 +66,7 @@ test('versions are counted as the bosh CLI counts them', () => {
   assert.equal(compareReleaseVersions(parsed('1.0.0'), parsed('1')), 0);
 });
 
-test('what is no version is refused', () => {
+test('an invalid version is refused', () => {
   for (const text of ['', '-1', '1..2', '1-', '1+', '1/2', '1+a+b', '1 ', '99999999999999999999'])
     assert.equal(parseReleaseVersion(text), undefined, text);
 });

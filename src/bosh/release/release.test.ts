@@ -57,7 +57,7 @@ test('a packed release opens with jobs, packages and properties', async (t) => {
   assert.deepEqual(dependenciesOf(release, 'zlib').map(({ name }) => name), ['base']);
 });
 
-test('package archives hold what the patterns name', async (t) => {
+test('package archives contain the files that the patterns match', async (t) => {
   const { directory, archive } = await packFixture(t);
   const release = await openRelease({ archivePath: archive, directory: join(directory, 'out'), within: directory });
   const app = release.packages.find(({ name }) => name === 'app');
@@ -71,7 +71,7 @@ test('package archives hold what the patterns name', async (t) => {
   assert.equal(Buffer.from(both?.data ?? []).toString(), 'src wins over blobs\n');
 });
 
-test('the same directory gives the same bytes, whenever and under whatever umask', async (t) => {
+test('the same directory gives the same bytes, at any time and with any umask', async (t) => {
   const first = await packFixture(t);
   const second = await packFixture(t);
   const old = new Date('2001-01-01');
@@ -104,7 +104,7 @@ test('a change of content, mode or dependency changes the fingerprint', async (t
   assert.equal(seen.size, 4);
 });
 
-test('a version may tell the content', async (t) => {
+test('a version may be computed from the fingerprints', async (t) => {
   const { directory, packed } = await packFixture(t);
   const version = (fingerprints: readonly string[]): string =>
     fingerprints.map((text) => text.slice(0, 8)).join('.');
@@ -115,7 +115,7 @@ test('a version may tell the content', async (t) => {
   assert.equal(opened.version, made.version);
 });
 
-test('a wrong release directory is refused with all its faults', async (t) => {
+test('an invalid release directory is refused with all its errors', async (t) => {
   const { directory } = await packFixture(t);
   const release = join(directory, 'release');
   await writeFile(join(release, 'packages/base/spec'), '---\nname: base\nfiles:\n- nothing/**\n');
@@ -157,7 +157,7 @@ async function rebuild(from: string, to: string, { manifest, keep = () => true }
   await packArchive(files, to);
 }
 
-test('a damaged release names archive, file and digest', async (t) => {
+test('the error for a damaged release names archive, file and digest', async (t) => {
   const { directory, archive, packed } = await packFixture(t);
   const out = join(directory, 'out');
   await openRelease({ archivePath: archive, directory: out, within: directory });
@@ -188,7 +188,7 @@ test('a damaged release names archive, file and digest', async (t) => {
   assert.equal((await open()).jobs.length, 2, 'entries prefixed with ./ and mode 0600 are fine');
 });
 
-test('a cycle of packages is told', () => {
+test('a cycle of packages is reported', () => {
   const segment = (text: string): PathSegment => {
     const parsed = parsePathSegment(text);
     assert.ok(parsed !== undefined);
@@ -207,7 +207,7 @@ test('a cycle of packages is told', () => {
   assert.throws(() => packagesInOrder(release, ['a']), { code: 'RELEASE_INVALID', message: /a -> b -> a/ });
 });
 
-test('the bosh CLI makes the same fingerprints', { skip: withoutBoshCli() }, async (t) => {
+test('the bosh CLI computes the same fingerprints', { skip: withoutBoshCli() }, async (t) => {
   const bosh = boshCli() ?? 'bosh';
   const { directory, packed } = await packFixture(t);
   const blobs = 'archives/one.tgz archives/two.tar both/file.txt'.split(' ');

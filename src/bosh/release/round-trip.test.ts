@@ -80,7 +80,7 @@ async function fingerprintOf(archivePath: string, directory: string, dependencie
   return fingerprint(files, { followLinks: false, dependencies });
 }
 
-test('what an archive unpacks to has the fingerprint of its sources, which the bosh CLI finds too', async (t) => {
+test('property: an unpacked archive has the fingerprint of its sources, which the bosh CLI computes too', async (t) => {
   const scratch = await scratchDirectory(t);
   const directory = join(scratch, 'release');
   const bosh = boshCli();

@@ -16,7 +16,7 @@ const light = {
   cloudProperties: { os: 'linux' },
 };
 
-test('a light stemcell opens as it was packed', async (t) => {
+test('a light stemcell is read back as it was packed', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 's.tgz');
   const { digest } = await packLightStemcell({ ...light, imageDigest: 'sha256:abc' }, archivePath);
@@ -38,14 +38,14 @@ test('a light stemcell opens as it was packed', async (t) => {
   );
 });
 
-test('the same stemcell is the same archive', async (t) => {
+test('the same stemcell gives the same archive', async (t) => {
   const directory = await scratchDirectory(t);
   const first = await packLightStemcell(light, join(directory, 'a.tgz'));
   const second = await packLightStemcell(light, join(directory, 'b.tgz'));
   assert.equal(first.digest, second.digest);
 });
 
-test('the tar of a container image is named, with what makes a stemcell of it', async (t) => {
+test("a container image's tar is named, with the command that converts it to a stemcell", async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'image.tgz');
   const open = () => openStemcell({ archivePath, directory: join(directory, 'out'), within: directory });
@@ -64,7 +64,7 @@ test('the tar of a container image is named, with what makes a stemcell of it', 
   });
 });
 
-test('a heavy stemcell is verified and only image and manifest are unpacked', async (t) => {
+test('a heavy stemcell is verified and only its image and manifest are unpacked', async (t) => {
   const directory = await scratchDirectory(t);
   await writeFile(join(directory, 'image'), 'root file system');
   const sha1 = await digestOfFile(join(directory, 'image'), 'sha1');
@@ -96,7 +96,7 @@ test('a heavy stemcell is verified and only image and manifest are unpacked', as
   });
 });
 
-test('an archive that is no stemcell is refused', async (t) => {
+test('an archive that is not a stemcell is refused', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'x.tgz');
   await packArchive([{ kind: 'content', name: 'image', mode: 0o644, content: '' }], archivePath);

@@ -46,7 +46,7 @@ async function render(
   });
 }
 
-test('jobs are rendered into their folders, for the owner alone', async (t) => {
+test('jobs are rendered into their directories, readable by the owner only', async (t) => {
   const fixture = await openFixture(t);
   const rendered = await render(fixture);
   assert.deepEqual(
@@ -63,7 +63,7 @@ test('jobs are rendered into their folders, for the owner alone', async (t) => {
   assert.deepEqual(modes, [0o700, 0o700, 0o600]);
 });
 
-test("a job's own properties win, and rendering again replaces", async (t) => {
+test("a job's own properties take precedence, and a second rendering replaces the first", async (t) => {
   const fixture = await openFixture(t);
   await render(fixture);
   await writeFile(join(fixture.directory, 'rendered/web/stale'), '');
@@ -76,7 +76,7 @@ test("a job's own properties win, and rendering again replaces", async (t) => {
   ]);
 });
 
-test('nothing is written when a template fails', async (t) => {
+test('no file is written when a template fails', async (t) => {
   const fixture = await openFixture(t);
   const [web] = fixture.jobs.filter(({ name }) => name === 'web');
   assert.ok(web !== undefined);
@@ -91,7 +91,7 @@ test('nothing is written when a template fails', async (t) => {
   await assert.rejects(stat(join(fixture.directory, 'rendered')));
 });
 
-test('a template that is no text is refused by name', async (t) => {
+test('a template that is not text is refused by name', async (t) => {
   const fixture = await openFixture(t);
   const [web] = fixture.jobs.filter(({ name }) => name === 'web');
   await writeFile(join(web?.directory ?? '', 'monit'), Buffer.of(0x80, 0xff));
@@ -101,7 +101,7 @@ test('a template that is no text is refused by name', async (t) => {
   });
 });
 
-test('a missing template is named, a missing monit file is none', async (t) => {
+test('a missing template is named, and a missing monit file is allowed', async (t) => {
   const fixture = await openFixture(t);
   const [empty, web] = fixture.jobs;
   await rm(join(empty?.directory ?? '', 'monit'));
@@ -111,7 +111,7 @@ test('a missing template is named, a missing monit file is none', async (t) => {
   await assert.rejects(render(fixture), { code: 'FILE_NOT_FOUND', message: /ctl\.erb/ });
 });
 
-test('rendered jobs are packed with a folder each; same content, same bytes', async (t) => {
+test('rendered jobs are packed with a directory each, and the same content gives the same bytes', async (t) => {
   const fixture = await openFixture(t);
   const archive = join(fixture.directory, 'jobs.tgz');
   const first = await packRenderedJobs(await render(fixture), archive);

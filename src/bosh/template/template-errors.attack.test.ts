@@ -73,7 +73,7 @@ function suite(renderer: TemplateRenderer): void {
       });
     });
 
-  test('what tells an operator the cause without a value is still told', async () => {
+  test('an error without a value is reported with its cause', async () => {
     for (const [expression, message] of [
       ['"a" + 1', 'TypeError: no implicit conversion of Integer into String'],
       ['Integer(nil)', "TypeError: can't convert nil into Integer"],

@@ -112,46 +112,46 @@ function suite(command: RubyCommand): void {
     }
   }
 
-  test('what renders says what it computed: the attempts below are run', async () => {
+  test('the result of an expression is reported, so the following attacks run', async () => {
     assert.equal(await attack('"#{1 + 1}"'), '2');
   });
 
-  test('a template reads a file of the home directory', async () => {
+  test('a template cannot read a file of the home directory', async () => {
     const found = await attack(`File.read(${JSON.stringify(join(target.home, 'key'))})`);
     assert.doesNotMatch(found, new RegExp(secret));
   });
 
-  test('a template reads secrets of the environment', async () => {
+  test('a template cannot read secrets of the environment', async () => {
     const others = '*Dir["/proc/*/environ"].map { |path| File.read(path) rescue "" }';
     assert.doesNotMatch(await attack(`[ENV.to_h.inspect, ${others}].join`), new RegExp(secret));
   });
 
-  test('a template reaches a listener of the machine', async () => {
+  test('a template cannot reach a listener of the machine', async () => {
     const found = await attack(`require "socket"; TCPSocket.new("127.0.0.1", ${target.port}).read`);
     assert.doesNotMatch(found, new RegExp(secret));
     assert.equal(connections, 0);
   });
 
-  test('a command of a template changes the home directory', async () => {
+  test('a command of a template cannot change the home directory', async () => {
     const path = join(target.home, 'touched');
     await attack(`system("touch", ${JSON.stringify(path)}); \`touch ${path}\``);
     await assert.rejects(access(path), { code: 'ENOENT' });
   });
 
-  test('a template writes into the home directory and beside the renderer', async () => {
+  test('a template cannot write into the home directory or beside the renderer', async () => {
     for (const path of [join(target.home, 'written'), join(import.meta.dirname, 'written-by-a-template')]) {
       await attack(`File.write(${JSON.stringify(path)}, "x")`);
       await assert.rejects(access(path), { code: 'ENOENT' });
     }
   });
 
-  test('a template signals the deployer', async () => {
+  test('a template cannot signal the deployer', async () => {
     const pids = `[${process.pid}, Process.ppid, 0]`;
     await attack(`${pids}.each { |pid| Process.kill("WINCH", pid) rescue nil }; "done"`);
     assert.equal(signals, 0);
   });
 
-  test('a template does all that in JavaScript', async () => {
+  test('a template cannot attack through JavaScript', async () => {
     const path = join(target.home, 'by-javascript');
     const code = `
       const { execFileSync } = process.getBuiltinModule('child_process');
@@ -172,7 +172,7 @@ function suite(command: RubyCommand): void {
     assert.deepEqual([connections, signals], [0, 0]);
   });
 
-  test('a template takes all memory', async () => {
+  test('a template cannot take all memory', async () => {
     assert.match(await attack('("x" * (2 ** 30)).length'), /^refused/);
   });
 
@@ -180,7 +180,7 @@ function suite(command: RubyCommand): void {
   const outputs =
     'ObjectSpace.each_object(IO).reject { |io| io.closed? || [0, 2].include?(io.fileno) }.each { |io| io.sync = true }';
 
-  test('a template floods its output, and it ends there', async () => {
+  test('a template cannot flood its output', async () => {
     assert.match(
       await attack(
         `chunk = "x" * 1_000_000; found = ${outputs}; loop { found.each { |io| io.write(chunk) } }`,
@@ -189,14 +189,14 @@ function suite(command: RubyCommand): void {
     );
   });
 
-  test('a template answers in the place of ruby', async () => {
+  test('a template cannot respond in place of ruby', async () => {
     const found = await attack(
       `${outputs}.each { |io| io.puts("{}", "[1]", "null", '{"text":1}', '{"error":{}}') }`,
     );
     assert.match(found, /^refused: .*standard output/);
   });
 
-  test('a template uses descriptors that the deployer was started with', async () => {
+  test('a template cannot use the file descriptors of the deployer', async () => {
     const file = join(target.home, 'written-by-descriptor');
     await using key = await open(join(target.home, 'key'));
     await using directory = await open('/');
@@ -239,7 +239,7 @@ function suite(command: RubyCommand): void {
     assert.equal(await readFile(file, 'utf8'), '');
   });
 
-  test('a template does not end', async () => {
+  test('a template that does not end is ended', async () => {
     const hasty = rendererOf([command], { templateTimeoutMs: 1500 });
     await hasty.start();
     const batch = [
@@ -284,7 +284,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
   if (native === undefined) return;
   suite(native);
 
-  test('a template looks for more of the machine', async () => {
+  test('a template cannot find more of the machine', async () => {
     const renderer = rendererOf([native], {});
     const seen =
       '%w[/root /home /run /var/log /proc/self /etc/passwd /dev/tty /sys /old/usr].select { |path| File.exist?(path) }';
@@ -297,7 +297,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
   });
 
   test(
-    "a template asks for the operator's key ring",
+    "a template cannot read the operator's key ring",
     { skip: keyrings(rubyPath) === '' && 'no keyctl here' },
     async () => {
       const renderer = rendererOf([native], {});
@@ -308,7 +308,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
     },
   );
 
-  test('a template reads the folder `lib` beside a ruby of the home directory', async (t) => {
+  test('a template cannot read the directory `lib` beside a ruby in the home directory', async (t) => {
     const home = await mkdtemp(join(homedir(), '.a-ruby-at-home-'));
     t.after(() => rm(home, { recursive: true }));
     // Other users must be able to read its ruby: if the test runs as root, templates run as another user.
@@ -325,7 +325,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
     await renderer.close();
   });
 
-  test('a template leaves a process', async () => {
+  test('a template cannot leave a process', async () => {
     const mark = `left-by-a-template-${process.pid}`;
     const renderer = rendererOf([native], {});
     const script = 'trap "" TERM HUP INT; while :; do sleep 1; done';
@@ -337,7 +337,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
     await waitUntil(async () => (await processesWith(mark)).length === 0);
   });
 
-  test('a template goes on when the deployer is killed', async () => {
+  test('a template ends when the deployer is killed', async () => {
     const mark = `outlives-the-deployer-${process.pid}`;
     const script = 'while :; do sleep 1; done';
     const template = `<% system("sh", "-c", '${script}', "${mark}") %>`;
@@ -361,7 +361,7 @@ const userSkip =
   process.env['NODE_TEST_CONTEXT'] === undefined || process.getuid?.() !== 0
     ? 'needs root, to become another user'
     : (whyNotRun(user, import.meta.filename) ?? false);
-test('all of this with the renderer of an unprivileged user', { skip: userSkip }, async (t) => {
+test('all of these attacks fail with the renderer of an unprivileged user', { skip: userSkip }, async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-home-'));
   t.after(() => rm(home, { recursive: true }));
   await chown(home, 65_534, 65_534);

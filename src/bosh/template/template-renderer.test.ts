@@ -47,7 +47,7 @@ function suite(renderer: TemplateRenderer): void {
     });
   };
 
-  test('properties: the group over the global ones, then the default, and only declared ones', async () => {
+  test('properties are those of the group, then the global ones, then the default, and only declared ones', async () => {
     assert.equal(
       await render("<%= p('web.port') %> <%= p('web.name') %> <%= p('web.tls').to_json %>"),
       '1 group {"on":false,"key":"k"}',
@@ -67,7 +67,7 @@ function suite(renderer: TemplateRenderer): void {
     assert.equal(await render("<%= p('web.port') - 1 %>", large), '18446744073709551614');
   });
 
-  test('several names, fallbacks and missing ones', async () => {
+  test('p() accepts several names, a fallback and missing names', async () => {
     assert.equal(
       await render("<%= p(['web.none', 'web.port']) %> <%= p('web.none', 5) %> <%= p(['a', 'b'], 'c') %>"),
       '1 5 c',
@@ -76,7 +76,7 @@ function suite(renderer: TemplateRenderer): void {
     await fails("<%= p(['a.b', 'c']) %>", " (line 1): Can't find property 'a.b', or 'c'");
   });
 
-  test('if_p and its other branches', async () => {
+  test('if_p and its else branches work', async () => {
     const text = (names: string): string =>
       `<% if_p(${names}) do |*v| %>yes <%= v.join(',') %><% end.else_if_p('web.port') do |v| %>port <%= v %><% end.else do %>no<% end %>`;
     assert.equal(await render(text("'web.name', 'web.port'")), 'yes group,1');
@@ -119,7 +119,7 @@ function suite(renderer: TemplateRenderer): void {
     assert.equal(await render("<%= respond_to?(:link) && link('db') ? 'on' : 'off' %>"), 'off');
   });
 
-  test('a template sees what the bosh CLI shows, and no name of what renders it', async () => {
+  test('a template sees the names that the bosh CLI defines, and no name of the renderer', async () => {
     assert.equal(await render('<%= local_variables.join(",") %>'), '_erbout');
     assert.equal(
       await render(
@@ -131,7 +131,7 @@ function suite(renderer: TemplateRenderer): void {
       await fails(`\n<%= ${name} %>`, ` (line 2): NameError: undefined '${name}'`);
   });
 
-  test('maps have their keys in the order of the bosh CLI, by bytes', async () => {
+  test('maps have their keys in the byte order of the bosh CLI', async () => {
     const job_properties = {
       web: { name: { z: 1, a: { y: 1, b: [{ d: 1, c: 2 }] }, '9': 0, '10': 0, é: 1 } },
     };
@@ -146,7 +146,7 @@ function suite(renderer: TemplateRenderer): void {
     );
   });
 
-  test('a name of the renderer that a template assigns is its own, and a fault after that has its line', async () => {
+  test('a template may assign a variable with a name of the renderer, and a later error has its line', async () => {
     const names = ['template', 'erb', 'type', 'context', 'error', 'answers', 'name', 'line'];
     assert.equal(
       await render(`<% ${names.map((name) => `${name} = 1`).join('; ')} %><%= template + erb + name %>`),
@@ -156,13 +156,13 @@ function suite(renderer: TemplateRenderer): void {
       await fails(`<% ${name} = nil %>\n<% raise "x" %>`, ' (line 2): RuntimeError: x');
   });
 
-  test('what a template prints is left out, wherever it prints it, and its faults have their line', async () => {
+  test('the output of a template to stdout is dropped, and a later error has its line', async () => {
     assert.equal(await render('<% STDOUT.puts "noise"; $stdout.print "noise"; STDOUT << "n" %>text'), 'text');
     await fails('<% STDOUT.puts "{}" %>\n<% raise "x" %>', ' (line 2): RuntimeError: x');
     assert.equal(await render('next'), 'next');
   });
 
-  test('a template that ends the interpreter is told by its line, and the others are rendered', async () => {
+  test('a template that ends the interpreter is reported with its line, and the others are rendered', async () => {
     for (const end of ['exit 0', 'exit', 'abort', 'exit! 1', 'Process.exit!', 'Kernel.exit!', 'return'])
       await assert.rejects(
         renderer.render([template(`\n<% ${end} %>`)]),
@@ -176,7 +176,7 @@ function suite(renderer: TemplateRenderer): void {
     assert.equal(await render('next'), 'next');
   });
 
-  test('JSON, YAML and trimmed lines work as everywhere in BOSH', async () => {
+  test('JSON, YAML and trim mode work as in BOSH', async () => {
     assert.equal(
       await render('<%= JSON.dump("a") %> <%= JSON.dump(1) %> <%= JSON.dump("b" => [1]) %>'),
       '"a" 1 {"b":[1]}',
@@ -187,7 +187,7 @@ function suite(renderer: TemplateRenderer): void {
     assert.equal(await render('<%= Gem::Version.new("1.10") > Gem::Version.new("1.9") %>'), 'true');
   });
 
-  test('maps and empty JSON are written alike by every ruby', async () => {
+  test('maps and empty JSON are written alike by each ruby', async () => {
     assert.equal(
       await render('<%= { "a" => { b: [] }, nil => {} } %> <%= [{ "é" => 1 }].inspect %>'),
       '{"a"=>{:b=>[]}, nil=>{}} [{"é"=>1}]',
@@ -198,7 +198,7 @@ function suite(renderer: TemplateRenderer): void {
     );
   });
 
-  test('libraries that are gems of ruby are there', async () => {
+  test('the libraries that are ruby gems are available', async () => {
     for (const [library, expression, expected] of [
       // Published templates use it without requiring it.
       ['json', 'IPAddr.new("10.1.2.3").to_s', '10.1.2.3'],
@@ -225,7 +225,7 @@ function suite(renderer: TemplateRenderer): void {
     );
   });
 
-  test('faults name the line and never quote data', async () => {
+  test('errors name the line and never quote data', async () => {
     await fails('\n\n<%= nil.foo %>', " (line 3): undefined method 'foo' for nil");
     await fails("a\n<%= 'secret'.foo %>", " (line 2): undefined method 'foo' for an instance of String");
     await fails("<%= JSON.parse('{secret') %>", ' (line 1): JSON::ParserError');
@@ -237,7 +237,7 @@ function suite(renderer: TemplateRenderer): void {
     });
   });
 
-  test('all faults of a batch are told, in its order', async () => {
+  test('all errors of a batch are reported in its order', async () => {
     const batch = [
       template('fine'),
       { ...template('<%= p("a") %>'), name: 'one' },
@@ -249,7 +249,7 @@ function suite(renderer: TemplateRenderer): void {
     });
   });
 
-  test('a batch keeps its order; templates do not see what others defined or printed', async () => {
+  test('a batch keeps its order, and templates do not see the definitions or output of others', async () => {
     const batch = [
       template('<% def helper; "h"; end %><%= helper %><% puts "noise" %>'),
       template('<%= helper rescue "none" %>'),
@@ -265,7 +265,7 @@ describe('ruby.wasm', () => {
   after(() => renderer.close());
   suite(renderer);
 
-  test('a library of native code is named with what to do, also where another library requires it', async () => {
+  test('a missing native library is named with the remedy, also if another library requires it', async () => {
     for (const [required, missing] of [
       ['bigdecimal', 'bigdecimal'],
       ['racc/parser', 'racc/parser'],
@@ -291,16 +291,16 @@ describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : fals
   const renderer = createTemplateRenderer({ rubyPath: ruby });
   after(() => renderer.close());
   suite(renderer);
-  test('what a program of a template prints is left out, too', async () => {
+  test("the output of a template's child process is dropped too", async () => {
     const text = '<% system("echo noise") %>text <%= `echo taken`.strip %>';
     assert.deepEqual(await renderer.render([template(text), template('next')]), ['text taken', 'next']);
   });
-  test('libraries of native code, and those that need them, are there', async () => {
+  test('native libraries, and those that need them, are available', async () => {
     const text =
       '<% %w[bigdecimal socket io/console net/http].each { |name| require name } %><%= BigDecimal("1.5").to_s("F") %>';
     assert.deepEqual(await renderer.render([template(text)]), ['1.5']);
   });
-  test('any property has the same text by ruby.wasm', async (t) => {
+  test('random properties have the same text with ruby.wasm', async (t) => {
     const wasm = createTemplateRenderer();
     t.after(() => wasm.close());
     const values = fc.sample(fc.jsonValue(), 40);
@@ -313,7 +313,7 @@ describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : fals
     const others = await wasm.render(batch);
     for (const [index, one] of texts.entries()) assert.equal(others[index], one);
   });
-  test('it is the one that was asked for', async () => {
+  test('the requested ruby is used', async () => {
     await renderer.start();
     assert.equal(renderer.engine, 'ruby');
   });
@@ -331,7 +331,7 @@ test('a ruby that does not work is replaced by ruby.wasm', async (t) => {
   }
 });
 
-test('a ruby that hangs is named, ended and replaced, although a program of it holds its output open', async (t) => {
+test('a ruby that hangs is named, ended and replaced, although a child process holds its output open', async (t) => {
   const directory = await scratchDirectory(t);
   const rubyPath = join(directory, 'ruby');
   await writeFile(rubyPath, '#!/bin/sh\nsleep 600 &\nwait\n');
@@ -348,7 +348,7 @@ test('a ruby that hangs is named, ended and replaced, although a program of it h
   await renderer.close();
 });
 
-test('a template without end is ended', async (t) => {
+test('an endless template is ended', async (t) => {
   const renderer = createTemplateRenderer({ templateTimeoutMs: 1500 });
   t.after(() => renderer.close());
   await renderer.start();
@@ -359,7 +359,7 @@ test('a template without end is ended', async (t) => {
   assert.deepEqual(await renderer.render([template('again')]), ['again']);
 });
 
-test('a template without end is ended when the operator asks', async (t) => {
+test('an endless template is ended when the operator interrupts', async (t) => {
   const interrupted = new AbortController();
   const renderer = createTemplateRenderer({ signal: interrupted.signal });
   t.after(() => renderer.close());
@@ -369,7 +369,7 @@ test('a template without end is ended when the operator asks', async (t) => {
   await assert.rejects(rendering, { code: 'INTERRUPTED', message: /web\/templates\/x\.erb/ });
 });
 
-test('a start is ended when the operator asks', async () => {
+test('a start is ended when the operator interrupts', async () => {
   const interrupted = new AbortController();
   const renderer = createTemplateRenderer({ signal: interrupted.signal });
   const started = renderer.start();
@@ -395,7 +395,7 @@ test('a preloaded engine renders', async (t) => {
   assert.deepEqual(await renderer.render([template('<%= 1 %>')]), ['1']);
 });
 
-test('closing twice, or before anything was started, is fine', async () => {
+test('a second close, or a close before the start, is allowed', async () => {
   const renderer = createTemplateRenderer();
   await renderer.close();
   await renderer.start();

@@ -12,7 +12,7 @@ async function load(given: GivenVariables): Promise<Record<string, unknown>> {
   return Object.fromEntries([...values].map(([name, node]) => [name, toValue(node)]));
 }
 
-test('a file of --var-file that does not end is refused, and a pipe is read', async (t) => {
+test('an endless file of --var-file is refused, and a pipe is read', async (t) => {
   const code = 'INVALID_ARGUMENT';
   await assert.rejects(load({ variableFiles: { x: '/dev/zero' } }), {
     code,
@@ -24,7 +24,7 @@ test('a file of --var-file that does not end is refused, and a pipe is read', as
   assert.deepEqual(found, { x: 'text\n' });
 });
 
-test('a name with dots is a part of the variable before its first dot, wherever it is given', async (t) => {
+test('a name with dots is a part of the variable before its first dot, in any input', async (t) => {
   const directory = await scratchDirectory(t);
   const [vars, ca] = [join(directory, 'vars.yml'), join(directory, 'ca.pem')];
   await writeFile(vars, 'db.host: h\ndb.tls.on: true\ndb:\n  port: 1\n');
@@ -48,7 +48,7 @@ test('a whole variable that is given later replaces the parts given before', asy
   assert.deepEqual(await load({ varsFiles: [vars], variables: { db: { port: 1 } } }), { db: { port: 1 } });
 });
 
-test('a part of what is no map is refused by name, without its value', async () => {
+test('a part of a variable that is not a map is refused by name, without its value', async () => {
   await assert.rejects(load({ variables: { db: 'hunter2', 'db.password': 'x' } }), (error: Error) => {
     assert.match(error.message, /variable 'db\.password' is a part of 'db', which is text/);
     assert.ok(!error.message.includes('hunter2'));

@@ -4,7 +4,7 @@ import { parseVariable } from './parse-variable.ts';
 
 const parse = (text: string): unknown => parseVariable('v', text);
 
-test('the value of a flag is YAML as the bosh CLI reads it', () => {
+test('the value of a flag is read as YAML like in the bosh CLI', () => {
   assert.deepEqual(['yes', '0755', '~', '~ # none', '1:30', '{a: [1, x]}', '-----BEGIN X'].map(parse), [
     true,
     493,
@@ -29,7 +29,7 @@ test('a whole number keeps its digits up to 64 bits, and is refused above', () =
     });
 });
 
-test('a text is kept as typed', () => {
+test('text that is not plain YAML is kept unchanged', () => {
   for (const text of [
     ' padded ',
     'before #after',
@@ -50,7 +50,7 @@ test('a text is kept as typed', () => {
     assert.equal(parse(text), text);
 });
 
-test('a value that YAML takes for a comment or a mark alone is kept as typed, not deployed empty', () => {
+test('a value that is only a YAML comment or marker is kept unchanged, and does not become empty', () => {
   for (const text of ['#secret', '---', '&secret', '  ', '...']) assert.equal(parse(text), text);
 });
 
@@ -70,7 +70,7 @@ test('a flag without a value is refused', () => {
   assert.throws(() => parse(''), { code: 'INVALID_ARGUMENT', message: /^-v v= has no value/ });
 });
 
-test('a value that is no YAML is refused without being shown', () => {
+test('a value that is invalid YAML is refused without a quote of it', () => {
   assert.throws(
     () => parseVariable('pw', '[hunter2'),
     (error: Error & { code?: string }) => {

@@ -16,7 +16,7 @@ function slowMaker() {
   return { requests, make, bitsAsked: () => requests.map(({ bits }) => bits) };
 }
 
-test('what is expected is made two at a time before anybody asks, and given once', async () => {
+test('the expected pairs are generated two at a time in advance, and each is used once', async () => {
   const { requests: asked, make, bitsAsked } = slowMaker();
   const pairs = new RsaPairs(make);
   pairs.prepare([3072, 2048, 3072, 3072]);
@@ -31,20 +31,20 @@ test('what is expected is made two at a time before anybody asks, and given once
   assert.deepEqual(bitsAsked(), [3072, 2048, 3072, 3072]);
 });
 
-test('what nobody expected is made when it is asked for', async () => {
+test('a pair that was not expected is generated on request', async () => {
   const { requests: asked, make } = slowMaker();
   const taken = new RsaPairs(make).take(4096);
   asked[0]?.done.resolve(asked[0].pair);
   assert.equal(await taken, asked[0]?.pair);
 });
 
-test('a failure is met by who takes the pair, and by nobody else', async () => {
+test('a failure is reported only to the taker of the pair', async () => {
   const pairs = new RsaPairs(() => Promise.reject(new Error('no randomness')));
   pairs.prepare([3072, 3072]);
   await assert.rejects(pairs.take(3072), /no randomness/u);
 });
 
-test('definitions tell the pairs that they will take, as far as they are right', () => {
+test('definitions announce the pairs that they will take, if their options are valid', () => {
   const position = { file: 'm.yml', line: 1, column: 1 };
   const certificate = (options: unknown) => ({
     ...{ name: 'c', type: 'certificate', options: fromValue(options, position) },

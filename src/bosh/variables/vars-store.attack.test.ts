@@ -16,7 +16,7 @@ async function password(path: string): Promise<unknown> {
   return node && toValue(node);
 }
 
-test('a vars store that group or others can read is narrowed to its owner before it is used', async (t) => {
+test('a vars store that group or others can read gets mode 0600 before its use', async (t) => {
   const path = join(await scratchDirectory(t), 'vars.yml');
   for (const mode of [0o644, 0o640, 0o666, 0o660]) {
     await writeFile(path, 'password: kept\n');
@@ -27,7 +27,7 @@ test('a vars store that group or others can read is narrowed to its owner before
 });
 
 test(
-  "another user's vars store is refused: its secrets would be known to that user",
+  "another user's vars store is refused, because that user knows its secrets",
   { skip: withoutRoot },
   async (t) => {
     const path = join(await scratchDirectory(t), 'vars.yml');
@@ -38,7 +38,7 @@ test(
 );
 
 test(
-  'a link that another user put where the vars store is kept is not followed',
+  "another user's link at the path of the vars store is not followed",
   { skip: withoutRoot },
   async (t) => {
     const directory = await scratchDirectory(t);
@@ -61,7 +61,7 @@ test('a pipe as vars store is refused at once', async (t) => {
   await assert.rejects(password(path), { code: 'FILE_NOT_TRUSTED', message: /vars\.yml'.*no regular file/ });
 });
 
-test('a link where a draft of the store could be is not followed', async (t) => {
+test('a link at the path of a temporary file of the store is not followed', async (t) => {
   const directory = await scratchDirectory(t);
   const [path, victim] = [join(directory, 'vars.yml'), join(directory, 'victim')];
   await writeFile(victim, 'whole');

@@ -26,7 +26,7 @@ async function value(store: VarsStore, name: string, type: string, options?: unk
 
 type Certificate = Readonly<Record<'certificate' | 'private_key' | 'ca', string>>;
 
-test('a generated value is written once and stays', async (t) => {
+test('a generated value is written once and kept', async (t) => {
   const directory = await scratchDirectory(t);
   const path = join(directory, 'sub', 'vars.yml');
   const first = await value(openStore(path), 'pw', 'password', { length: 30 });
@@ -36,7 +36,7 @@ test('a generated value is written once and stays', async (t) => {
   assert.deepEqual(await readdir(join(directory, 'sub')), ['vars.yml'], 'no unfinished file');
 });
 
-test('what the operator or the bosh CLI wrote is never changed', async (t) => {
+test('values from the operator or the bosh CLI are never changed', async (t) => {
   const path = join(await scratchDirectory(t), 'vars.yml');
   await writeFile(path, 'pw: mine\nkey:\n  private_key: |\n    line\n');
   const store = openStore(path);
@@ -48,7 +48,7 @@ test('what the operator or the bosh CLI wrote is never changed', async (t) => {
   );
 });
 
-test('a linked store is written where it lies', async (t) => {
+test('a linked store is written at its target', async (t) => {
   const directory = await scratchDirectory(t);
   await writeFile(join(directory, 'real.yml'), '{}');
   await symlink('real.yml', join(directory, 'vars.yml'));
@@ -57,7 +57,7 @@ test('a linked store is written where it lies', async (t) => {
   assert.match(await readFile(join(directory, 'real.yml'), 'utf8'), /^pw: /);
 });
 
-test('a link to a store that is not there yet makes it there', async (t) => {
+test('a link to a missing store creates it at its target', async (t) => {
   const directory = await scratchDirectory(t);
   const link = join(directory, 'vars.yml');
   await symlink('vault/real.yml', link);
@@ -101,7 +101,7 @@ test('a certificate is signed by its CA and serves TLS', async (t) => {
   answer.resume();
 });
 
-test('a certificate has what config-server gives it', async (t) => {
+test('a certificate has the fields that config-server sets', async (t) => {
   const store = openStore(join(await scratchDirectory(t), 'vars.yml'));
   const ca = (await value(store, 'ca', 'certificate', {
     is_ca: true,
@@ -133,7 +133,7 @@ test('a certificate has what config-server gives it', async (t) => {
   assert.equal(createPublicKey(leaf.private_key).asymmetricKeyDetails?.modulusLength, 3072);
 });
 
-test('an intermediate CA is signed by the one it names', async (t) => {
+test('an intermediate CA is signed by its named CA', async (t) => {
   const store = openStore(join(await scratchDirectory(t), 'vars.yml'));
   const key = { key_length: 2048, is_ca: true };
   const root = (await value(store, 'root', 'certificate', { ...key, common_name: 'root' })) as Certificate;
@@ -146,7 +146,7 @@ test('an intermediate CA is signed by the one it names', async (t) => {
   assert.ok(new X509Certificate(middle.certificate).checkIssued(new X509Certificate(root.certificate)));
 });
 
-test('keys for RSA and SSH have their parts', async (t) => {
+test('RSA and SSH keys have their parts', async (t) => {
   const store = openStore(join(await scratchDirectory(t), 'vars.yml'));
   const rsa = (await value(store, 'rsa', 'rsa')) as Readonly<Record<string, string>>;
   const ssh = (await value(store, 'ssh', 'ssh')) as Readonly<Record<string, string>>;
@@ -162,7 +162,7 @@ test('keys for RSA and SSH have their parts', async (t) => {
   assert.ok(Buffer.from(blob, 'base64').includes(n));
 });
 
-test('definitions that make no sense are faults with a place', async (t) => {
+test('invalid definitions are errors with a position', async (t) => {
   const store = openStore(join(await scratchDirectory(t), 'vars.yml'));
   const cases: readonly (readonly [type: string, options: unknown, message: RegExp])[] = [
     ['certificate', { common_name: 'x' }, /m\.yml:7:3: .*'v' options\.ca: must name the variable of the CA/],
@@ -182,7 +182,7 @@ test('definitions that make no sense are faults with a place', async (t) => {
   }
 });
 
-test('a store that cannot be read is named', async (t) => {
+test('an unreadable store is named', async (t) => {
   const directory = await scratchDirectory(t);
   const bad = join(directory, 'bad.yml');
   await writeFile(bad, '[1]');

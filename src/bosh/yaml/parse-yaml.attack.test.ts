@@ -7,7 +7,7 @@ import { parseYaml } from './parse-yaml.ts';
 
 const secret = '}Pr0d-Passw0rd';
 
-test('a text that is no YAML is refused by its place and the kind of the fault, and not quoted', () => {
+test('invalid YAML is refused with its position and the kind of error, and not quoted', () => {
   for (const text of [
     secret,
     `"${secret}`,
@@ -42,7 +42,7 @@ test('a text that is no YAML is refused by its place and the kind of the fault, 
     }
 });
 
-test('no part of a text is in what is said of it, whatever is around it', () => {
+test('property: an error contains no part of the text, in any context', () => {
   const around = fc.string({ unit: fc.constantFrom(...' \n\t:-?[]{}!&*#|>@`"\'%,\\<~=0'.split('')) });
   fc.assert(
     fc.property(around, around, (before, after) => {
@@ -55,7 +55,7 @@ test('no part of a text is in what is said of it, whatever is around it', () => 
   );
 });
 
-test('a value of another kind than is expected is named by its kind', () => {
+test('a value of another type than expected is named by its type', () => {
   for (const [text, kind] of [
     ['98765432', 'a number'],
     ['Passw0rd', 'text'],

@@ -9,7 +9,7 @@ import { fromValue, lookUp, toValue } from './yaml-node.ts';
 const position = { file: 'f', line: 1, column: 1 };
 const parse = (text: string): ReturnType<typeof parseYaml> => parseYaml(text, 'f.yml', 'MANIFEST_INVALID');
 
-test('scalars mean what they mean to the bosh CLI', () => {
+test('scalars have the same types as in the bosh CLI', () => {
   // The right side is the output of `bosh interpolate` (bosh-cli 19ee1a8) for the left side.
   const cases: Readonly<Record<string, string>> = {
     yes: 'true',
@@ -61,7 +61,7 @@ test('scalars mean what they mean to the bosh CLI', () => {
   }
 });
 
-test('texts are quoted and folded as the bosh CLI does it', () => {
+test('strings are quoted and folded as by the bosh CLI', () => {
   const text = 'word '.repeat(40);
   // The output of `bosh interpolate` (bosh-cli 19ee1a8).
   const cases: readonly (readonly [unknown, string])[] = [
@@ -88,7 +88,7 @@ test('texts are quoted and folded as the bosh CLI does it', () => {
   for (const [value, printed] of cases) assert.equal(toGoYaml(fromValue(value, position)), printed);
 });
 
-test('keys stand in the order of the bosh CLI', () => {
+test('keys are sorted as by the bosh CLI', () => {
   const node = parse(
     '{b: 1, a10: 1, a9: 1, A: 1, a_b: 1, ab: 1, "1": 1, 2: 1, 1.5: 1, true: 1, false: 1, a09: 1, é: 1, "-": 1}',
   );
@@ -106,7 +106,7 @@ test('keys stand in the order of the bosh CLI', () => {
   assert.equal(toGoYaml(node), order.map((key) => `${key}: 1\n`).join(''));
 });
 
-test('what is written reads back the same', () => {
+test('property: written YAML is read back unchanged', () => {
   const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
   const exact = (_: string, value: unknown): unknown =>
     Number.isInteger(value) && !Number.isSafeInteger(value) ? 'too large' : value;
@@ -121,14 +121,14 @@ test('what is written reads back the same', () => {
   );
 });
 
-test('aliases and merge keys are resolved; own keys win', () => {
+test('aliases and merge keys are resolved, and own keys take precedence', () => {
   const text = 'base: &b {x: 1, y: 2}\nother: &o {y: 3, z: 4}\nm: {<<: [*b, *o], x: 9}\nn: *b\n';
   const { m, n } = toValue(parse(text)) as Readonly<Record<string, unknown>>;
   assert.deepEqual(m, { x: 9, y: 2, z: 4 });
   assert.deepEqual(n, { x: 1, y: 2 });
 });
 
-test('a block scalar ends with a line break only where the text gives one', () => {
+test('a block scalar ends with a line break only if the text has one', () => {
   // The results of libyaml's scanner, which the bosh CLI uses (go yaml.v2, scannerc.go).
   const cases: readonly (readonly [string, unknown])[] = [
     ['x: |\n  foo', { x: 'foo' }],
@@ -146,7 +146,7 @@ test('a block scalar ends with a line break only where the text gives one', () =
   for (const [text, value] of cases) assert.deepEqual(toValue(parse(text)), value, JSON.stringify(text));
 });
 
-test('every value knows its line and column', () => {
+test('each value has its line and column', () => {
   const value = lookUp(lookUp(parse('a:\n  b:\n    - x\n    - deep: 5\n'), 'a'), 'b');
   assert.deepEqual(value?.kind === 'list' ? value.items[1]?.position : undefined, {
     file: 'f.yml',
@@ -155,7 +155,7 @@ test('every value knows its line and column', () => {
   });
 });
 
-test('what is no YAML is refused with its place', () => {
+test('invalid YAML is refused with its position', () => {
   const bad: Readonly<Record<string, RegExp>> = {
     'a: [1\nb: 2': /^f\.yml:2:1: /,
     'a: 1\nb: 2\na: 3': /^f\.yml:3:1: .*unique/,
@@ -183,7 +183,7 @@ test('aliases of aliases do not fill the memory', () => {
   assert.throws(() => parse(lines.join('\n')), { code: 'MANIFEST_INVALID', message: /million/ });
 });
 
-test('a parser of any text ends with a value or an error of ours', () => {
+test('property: any text is parsed or refused with MANIFEST_INVALID', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       try {
@@ -195,7 +195,7 @@ test('a parser of any text ends with a value or an error of ours', () => {
   );
 });
 
-test('fields note every problem and go on', () => {
+test('fields report every error and continue', () => {
   const problems = new ConfigErrors();
   const root = rootField(
     parse('name: [x]\nsize: big\nlist: {a: 1}\nmap:\n  1: x\nversion: 1.10\n'),

@@ -42,14 +42,14 @@ test('reads the flags of bosh create-env', () => {
   });
 });
 
-test('takes the flags that scripts give the bosh CLI so that it does not ask and prints as on a terminal', () => {
+test('accepts the flags that scripts pass to the bosh CLI for non-interactive use and terminal output', () => {
   const without = parseEnvArguments('create-env', ['m.yml']);
   for (const flag of ['-n', '--non-interactive'])
     assert.deepEqual(parseEnvArguments('create-env', [flag, 'm.yml']), { ...without, nonInteractive: true });
   assert.deepEqual(parseEnvArguments('create-env', ['m.yml', '--tty']), without);
 });
 
-test('refuses what it does not know, and a missing manifest', () => {
+test('rejects unknown arguments, and a command line without a manifest', () => {
   assert.throws(() => parseEnvArguments('create-env', ['m.yml', '--recreat']), {
     code: 'INVALID_ARGUMENT',
     message: /recreat/,
@@ -71,7 +71,7 @@ test('never quotes the value of a variable', () => {
   );
 });
 
-test('takes no flag that means nothing to the command, and names it', () => {
+test('rejects a flag that has no effect on the command, and names it', () => {
   for (const [command, ...flag] of [
     ['up', '--force'],
     ['create-env', '--force'],

@@ -29,7 +29,7 @@ async function listen(t: TestContext, port = 0): Promise<Server> {
   return server;
 }
 
-test('a URL that refuses connections until the end is a failure, and no last line', async () => {
+test('a URL that refuses connections until the timeout makes the command fail, and is not printed as the last line', async () => {
   const result = recordOutput();
   const { terminal } = result.context;
   const url = `http://127.0.0.1:${await closedPort()}/`;
@@ -43,7 +43,7 @@ test('a URL that refuses connections until the end is a failure, and no last lin
   );
 });
 
-test('after a restart, where no post-start waits, what it serves has longer than half a minute', async (t) => {
+test('after a restart without a wait for post-start, the URL has more than half a minute to answer', async (t) => {
   const result = recordOutput();
   const { terminal } = result.context;
   const port = await closedPort();
@@ -58,7 +58,7 @@ test('after a restart, where no post-start waits, what it serves has longer than
   assert.deepEqual([result.out, result.errors], [`${url}\n`, []]);
 });
 
-test("on another cluster it is a warning without the embedded cluster's logs: a load balancer may not be there yet", async () => {
+test("a failed URL on another cluster is only a warning without the embedded cluster's logs, because a load balancer may not be ready", async () => {
   const result = recordOutput();
   const { terminal } = result.context;
   const url = `http://127.0.0.1:${await closedPort()}/`;
@@ -72,7 +72,7 @@ test("on another cluster it is a warning without the embedded cluster's logs: a 
   );
 });
 
-test('a URL that answers is the last line; without one it is a word', async (t) => {
+test('the last line is the URL that answers, or "Succeeded" without a URL', async (t) => {
   const url = `http://127.0.0.1:${((await listen(t)).address() as AddressInfo).port}/`;
   for (const [requested, printed] of [
     [url, `${url}\n`],
@@ -90,7 +90,7 @@ const manifest = (url?: string) => ({
   tagPositions: { url: '/m.yml:7:8: tags.url' },
 });
 
-test("a tag 'url' that is no URL is a fault of the manifest, with its place", () => {
+test("an invalid URL in the tag 'url' is an error in the manifest, with its position", () => {
   for (const url of ['5', '', 'no url', 'localhost:8080', '127.0.0.1:8080', 'http://'])
     assert.throws(
       () => checkUrlTag(manifest(url)),
@@ -99,7 +99,7 @@ test("a tag 'url' that is no URL is a fault of the manifest, with its place", ()
     );
 });
 
-test('any URL, and none, is fine', () => {
+test("the tag 'url' may hold any valid URL or be missing", () => {
   for (const url of [
     undefined,
     'http://127.64.0.10:8080/',
@@ -133,7 +133,7 @@ test('reports a port that refuses connections until the timeout', async () => {
   assert.equal(await awaitConnection(url, { clock: systemClock, signal, timeoutMs: 50 }), false);
 });
 
-test('does not wait for a URL that this machine cannot try', async () => {
+test('does not wait for a URL that this machine cannot reach', async () => {
   for (const url of ['no url', 'ssh://127.0.0.1/']) {
     assert.equal(await awaitConnection(url, { clock: systemClock, signal, timeoutMs: 60_000 }), true, url);
   }

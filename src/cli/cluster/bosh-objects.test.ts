@@ -13,7 +13,7 @@ import { listBoshObjects } from './bosh-objects.ts';
 
 const label = (name: string): string => `bosh.cloudfoundry.org/${name}`;
 
-test('disks are shown with their VM, whichever way they are attached and wherever they live', async (t) => {
+test('each disk is shown with its VM, for every way of attachment and every context', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-status-'));
   const api = await openLocalApi({ directory });
   t.after(async () => {
@@ -64,7 +64,7 @@ test('disks are shown with their VM, whichever way they are attached and whereve
   assert.equal(apart.disks[1]?.vm, 'vm-b');
 });
 
-test('a VM of an earlier version of the CPI, and no other, is to be recreated', async (t) => {
+test('only a VM of an earlier CPI version is listed as one to recreate', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-status-'));
   const api = await openLocalApi({ directory });
   t.after(async () => {

@@ -37,7 +37,7 @@ test('an address on which something listens is refused, by name', async (t) => {
   assert.doesNotThrow(() => assertAddressFree(manifestAt('127.64.213.8', { mbus: 1, url: 2 }), listeners));
 });
 
-test('so is a port of the agent or of the URL on which something listens on all addresses', async (t) => {
+test('a port of the agent or of the URL with a listener on all addresses is refused, by name', async (t) => {
   for (const host of ['0.0.0.0', '::']) {
     const port = await listen(t, host);
     const listeners = await readListeners();
@@ -51,7 +51,7 @@ test('so is a port of the agent or of the URL on which something listens on all 
   }
 });
 
-test('what only is connected, or listens on another IPv6 address, is no listener', () => {
+test('a connected socket, or a listener on another IPv6 address, does not count as a listener', () => {
   const text = [
     '  sl  local_address rem_address   st tx_queue',
     '   0: 0A00407F:1AD4 00000000:0000 0A 00000000:00000000',

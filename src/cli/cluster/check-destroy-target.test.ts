@@ -57,14 +57,14 @@ const makeClaim = ({ api }: TestServer, storage: string, marks: Record<string, s
 
 const unclaimed = { 'bosh.cloudfoundry.org/unclaimed': 'true' };
 
-test('a VM that a killed run asked for is found on the cluster that goes with it', async (t) => {
+test('destroy finds a VM on its cluster if a killed run requested it', async (t) => {
   const { server, refuse } = await killedCreateEnv(t, { vm, disks: [] });
   await makePod(server);
 
   assert.equal((await refuse())?.being_destroyed, true);
 });
 
-test('so is a disk of which no cid was learnt', async (t) => {
+test('destroy finds a disk on its cluster if a killed run requested it and did not record its cid', async (t) => {
   const { server, refuse } = await killedCreateEnv(t, { disks: [disk] });
   await makeClaim(server, '64Mi', unclaimed);
 
@@ -76,14 +76,14 @@ for (const [what, storage, marks, requested] of [
   ['that is claimed', '64Mi', {}, disk],
   ['from before the request', '64Mi', unclaimed, { ...disk, requested_at: '2999-01-01T00:00:00.000Z' }],
 ] as const)
-  test(`a disk ${what} is not the one that was asked for`, async (t) => {
+  test(`a disk ${what} is not taken for the requested disk`, async (t) => {
     const { server, refuse } = await killedCreateEnv(t, { disks: [requested] });
     await makeClaim(server, storage, marks);
 
     await assert.rejects(refuse(), { code: 'OTHER_CLUSTER', message: /a disk requested as 'one'/ });
   });
 
-test('where nothing is found the advice is what works: no start of a cluster that runs', async (t) => {
+test('if nothing is found, the advice does not propose to start a cluster that already runs', async (t) => {
   const { statePath, refuse } = await killedCreateEnv(t, { vm, disks: [] });
 
   for (const isRunning of [true, false])

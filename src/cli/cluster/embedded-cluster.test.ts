@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { test } from 'node:test';
 import { vmLogDirectory } from './embedded-cluster.ts';
 
-test("the embedded cluster's logs are named for its own kubeconfig alone, however that is written", () => {
+test("the embedded cluster's logs are named for its own kubeconfig only, however its path is written", () => {
   const own = '/home/one/cluster/kubeconfig';
   for (const [kubeconfig, logs] of [
     [own, '/home/one/cluster/logs'],

@@ -26,7 +26,7 @@ async function makeApi(t: TestContext): Promise<KubernetesApi> {
   return api;
 }
 
-test('a VM is found in the namespace and the context of its CPI; what is gone is lost', async (t) => {
+test('a VM is found in the namespace and the context of its CPI, and a deleted VM is lost', async (t) => {
   const api = await makeApi(t);
 
   assert.equal(await findVm(api, 'bosh', 'vm-1'), 'here');
@@ -34,11 +34,11 @@ test('a VM is found in the namespace and the context of its CPI; what is gone is
   assert.equal(await findVm(api, 'bosh', 'vm-2'), 'lost');
 });
 
-test('a VM in a context that is not here may be elsewhere', async (t) => {
+test('a VM whose context is not in the kubeconfig is in an unknown state', async (t) => {
   assert.equal(await findVm(await makeApi(t), 'bosh', 'far:vm-2'), 'unknown');
 });
 
-test('a role that sees its namespace only looks there; other failures are failures', async (t) => {
+test('with a role for one namespace the search covers that namespace, and other failures are errors', async (t) => {
   const api = await makeApi(t);
   const failing = (code: number): Pick<KubernetesApi, 'list'> => ({
     list: async (resource, query) => {

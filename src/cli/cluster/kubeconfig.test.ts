@@ -18,7 +18,7 @@ async function identityIn(t: TestContext, directory: string): Promise<ClusterIde
   return identifyCluster(api, access, '/kubeconfig');
 }
 
-test('a cluster has the uid of its kube-system, whatever leads to it; another one at the same address has not', async (t) => {
+test('two clusters at one address differ by the uid of their kube-system namespaces', async (t) => {
   const make = (): Promise<string> => mkdtemp(join(tmpdir(), 'bosh-kubernetes-cli-'));
 
   const one = await identityIn(t, await make());
@@ -28,7 +28,7 @@ test('a cluster has the uid of its kube-system, whatever leads to it; another on
   assert.equal(isSameCluster(one, other), false);
 });
 
-test('where a role may not read it, address and authority are what is left; other failures are failures', async () => {
+test('a cluster is identified by address and authority if the role may not read kube-system, and other failures are errors', async () => {
   const failing = (code: number): { get(): Promise<never> } => ({
     get: async () => {
       throw new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code });

@@ -8,7 +8,7 @@ import { smallInstallation } from '../testing/small-installation.ts';
 import { notRoot, startDestroy } from '../testing/start-destroy.ts';
 
 describeInNamespace(import.meta.filename, () => {
-  test('a mount in the workspace: nothing is removed, neither of it nor of the rest', async (t) => {
+  test('destroy removes nothing at all if there is a mount in the workspace', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
     const disk = join(installation.home, '..', 'disk');
@@ -36,7 +36,7 @@ describeInNamespace(import.meta.filename, () => {
     ['root', []],
     ['another user', notRoot],
   ] as const) {
-    test(`a mount among the cluster's volumes, as ${who}: nothing of the cluster is removed`, async (t) => {
+    test(`destroy as ${who} removes nothing of the cluster if there is a mount among its volumes`, async (t) => {
       const installation = await smallInstallation(t);
       const { home } = installation;
       const directory = join(home, '..', 'folder');
@@ -61,7 +61,7 @@ describeInNamespace(import.meta.filename, () => {
     });
   }
 
-  test('as root the cluster is left to no program that would cross a mount made at the last moment', async (t) => {
+  test('destroy as root runs no program that would cross a mount made at the last moment', async (t) => {
     const installation = await smallInstallation(t);
     const { home } = installation;
     const directory = join(home, '..', 'folder');

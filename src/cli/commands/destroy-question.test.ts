@@ -39,7 +39,7 @@ function destroyOnTerminal(
 }
 
 describe('destroy on a terminal', { skip: withoutScript }, () => {
-  test('yes removes everything', async (t) => {
+  test('the answer yes removes everything', async (t) => {
     const installation = await smallInstallation(t);
 
     const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('yes\r'));
@@ -53,7 +53,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
   });
 
   for (const [what, keys] of [
-    ['no', 'no\r'],
+    ['the answer no', 'no\r'],
     ['an empty line', '\r'],
     ['the end of input', '\u0004'],
     ['Ctrl-C', '\u0003'],
@@ -71,7 +71,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     });
   }
 
-  test('--non-interactive does not ask, and is not taken for a yes', async (t) => {
+  test('--non-interactive does not ask, and does not count as a yes', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
 
@@ -83,7 +83,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     assert.deepEqual(await installation.leftovers(), before);
   });
 
-  test('SIGTERM while it asks removes nothing', async (t) => {
+  test('SIGTERM during the question removes nothing', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
 

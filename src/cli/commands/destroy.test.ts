@@ -65,7 +65,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await installation.leftovers(), []);
   });
 
-  test('a manifest that is not there is refused: the cluster has the disks of another', async (t) => {
+  test('destroy refuses a missing manifest, because the cluster has the disks of another deployment', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
     for (const manifestPath of [`${installation.manifestPath}-typo.yml`, installation.home]) {
@@ -77,7 +77,7 @@ describeInNamespace(import.meta.filename, () => {
     }
   });
 
-  test('where nobody can be asked nothing is removed', async (t) => {
+  test('destroy removes nothing if standard input is not a terminal', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
 
@@ -99,7 +99,7 @@ describeInNamespace(import.meta.filename, () => {
         ),
     ],
     [
-      'a VM that was asked for',
+      'a requested VM',
       (installation: SmallInstallation) =>
         writeFile(
           `${statePathOf(installation)}.pending`,
@@ -107,7 +107,7 @@ describeInNamespace(import.meta.filename, () => {
         ),
     ],
   ] as const) {
-    test(`${what} that nothing says to be on its cluster is not forgotten`, async (t) => {
+    test(`destroy is refused for ${what} without a record of its cluster`, async (t) => {
       const installation = await smallInstallation(t);
       await prepare(installation);
       const before = await installation.leftovers();
@@ -120,7 +120,7 @@ describeInNamespace(import.meta.filename, () => {
     });
   }
 
-  test('ignores the recorded cluster of a previous deployment', async (t) => {
+  test('destroy ignores the recorded cluster of a previous deployment', async (t) => {
     const installation = await smallInstallation(t);
     await recordCluster(installation);
     const statePath = statePathOf(installation);
@@ -135,7 +135,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await installation.leftovers(), before);
   });
 
-  test('a file of --vars-store may hold other secrets, and stays', async (t) => {
+  test('destroy keeps a file of --vars-store, because it may hold other secrets', async (t) => {
     const installation = await smallInstallation(t);
     const shared = join(installation.home, 'shared.yml');
     await writeFile(shared, 'secret');
@@ -150,7 +150,7 @@ describeInNamespace(import.meta.filename, () => {
     ]);
   });
 
-  test('of a linked state the file goes that the link names', async (t) => {
+  test('destroy removes the state file that a link names', async (t) => {
     const installation = await smallInstallation(t);
     await recordCluster(installation);
     const statePath = statePathOf(installation);
@@ -166,7 +166,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual([await installation.leftovers(), await readdir(vault)], [[], []]);
   });
 
-  test('credentials stay with the state that they belong to', async (t) => {
+  test('destroy removes the credentials only together with the state that they belong to', async (t) => {
     const installation = await smallInstallation(t);
     const { home, manifestPath } = installation;
     const beside = installation.files.filter(
@@ -183,7 +183,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await installation.leftovers(), [manifestPath.replace('.yml', '-creds.yml')]);
   });
 
-  test('killed when its cluster is gone, it ends when run again', async (t) => {
+  test('a destroy that was killed after it removed the cluster completes when it runs again', async (t) => {
     const installation = await smallInstallation(t);
     const { home } = installation;
     await recordCluster(installation);
@@ -215,7 +215,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await installation.leftovers(), []);
   });
 
-  test('while another command holds the lock nothing is removed', async (t) => {
+  test('destroy removes nothing while another command holds the lock', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
     const lock = await acquireLock(join(installation.home, 'lock'), {

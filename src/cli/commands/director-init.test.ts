@@ -99,7 +99,7 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 describe('director init', () => {
-  test('prints what it tried and writes a folder that a second run leaves as it is', async (t) => {
+  test('prints its attempts and writes a folder that a second run leaves unchanged', async (t) => {
     const { init, directory, kubeconfig } = await setting(t);
     const files = ['vars.yml', 'ops/cpi.yml', 'ops/dynamic-network.yml', 'ops/debian-stemcell.yml'];
     const all = [...files, 'cloud-config.yml', 'commands.sh', 'director.json'];
@@ -130,7 +130,7 @@ describe('director init', () => {
     assert.equal(await readFile(join(directory, 'creds.yml'), 'utf8'), 'admin_password: secret\n');
   });
 
-  test('keeps and names what was edited, and writes the rest for another way', async (t) => {
+  test('keeps and names edited files, and writes the others for the new way', async (t) => {
     const { init, directory } = await setting(t);
     await init(directory);
     const edited = '- {type: replace, path: /vms?, value: {cpu: 250m, memory: 512}}\n';
@@ -150,7 +150,7 @@ describe('director init', () => {
     assert.match(script, /^bosh create-env .* -o ops\/nodeport\.yml/mu);
   });
 
-  test('says which stemcell the VMs of the director may have, and deploys no other', async (t) => {
+  test('prints the stemcell for the VMs of the director, and deploys no other', async (t) => {
     const { init, directory, stemcell } = await setting(t);
     const withOurs = join(directory, '..', 'ours', 'stemcell.tgz');
     const ofVms = join(directory, '..', 'vms', 'stemcell.tgz');
@@ -197,7 +197,7 @@ describe('director init', () => {
     assert.equal(await isThere(join(directory, '../other')), false);
   });
 
-  test('has new VMs wait less for NATS, and for longer-lived credentials only if told so', async (t) => {
+  test('shortens the NATS wait of new VMs, and makes the credentials last longer only on request', async (t) => {
     const { init, directory } = await setting(t);
     const createEnv = async (): Promise<string> =>
       /^.*create-env .*$/mu.exec(await readFile(join(directory, 'commands.sh'), 'utf8'))?.[0] ?? '';
@@ -210,7 +210,7 @@ describe('director init', () => {
     assert.ok(await isThere(join(directory, 'ops/lasting-nats-credentials.yml')));
   });
 
-  test('says what is missing with the remedy, and writes nothing', async (t) => {
+  test('reports missing prerequisites with the remedy, and writes nothing', async (t) => {
     const { init, directory, cluster } = await setting(t);
     const { api } = cluster;
     const ports = [{ name: 'web', port: 80, nodePort: 32067 }];
@@ -267,7 +267,7 @@ describe('director init', () => {
     assert.equal(await isThere(directory), false);
   });
 
-  test('a user without rights is told which, and what could not be looked at', async (t) => {
+  test('reports the missing permissions of a user, and the checks that could not run', async (t) => {
     const { init, directory, cluster, kubeconfig } = await setting(t);
     const account = { metadata: { name: 'nobody', namespace: 'default' } };
     await cluster.api.create(serviceAccounts, account);
@@ -285,7 +285,7 @@ describe('director init', () => {
     assert.equal(await isThere(directory), false);
   });
 
-  test('refuses the folder of another cluster, and words that mean nothing', async (t) => {
+  test('refuses the folder of another cluster, and invalid arguments', async (t) => {
     const { init, directory } = await setting(t);
     await init(directory);
     const other = await setting(t);

@@ -13,7 +13,7 @@ import { recordOutput } from '../testing/record-output.ts';
 import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 
-test('status of a manifest whose recorded VM is not in the cluster says so and fails', async (t) => {
+test('status fails with an error if the recorded VM of the manifest is not in the cluster', async (t) => {
   const { api, directory } = await startTestServer(t);
   const statePath = join(directory, 'm-state.json');
   await writeFile(
@@ -49,7 +49,7 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
   for (const args of deployment) assert.deepEqual(await run(...args), { exitCode: 0, errors: '' });
 });
 
-test('status of a manifest or a state file that is not there names it, and tells a manifest that was never deployed', async (t) => {
+test('status names a missing manifest or state file, and reports a manifest that was never deployed', async (t) => {
   const { directory } = await startTestServer(t);
   const installation = { clusterDirectory: directory } as Installation;
   const spoken = recordOutput();
@@ -75,7 +75,7 @@ interface Kubeconfig {
   readonly users: readonly { user: Record<string, unknown> }[];
 }
 
-test('status and orphans open the kubeconfig of $KUBECONFIG with what stands beside it, its plugin on PATH and proxies', async (t) => {
+test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbouring files, its plugin on PATH and its proxies', async (t) => {
   const { directory } = await startTestServer(t);
   const source = parse(await readFile(kubeconfigPath(directory), 'utf8')) as Kubeconfig;
   const otherDirectory = join(directory, 'elsewhere');

@@ -94,7 +94,7 @@ const creds = JSON.stringify({
 const throughPort = async (port: number): Promise<string> =>
   text(await socks5Connect({ host: '127.0.0.1', port }, { host: '10.244.0.6', port: 25555 }));
 
-test("a command runs with the proxy in its environment, and its exit code is the tunnel's", async (t) => {
+test('a command runs with the proxy in its environment, and the tunnel returns its exit code', async (t) => {
   const { run } = await withDirector(t);
   const script = 'echo $BOSH_ALL_PROXY $CREDHUB_PROXY; exit 7';
   const { out, code, error } = await run('tunnel', '--', 'sh', '-c', script);
@@ -103,7 +103,7 @@ test("a command runs with the proxy in its environment, and its exit code is the
   assert.match((await run('tunnel', '--', 'no-such-command')).error, /'no-such-command' cannot be run/);
 });
 
-test('--stdio connects to one port, as a ProxyCommand', async (t) => {
+test('--stdio connects to one port, as a ProxyCommand does', async (t) => {
   const { run } = await withDirector(t);
   assert.equal((await run('tunnel', '--stdio', '10.244.0.6', '25555')).out, 'the director');
   const refused = await run('tunnel', '--stdio', '10.244.0.9', '22');
@@ -111,7 +111,7 @@ test('--stdio connects to one port, as a ProxyCommand', async (t) => {
   assert.match(refused.error, /No running pod/);
 });
 
-test('what a tunnel cannot serve is refused before the command runs', async (t) => {
+test('a tunnel refuses an unsupported request before the command runs', async (t) => {
   const { run, directory, kubeconfig } = await withDirector(t);
   const outcome = async (...args: string[]) => {
     const { error, code, out } = await run('tunnel', ...args, '--', 'echo', 'ran');
@@ -134,7 +134,7 @@ test('what a tunnel cannot serve is refused before the command runs', async (t) 
   assert.match(await outcome(), /Kubeconfig/);
 });
 
-test('print-env starts one tunnel in the background, whose environment a shell takes as it is', async (t) => {
+test('print-env starts one tunnel in the background and prints an environment that a shell can evaluate', async (t) => {
   const { run, directory } = await withDirector(t);
   assert.match((await run('director', 'print-env', directory)).error, /creds\.yml.*commands\.sh/);
   await writeFile(join(directory, 'creds.yml'), creds, { mode: 0o600 });
@@ -170,7 +170,7 @@ test('print-env starts one tunnel in the background, whose environment a shell t
   assert.match((await run('tunnel', 'stop', '--directory', directory)).out, /No tunnel/);
 });
 
-test('a killed tunnel is started again, and one that cannot start says why', async (t) => {
+test('print-env starts a killed tunnel again, and reports why a tunnel cannot start', async (t) => {
   const { run, directory, kubeconfig } = await withDirector(t);
   await writeFile(join(directory, 'creds.yml'), creds, { mode: 0o600 });
   await run('director', 'print-env');
@@ -188,7 +188,7 @@ test('a killed tunnel is started again, and one that cannot start says why', asy
   assert.match(error, /did not start.*tunnel\.log.*Kubeconfig/su);
 });
 
-test('without a way by tunnel a proxy of before is unset, and none is started', async (t) => {
+test('print-env unsets an earlier proxy and starts no tunnel if the director needs none', async (t) => {
   const { run, directory } = await withDirector(t, { way: 'direct' });
   await writeFile(
     join(directory, 'creds.yml'),
@@ -199,7 +199,7 @@ test('without a way by tunnel a proxy of before is unset, and none is started', 
   assert.equal(await runningTunnel(directory), undefined);
 });
 
-test('our create-env refuses a proxy that it cannot use, and --tunnel without a folder of a director', async (t) => {
+test('create-env refuses an unsupported proxy, and --tunnel without the folder of a director', async (t) => {
   const { runWith, run, directory } = await withDirector(t);
   const proxy = { BOSH_ALL_PROXY: 'ssh+socks5://jumpbox@192.0.2.1:22?private-key=key' };
   for (const command of ['create-env', 'delete-env', 'stop-env', 'start-env']) {

@@ -16,7 +16,7 @@ test('shows code and causes of a product error, outermost first', () => {
   );
 });
 
-test('does not show a cause that the message has quoted', () => {
+test('does not show a cause that the message already quotes', () => {
   const cause = new Error('Invalid tar number.', { cause: new Error('byte 12') });
 
   assert.equal(
@@ -27,7 +27,7 @@ test('does not show a cause that the message has quoted', () => {
   );
 });
 
-test('says what Kubernetes answered, with its code, and what to do about credentials', () => {
+test('shows the answer of Kubernetes with its code, and the remedy for invalid credentials', () => {
   const answered = (code: number, reason: string, message: string): string =>
     describeError(
       new ApiError({
@@ -47,7 +47,7 @@ test('says what Kubernetes answered, with its code, and what to do about credent
   assert.match(answered(403, 'Forbidden', 'no'), /grant that permission.* \[KUBERNETES_FORBIDDEN\]$/u);
 });
 
-test('says what the machine lacks, without a stack', async () => {
+test('shows the missing prerequisites of the machine without a stack', async () => {
   const error = await writeFile('/dev/full', 'x').catch((reason: unknown) => reason);
   const message =
     "ENOSPC: no space left on device, write '/dev/full'; make room on the file system of that path";

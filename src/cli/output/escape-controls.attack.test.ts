@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { escapeControls, indentFollowing } from './terminal.ts';
 
-test('no text that is written moves the cursor, clears the screen or turns the line around', () => {
+test('no text that is written moves the cursor, clears the screen or changes the direction of the line', () => {
   const attacks = ['\u001b[2J', '\r', '\b', '\u009b31m', '\u202e', '\u2066', '\u0007', '\u2028', '\u007f'];
   const text = fc
     .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...attacks)))
@@ -24,7 +24,7 @@ test('no text that is written moves the cursor, clears the screen or turns the l
   assert.equal(escapeControls('a\u001b[2Jb\r\n\tc\u202e'), 'a\\u001b[2Jb\\u000d\n\tc\\u202e');
 });
 
-test('no line of a text that a message quotes begins where our messages begin', () => {
+test('no line of a text that a message quotes begins in the column of our messages', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom('a', '\n', ' ', '\t', '\r', '\ufeff', '\u00a0', 'Succeeded')),

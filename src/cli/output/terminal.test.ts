@@ -14,6 +14,6 @@ test('pads every column to its widest cell and leaves no trailing blanks', () =>
   assert.equal(text, 'Instance              State\nhello/0               running\na-much-longer-name/0  -\n');
 });
 
-test('is the heading alone without rows', () => {
+test('prints only the heading of a table without rows', () => {
   assert.equal(formatTable(['Disk', 'Size'], []), 'Disk  Size\n');
 });

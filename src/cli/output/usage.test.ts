@@ -9,7 +9,7 @@ import { commandHelp, usage } from './usage.ts';
 
 const main = join(import.meta.dirname, '..', 'main.ts');
 
-test('a command and a sub-command with --help print their usage, and do nothing else', async () => {
+test('--help after a command or sub-command prints its usage and does nothing else', async () => {
   const help = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
   assert.match(
@@ -35,14 +35,14 @@ test('a sub-command named in the usage of its command has a usage of its own', (
   }
 });
 
-test('every command answers --help, but not for a command that it runs', () => {
+test('every command supports --help, but passes it on to a command that it runs', () => {
   for (const command of commands) {
     assert.match(commandHelp(command, ['--help']) ?? '', new RegExp(`bosh-kubernetes ${command.name}`, 'u'));
     assert.equal(commandHelp(command, ['a', '--', 'ls', '--help']), undefined);
   }
 });
 
-test('the list of all commands fits a screen, and a word that is no command does not print it', async () => {
+test('the list of all commands fits a screen, and an unknown command does not print it', async () => {
   const list = usage(commands);
   const listed = commands.filter(({ subCommands }) => subCommands?.length !== 0);
   for (const { name } of listed) assert.match(list, new RegExp(`^ {2}${name}( |$)`, 'mu'));

@@ -6,7 +6,7 @@ import { parseLogsArguments, parseScpArguments, parseSshArguments } from './ssh-
 
 const refused = (message: RegExp) => ({ code: 'INVALID_ARGUMENT', message });
 
-test('ssh takes the inputs of a manifest, and a command with flags of its own behind --', () => {
+test('ssh accepts the inputs of a manifest, and a command with flags of its own after --', () => {
   const parsed = parseSshArguments([
     ...['m.yml', '--state', 's.json', '-o', 'ops.yml', '--opts=-p32022', '--', 'ls', '-l', '--', '/x'],
   ]);
@@ -21,7 +21,7 @@ test('ssh takes the inputs of a manifest, and a command with flags of its own be
   assert.throws(() => parseSshArguments(['m.yml', '--sate', 's']), refused(/--sate/));
 });
 
-test('scp takes what stands before a colon for the VM', () => {
+test('scp takes the text before a colon for the VM', () => {
   const { paths, recursive } = parseScpArguments(['-r', 'm.yml', 'a', './b:c', 'director:/tmp/x:y']);
   assert.ok(recursive);
   assert.deepEqual(paths, [
@@ -33,7 +33,7 @@ test('scp takes what stands before a colon for the VM', () => {
   assert.throws(() => parseScpArguments(['m.yml', 'vm:a']), refused(/a path to copy to/));
 });
 
-test('logs are those of jobs unless asked otherwise, and a name of a job is one', () => {
+test('logs shows the logs of jobs by default, and accepts the name of a job', () => {
   const of = (...args: string[]) => parseLogsArguments(['m.yml', ...args]);
   assert.deepEqual(of().types, ['job']);
   assert.deepEqual(of('--all-logs').types, ['agent', 'job', 'system']);
@@ -58,7 +58,7 @@ test('logs are those of jobs unless asked otherwise, and a name of a job is one'
   assert.throws(() => of('--num', '0'), refused(/number of lines/));
 });
 
-test("OpenSSH's options: ours first, so that none of the operator's weakens the check of the host key", () => {
+test('our options for OpenSSH come first, so that no option of the operator weakens the check of the host key', () => {
   const login: SshLogin = {
     ...{ user: 'bosh_1', address: '2001:db8::5', directory: '/a "b" 5%' },
     options: ['-o', 'StrictHostKeyChecking=no'],

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const source = join(import.meta.dirname, '..', '..');
 const namespaces = ['--mount', '--net', '--propagation', 'private'];
 
-test('ssh, scp and logs by our agent and an sshd; the account goes with the session, killed ones included', async (t) => {
+test('ssh, scp and logs work with our agent and an sshd, and the account is removed even after a killed session', async (t) => {
   if (process.geteuid?.() !== 0) return t.skip('needs root: it makes accounts, in namespaces');
   // sshd starts only by its absolute path.
   const directories = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];

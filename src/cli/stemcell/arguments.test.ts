@@ -5,7 +5,7 @@ import { parseLoadArguments } from './load.ts';
 
 const debian = ['--profile', 'baseline', '--output', '/out'];
 
-test('the suite may be left out', () => {
+test('--from-debian has a default suite', () => {
   for (const [args, suite] of [
     [['--from-debian', ...debian], 'bookworm'],
     [[...debian, '--from-debian'], 'bookworm'],
@@ -17,7 +17,7 @@ test('the suite may be left out', () => {
   }
 });
 
-test('what stemcell build cannot use is named', () => {
+test('stemcell build names an unsupported argument', () => {
   const cases: readonly [string[], RegExp][] = [
     [[], /needs either --from or --from-debian/],
     [['--from', 'a', '--from-debian', ...debian], /needs either/],
@@ -48,7 +48,7 @@ test('what stemcell build cannot use is named', () => {
     assert.throws(() => parseBuildArguments(args), { code: 'INVALID_ARGUMENT', message }, String(message));
 });
 
-test('an architecture is that which is named, else left to the machine', () => {
+test('the architecture is the given one, or that of the machine by default', () => {
   const args = ['--from', 'a', '--output', 'c'];
   for (const [more, architecture] of [
     [['--architecture', 'arm64'], 'arm64'],
@@ -59,7 +59,7 @@ test('an architecture is that which is named, else left to the machine', () => {
   }
 });
 
-test('a mirror with a password is refused without quoting it', () => {
+test('a mirror with a password is refused without a quote of it', () => {
   for (const mirror of [
     'https://robot:pass-word@deb.example/debian',
     'ftp://robot:pass-word@deb.example/debian',
@@ -80,7 +80,7 @@ test('a mirror with a password is refused without quoting it', () => {
   assert.deepEqual(from.kind === 'debian' && from.mirrors, ['https://deb.example/a@b']);
 });
 
-test('an image is loaded into containerd unless another place is named', () => {
+test('an image is loaded into containerd by default', () => {
   assert.deepEqual(parseLoadArguments(['/f']).destination, { kind: 'containerd', address: undefined });
   assert.deepEqual(parseLoadArguments(['/f', '--to', 'kind']).destination, { kind: 'kind', cluster: 'kind' });
   assert.deepEqual(parseLoadArguments(['/f', '--to', 'minikube', '--cluster', 'lab']).destination, {
@@ -89,7 +89,7 @@ test('an image is loaded into containerd unless another place is named', () => {
   });
 });
 
-test('what stemcell load cannot use is named', () => {
+test('stemcell load names an unsupported argument', () => {
   const cases: readonly [string[], RegExp][] = [
     [[], /needs one folder/],
     [['a', 'b'], /needs one folder/],

@@ -12,49 +12,45 @@ import { buildStemcell } from './build.ts';
 
 const notRoot = process.geteuid?.() !== 0 && 'needs root, as a Debian root does';
 
-test(
-  'an agent, a monit and a davcli that are given are in the image, unmodified',
-  { skip: notRoot },
-  async (t) => {
-    const directory = await scratchDirectory(t);
-    const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
-    const programs = [
-      ['agent', 'bosh-agent'],
-      ['monit', 'monit'],
-      ['davcli', 'bosh-blobstore-dav'],
-    ] as const;
-    for (const [option] of programs) await writeFile(join(directory, option), `#!/bin/sh\n: ${option}\n`);
-    const build = async (...options: string[]): Promise<{ err: string; version: string; image: string }> => {
-      const at = recordOutput(environment);
-      const output = join(directory, `out-${options.length}`);
-      const flags = options.flatMap((option) => [`--${option}`, join(directory, option)]);
-      const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
-      assert.equal(await buildStemcell(args, at.context), 0);
-      return {
-        err: at.errors.join('\n'),
-        version: at.out.split('\n')[0] ?? '',
-        image: join(output, 'image'),
-      };
+test('the image has the given agent, monit and davcli, unmodified', { skip: notRoot }, async (t) => {
+  const directory = await scratchDirectory(t);
+  const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+  const programs = [
+    ['agent', 'bosh-agent'],
+    ['monit', 'monit'],
+    ['davcli', 'bosh-blobstore-dav'],
+  ] as const;
+  for (const [option] of programs) await writeFile(join(directory, option), `#!/bin/sh\n: ${option}\n`);
+  const build = async (...options: string[]): Promise<{ err: string; version: string; image: string }> => {
+    const at = recordOutput(environment);
+    const output = join(directory, `out-${options.length}`);
+    const flags = options.flatMap((option) => [`--${option}`, join(directory, option)]);
+    const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
+    assert.equal(await buildStemcell(args, at.context), 0);
+    return {
+      err: at.errors.join('\n'),
+      version: at.out.split('\n')[0] ?? '',
+      image: join(output, 'image'),
     };
+  };
 
-    const whole = await build('agent', 'monit', 'davcli');
+  const whole = await build('agent', 'monit', 'davcli');
 
-    const files = await filesOverRoot(whole.image);
-    for (const [option, name] of programs) {
-      const target = files.get(`var/vcap/bosh/bin/${name}`)?.target;
-      assert.equal(target, `/usr/lib/bosh-kubernetes/${name}`);
-      const text = `#!/bin/sh\n: ${option}\n`;
-      assert.deepEqual(files.get(target.slice(1)), { text, mode: 0o755, target: '' });
-    }
-    assert.doesNotMatch(whole.err, /davcli/);
-    const without = await build('agent', 'monit');
-    assert.match(without.err, /no bosh-blobstore-dav, .* VMs of a director .* --davcli FILE/);
-    assert.notEqual(without.version, whole.version);
-  },
-);
+  const files = await filesOverRoot(whole.image);
+  for (const [option, name] of programs) {
+    const target = files.get(`var/vcap/bosh/bin/${name}`)?.target;
+    assert.equal(target, `/usr/lib/bosh-kubernetes/${name}`);
+    const text = `#!/bin/sh\n: ${option}\n`;
+    assert.deepEqual(files.get(target.slice(1)), { text, mode: 0o755, target: '' });
+  }
+  assert.doesNotMatch(whole.err, /davcli/);
+  const without = await build('agent', 'monit');
+  assert.match(without.err, /no bosh-blobstore-dav, .* VMs of a director .* --davcli FILE/);
+  assert.notEqual(without.version, whole.version);
+});
 
 test(
-  'a program for another architecture is refused before anything is made',
+  'a program for another architecture is refused before the build starts',
   { skip: notRoot },
   async (t) => {
     const directory = await scratchDirectory(t);
@@ -94,7 +90,7 @@ writeFileSync(process.argv[2], 'ELF');
 writeFileSync(join(dirname(process.argv[2]), 'NOTICE'), 'Bun and packages');
 `;
 
-test('our own agent comes with the notices of what it holds', { skip: notRoot || noAgent }, async (t) => {
+test('our own agent comes with the notices of its contents', { skip: notRoot || noAgent }, async (t) => {
   const directory = await scratchDirectory(t);
   const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
   const at = recordOutput(environment);
@@ -127,7 +123,7 @@ async function temporaryDirectory(t: TestContext, path: string): Promise<string>
 }
 
 test(
-  'interrupted when the root is there, a build says so and leaves nothing',
+  'a build that is interrupted after it made the root reports this and leaves no files',
   { skip: notRoot },
   async (t) => {
     const directory = await scratchDirectory(t);
@@ -180,35 +176,39 @@ process.on('SIGTERM', () => helper.on('close', () => {
 helper = spawn('sh', ['-c', 'trap ": > ${notes}/helper-ended; exit" TERM; : > ${notes}/works; while [ -d ${notes} ]; do sleep 0.05; done'], { stdio: 'ignore' });
 `;
 
-test('interrupted while the agent is made, a build ends after its making', { skip: notRoot }, async (t) => {
-  const directory = await scratchDirectory(t);
-  const temporary = await temporaryDirectory(t, join(directory, 'tmp'));
-  const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
-  const installation = join(directory, 'installation');
-  await mkdir(join(installation, 'scripts'), { recursive: true });
-  await writeFile(join(installation, 'scripts', 'build-agent.ts'), slowScript(directory));
-  await writeFile(join(installation, 'package.json'), '{"type": "module"}');
-  const interrupted = new AbortController();
-  const at = recordOutput(environment);
-  const building = buildStemcell(
-    ['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')],
-    {
-      ...at.context,
-      signal: interrupted.signal,
-      installation: { ...at.context.installation, root: installation, nodeBinary: process.execPath },
-    },
-  );
-  const rejected = assert.rejects(building, { code: 'INTERRUPTED', message: /interrupted by SIGINT/ });
-  while (!existsSync(join(directory, 'works'))) await setTimeout(5);
-  interrupted.abort(new Error('interrupted by SIGINT'));
-  await rejected;
-  assert.ok(existsSync(join(directory, 'helper-ended')), 'what it runs was asked to end, too');
-  assert.ok(existsSync(join(directory, 'ended')), 'and it had the time to tidy up');
-  assert.deepEqual(await readdir(temporary), []);
-  assert.ok(!existsSync(join(directory, 'out')));
-});
+test(
+  'a build that is interrupted while it makes the agent ends after that step',
+  { skip: notRoot },
+  async (t) => {
+    const directory = await scratchDirectory(t);
+    const temporary = await temporaryDirectory(t, join(directory, 'tmp'));
+    const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+    const installation = join(directory, 'installation');
+    await mkdir(join(installation, 'scripts'), { recursive: true });
+    await writeFile(join(installation, 'scripts', 'build-agent.ts'), slowScript(directory));
+    await writeFile(join(installation, 'package.json'), '{"type": "module"}');
+    const interrupted = new AbortController();
+    const at = recordOutput(environment);
+    const building = buildStemcell(
+      ['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')],
+      {
+        ...at.context,
+        signal: interrupted.signal,
+        installation: { ...at.context.installation, root: installation, nodeBinary: process.execPath },
+      },
+    );
+    const rejected = assert.rejects(building, { code: 'INTERRUPTED', message: /interrupted by SIGINT/ });
+    while (!existsSync(join(directory, 'works'))) await setTimeout(5);
+    interrupted.abort(new Error('interrupted by SIGINT'));
+    await rejected;
+    assert.ok(existsSync(join(directory, 'helper-ended')), 'what it runs was asked to end, too');
+    assert.ok(existsSync(join(directory, 'ended')), 'and it had the time to tidy up');
+    assert.deepEqual(await readdir(temporary), []);
+    assert.ok(!existsSync(join(directory, 'out')));
+  },
+);
 
-test('where the agent cannot be made, what was said about it is shown', { skip: notRoot }, async (t) => {
+test('a failed build of the agent shows the output of the build', { skip: notRoot }, async (t) => {
   const directory = await scratchDirectory(t);
   const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
   const installation = join(directory, 'installation');

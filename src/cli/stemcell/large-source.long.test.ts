@@ -85,7 +85,7 @@ async function largeStemcell(directory: string): Promise<string> {
 describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
   const small = limit / 10;
 
-  test('from a heavy stemcell, and from the layout that it made, which is loaded', async (t) => {
+  test('builds from a heavy stemcell, and from the resulting layout, and loads the image', async (t) => {
     const directory = await scratchDirectory(t);
     const source = await largeStemcell(directory);
     const output = join(directory, 'first');
@@ -106,7 +106,7 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
     for (const peak of [first, second, loaded]) assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });
 
-  test('from root.tar.gz', async (t) => {
+  test('builds from root.tar.gz', async (t) => {
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar.gz');
     await largeRoot(directory, source, 'stored');
@@ -117,19 +117,22 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
   });
 
   const missing = dockerRegistryIsMissing();
-  if (missing !== false) test('pushes what it builds from root.tar', { skip: missing });
-  test(missing === false ? 'from root.tar, and pushes it' : 'from root.tar', async (t) => {
-    const directory = await scratchDirectory(t);
-    const source = join(directory, 'root.tar');
-    await largeRoot(directory, source, 'none');
-    const args = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
-    if (missing === false) {
-      const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
-      await writeFile(join(directory, 'ca.pem'), ca);
-      args.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
-    }
-    const peak = await peakOf(directory, [...args, '--operating-system', 'debian-bookworm']);
-    t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
-    assert.ok(peak > small && peak < limit, `${peak} KiB`);
-  });
+  if (missing !== false) test('pushes the image that it builds from root.tar', { skip: missing });
+  test(
+    missing === false ? 'builds from root.tar, and pushes the image' : 'builds from root.tar',
+    async (t) => {
+      const directory = await scratchDirectory(t);
+      const source = join(directory, 'root.tar');
+      await largeRoot(directory, source, 'none');
+      const args = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+      if (missing === false) {
+        const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
+        await writeFile(join(directory, 'ca.pem'), ca);
+        args.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
+      }
+      const peak = await peakOf(directory, [...args, '--operating-system', 'debian-bookworm']);
+      t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
+      assert.ok(peak > small && peak < limit, `${peak} KiB`);
+    },
+  );
 });

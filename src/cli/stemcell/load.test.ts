@@ -9,7 +9,7 @@ import { describeError } from '../output/describe-error.ts';
 import { recordOutput } from '../testing/record-output.ts';
 import { load } from './load.ts';
 
-test('an interrupted load says that it was interrupted, and what to do, and shows no stack', async (t) => {
+test('an interrupted load reports the interruption and the next step, without a stack', async (t) => {
   const { directory, layout } = await loadBench(t);
   const started = join(directory, 'started');
   const bin = join(directory, 'bin');

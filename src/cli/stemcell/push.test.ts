@@ -50,7 +50,7 @@ async function world(
 }
 
 describe('stemcell push', () => {
-  test('streams what stemcell build made, by the login that docker or podman left', async (t) => {
+  test('streams the output of stemcell build, with the login of docker or podman', async (t) => {
     const { registry, directory: dir, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'pass:word');
     const directory = await scratchDirectory(t);
@@ -88,7 +88,7 @@ describe('stemcell push', () => {
     }
   });
 
-  test('of a layout with two images takes the one that --reference names; a file is told what it is', async (t) => {
+  test('pushes the image that --reference names from a layout with two, and refuses a file with its kind', async (t) => {
     const { registry, directory, host } = await world(t);
     const index = join(directory, 'image', 'index.json');
     const { manifests } = JSON.parse(await readFile(index, 'utf8')) as { manifests: [{ digest: string }] };
@@ -123,7 +123,7 @@ describe('stemcell push', () => {
     });
   });
 
-  test('mounts what a named repository of the registry has, and sends the rest', async (t) => {
+  test('mounts the layers that the named repository has, and sends the others', async (t) => {
     const { directory, host } = await world(t);
     const push = async (repository: string, ...args: string[]): Promise<string[]> => {
       const at = recordOutput();
@@ -135,7 +135,7 @@ describe('stemcell push', () => {
     assert.deepEqual(await push('team/third', '--mount-from', 'team/none'), ['uploaded', 'uploaded']);
   });
 
-  test('says what is wrong, and no password', async (t) => {
+  test('reports each authentication failure without the password', async (t) => {
     const { registry, directory: dir, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
@@ -171,7 +171,7 @@ describe('stemcell push', () => {
     assert.equal(registry.manifests.size, 0);
   });
 
-  test('stemcell build --push names the image by where it goes', async (t) => {
+  test('stemcell build --push names the image after its destination', async (t) => {
     const { registry, host } = await world(t);
     const directory = await scratchDirectory(t);
     const root = join(directory, 'root.tar.gz');
@@ -208,7 +208,7 @@ describe('stemcell push', () => {
     await stat(join(output, 'stemcell.tgz'));
   });
 
-  test('makes the folder of a build without --push what one with it would be', async (t) => {
+  test('stemcell build without --push writes the same folder as with it', async (t) => {
     const { registry, host } = await world(t);
     const directory = await scratchDirectory(t);
     const root = join(directory, 'root.tar.gz');
@@ -243,7 +243,7 @@ describe('stemcell push', () => {
     assert.match(at.errors.at(-1) ?? '', /Light stemcell '.*later\/stemcell\.tgz' names that image now/u);
   });
 
-  test('a push that failed after a build is offered again with the options that were given', async (t) => {
+  test('prints the command that repeats a failed push after a build, with the given options', async (t) => {
     const { registry, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
@@ -304,7 +304,7 @@ describe('stemcell push', () => {
 });
 
 describe('stemcell pre-pull', () => {
-  test('prints a DaemonSet that runs the image on every node with no rights', async () => {
+  test('prints a DaemonSet that runs the image on every node without permissions', async () => {
     const at = recordOutput();
     const image = `registry.example/team/Stemcell_x@sha256:${'ab'.repeat(32)}`.toLowerCase();
     const args = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
@@ -321,7 +321,7 @@ describe('stemcell pre-pull', () => {
     assert.equal(containers[0]?.['image'], image);
   });
 
-  test('takes a cid too, and then only nodes of its architecture', async () => {
+  test('accepts a cid too, and then selects only nodes of its architecture', async () => {
     const selectorFor = async (text: string): Promise<unknown> => {
       const at = recordOutput();
       await prePull([text], at.context);
@@ -338,7 +338,7 @@ describe('stemcell pre-pull', () => {
     });
   });
 
-  test('names it alike for the same image alone, in what a label may hold', async () => {
+  test('gives the same name only to the same image, within the limits of a label', async () => {
     const long = `registry.example/team/${'stemcell.'.repeat(10)}`;
     const images = [
       ...[
@@ -366,7 +366,7 @@ describe('stemcell pre-pull', () => {
     assert.deepEqual(await Promise.all(images.map(nameOf)), names);
   });
 
-  test('refuses what is no image', async () => {
+  test('refuses an invalid image', async () => {
     for (const args of [
       [],
       ['a b'],

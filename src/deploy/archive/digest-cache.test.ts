@@ -17,7 +17,7 @@ async function setUp(t: TestContext) {
   return { file, open: (now = later) => DigestCache.open(join(directory, 'digests.json'), now) };
 }
 
-test('a file that changed is read again, even with the same size and its old time', async (t) => {
+test('a changed file is read again, even with the same size and its old time', async (t) => {
   const { file, open } = await setUp(t);
   const time = 1_000_000;
   await utimes(file, time, time);
@@ -29,7 +29,7 @@ test('a file that changed is read again, even with the same size and its old tim
   assert.equal(await (await open()).verify(file, undefined), `sha256:${digest('sha256', 'CONTENT')}`);
 });
 
-test('an expected digest is held against the file, at the first time and at the second', async (t) => {
+test('the expected digest is compared with the file, on the first call and on the second', async (t) => {
   const { file, open } = await setUp(t);
   const cache = await open();
 
@@ -44,7 +44,7 @@ test('an expected digest is held against the file, at the first time and at the 
   }
 });
 
-test('a file that is not there: the error names it, and the digest that was expected', async (t) => {
+test('the error for a missing file names it and the expected digest', async (t) => {
   const { file, open } = await setUp(t);
   const cache = await open();
   const missing = `${file}.missing`;
@@ -61,7 +61,7 @@ test('a file that is not there: the error names it, and the digest that was expe
   }
 });
 
-test('a file written just now is not trusted to stay', async (t) => {
+test('the digest of a file written just now is not cached', async (t) => {
   const { file, open } = await setUp(t);
   await (await open(() => Date.now())).verify(file, undefined);
 
@@ -70,7 +70,7 @@ test('a file written just now is not trusted to stay', async (t) => {
   assert.equal(await (await open()).verify(file, undefined), `sha256:${digest('sha256', 'CONTENT')}`);
 });
 
-test('a file written a moment ago is trusted, where the file system tells times that close apart', async (t) => {
+test('the digest of a file written a moment ago is cached if the file system has fine timestamps', async (t) => {
   const { file, open } = await setUp(t);
   const { ctimeNs } = await stat(file, { bigint: true });
   if (ctimeNs % 1_000_000_000n === 0n) return t.skip('a file system of whole seconds');

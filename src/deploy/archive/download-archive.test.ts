@@ -46,7 +46,7 @@ test('an archive is fetched once and verified', async (t) => {
   );
 });
 
-test('a wrong content or answer leaves nothing behind and names no credentials', async (t) => {
+test('a wrong content or status leaves no files and shows no credentials', async (t) => {
   const directory = await scratchDirectory(t);
   const step = { skip: () => undefined };
   const wrong = await serve(t, 200, 'other content');
@@ -68,7 +68,7 @@ test('a wrong content or answer leaves nothing behind and names no credentials',
   assert.deepEqual(await readdir(directory), []);
 });
 
-test('what is kept and no longer has the digest is fetched again', async (t) => {
+test('a cached archive with another digest is fetched again', async (t) => {
   const { url, authorizations } = await serve(t, 200, 'content');
   const directory = await scratchDirectory(t);
   const skipped: string[] = [];

@@ -9,7 +9,7 @@ import { scratchDirectory } from '../testing/scratch.ts';
 import { downloadArchive } from './download-archive.ts';
 
 test(
-  'a server that sends an archive byte by byte, so that the connection is never idle, is left at the deadline',
+  'a download that arrives byte by byte, so that the connection is never idle, ends at the deadline',
   { timeout: 60_000 },
   async (t) => {
     const server = createServer((_request, response) => {

@@ -32,7 +32,7 @@ const fails =
   (error: unknown) =>
     isProductError(error, code) && words.every((word) => errorChain(error).join('\n').includes(word));
 
-test('sends the exact envelope, asks info once and tells the CPI its folders', async (t) => {
+test('sends the exact envelope, calls info once and passes its folders to the CPI', async (t) => {
   const { cloud, directory } = await scriptedCpi(
     t,
     `cd "$(dirname "$0")"; cat >> requests; echo >> requests; echo "$OPERATOR $BOSH_PACKAGES_DIR $BOSH_JOBS_DIR" > env
@@ -52,7 +52,7 @@ test('sends the exact envelope, asks info once and tells the CPI its folders', a
   assert.equal(await readFile(join(directory, 'env'), 'utf8'), 'yes /the/packages /the/jobs\n');
 });
 
-test('what a CPI waits for and its notes are told while it waits, and nothing else of its log', async (t) => {
+test('only the progress and the notes of a CPI are shown during a call, and nothing else of its log', async (t) => {
   const told: string[] = [];
   const hasTold = Promise.withResolvers<void>();
   const directory = await scratchDirectory(t);
@@ -79,13 +79,13 @@ test('what a CPI waits for and its notes are told while it waits, and nothing el
   assert.deepEqual(told, ['waiting for the Kubernetes API at 10.0.0.1:6443', 'note: the VM got limits']);
 });
 
-test('garbage is reported with what the CPI last said', async (t) => {
+test('garbage is reported with the last output of the CPI', async (t) => {
   const { cloud } = await scriptedCpi(t, 'cat > /dev/null; echo garbage; echo dying >&2');
 
   await assert.rejects(cloud.info(), fails('CPI_FAILED', "STDOUT: 'garbage", "STDERR: 'dying'"));
 });
 
-test('a non-zero exit is a failure even with an answer', async (t) => {
+test('a non-zero exit is a failure even with a response', async (t) => {
   const { cloud } = await scriptedCpi(
     t,
     `cat > /dev/null; echo '{"result":null,"error":null}'; echo why >&2; exit 4`,
@@ -97,7 +97,7 @@ test('a non-zero exit is a failure even with an answer', async (t) => {
   );
 });
 
-test('a CPI killed by a signal, or not there at all, is a failure', async (t) => {
+test('a CPI that is killed by a signal, or does not exist, is a failure', async (t) => {
   const { cloud } = await scriptedCpi(t, 'kill -9 $$');
   await assert.rejects(cloud.info(), fails('CPI_FAILED', 'signal SIGKILL'));
 
@@ -116,20 +116,20 @@ test('a CPI killed by a signal, or not there at all, is a failure', async (t) =>
   );
 });
 
-test('a CPI that hangs is killed at its deadline and reported with its last words', async (t) => {
+test('a CPI that hangs is killed at its deadline and reported with its last output', async (t) => {
   const { cloud } = await scriptedCpi(t, 'echo stuck >&2; exec sleep 60', { deadline: 3000 });
 
   const words = ["CPI 'info' did not answer within 3 s", "stderr: 'stuck'"];
   await assert.rejects(cloud.info(), fails('CPI_FAILED', ...words));
 });
 
-test('a CPI that a Ctrl-C meets as it begins is an interrupt, no failure', async (t) => {
+test('a Ctrl-C at the start of a CPI is an interrupt and not a failure', async (t) => {
   const { cloud } = await scriptedCpi(t, 'kill -INT $$');
 
   await assert.rejects(cloud.info(), fails('INTERRUPTED', "CPI 'info' ended with the interrupt"));
 });
 
-test('a call in flight may end within the grace of an interrupt, no further call begins', async (t) => {
+test('a running call may end within the grace period of an interrupt, and no further call begins', async (t) => {
   const interrupt = new AbortController();
   const { cloud } = await scriptedCpi(
     t,
@@ -141,7 +141,7 @@ test('a call in flight may end within the grace of an interrupt, no further call
   await assert.rejects(cloud.hasVm('vm-1'), fails('INTERRUPTED'));
 });
 
-test('error objects become codes that a caller can act on', async (t) => {
+test('error objects become error codes that a caller can handle', async (t) => {
   const answering = async (type: string, message: string) => {
     const error = JSON.stringify({ type, message, ok_to_retry: false });
     return scriptedCpi(
@@ -171,7 +171,7 @@ test('error objects become codes that a caller can act on', async (t) => {
   }
 });
 
-test('a VM of which the CPI could not remove everything is told from one that left nothing', () => {
+test('a creation error that may have left a VM is distinguished from one that left nothing', () => {
   const vm = { cid: 'vm-1', namespace: 'bosh' };
   const answerTo = (leftover: unknown): ProductError => {
     const error = creationError(vm, new ProductError('DEADLINE', 'too slow'), leftover);
@@ -183,7 +183,7 @@ test('a VM of which the CPI could not remove everything is told from one that le
   assert.equal(mayHaveLeftVm(answerTo(undefined)), false);
 });
 
-test('an answer of the wrong shape is not taken for a cid', async (t) => {
+test('a response of the wrong shape is not taken for a cid', async (t) => {
   const { cloud } = await scriptedCpi(
     t,
     `cat > /dev/null; echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}'`,

@@ -26,9 +26,9 @@ const atCpiCalls = cpiCalls.flatMap((method) =>
 );
 
 /** The writes of the run to the state file after it has created the disk. */
-const writes = ['the disk', 'that it is the current one', 'that the former is deleted'];
+const writes = ['the disk', 'the new current disk', 'the deletion of the previous disk'];
 const atWrites = writes.map((what, index): KillPoint => ({
-  name: `after it wrote ${what}`,
+  name: `after the write of ${what}`,
   isRecorded: index >= 1,
   killedRun: (environment, flags) =>
     killedRun(environment, { ...flags, killAt: 'Creating disk', killAtWrite: index + 1 }),
@@ -78,7 +78,7 @@ const changes: readonly Change[] = [
   { flags: { recreatePersistentDisks: true } },
 ];
 
-test('killed anywhere while a disk is migrated, the recorded disk is whole, and the next run has one disk with all of it', async (t) => {
+test('after a kill during a disk migration, the recorded disk is complete, and the next run has one disk with all data', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, agent, options, ports, editManifest } = environment;
   const recorded = async (): Promise<Disk> =>

@@ -14,11 +14,11 @@ const state = (disks: DiskRecord[], current = ''): DeploymentState => ({
   current_disk_id: current,
 });
 
-test('without a record a disk is created', () => {
+test('a disk is created if none is recorded', () => {
   assert.deepEqual(planDisk(state([]), desired), { action: 'create', desired });
 });
 
-test('the current disk is attached again, or migrated where disks are recreated', () => {
+test('the current disk is attached again, or migrated with --recreate-persistent-disks', () => {
   assert.deepEqual(planDisk(state([disk], 'd1'), desired), { action: 'attach', disk });
   assert.deepEqual(planDisk(state([disk], 'd1'), desired, true), {
     action: 'migrate',
@@ -31,16 +31,16 @@ test('a disk that was created and never attached is used instead of a second one
   assert.deepEqual(planDisk(state([disk]), desired), { action: 'attach', disk });
 });
 
-test('a leftover of another shape is not used', () => {
+test('a leftover disk of another size or type is not used', () => {
   assert.equal(planDisk(state([{ ...disk, size: 32 }]), desired).action, 'create');
 });
 
-test('a disk that the manifest no longer wants is left alone', () => {
+test('a disk that the manifest no longer has is left alone', () => {
   assert.deepEqual(planDisk(state([disk], 'd1'), undefined), { action: 'none' });
   assert.deepEqual(planDisk(state([disk], 'd1'), { ...desired, size: 0 }), { action: 'none' });
 });
 
-test('a current disk of another shape is migrated, never to a leftover', () => {
+test('a current disk of another size or type is migrated, but never to a leftover disk', () => {
   const leftover = { ...disk, id: 'd2', cid: 'disk-2', size: 128 };
   const records = state([disk, leftover], 'd1');
   for (const change of [{ size: 128 }, { size: 32 }, { cloudProperties: {} }]) {

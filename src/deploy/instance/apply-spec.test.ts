@@ -8,7 +8,7 @@ const identity = {
   networks: { default: { type: 'manual', ip: '127.0.0.1' } },
 };
 
-test('without content the spec brings the networks alone', () => {
+test('the spec has the networks alone if there are no jobs', () => {
   assert.deepEqual(applySpec(identity), {
     deployment: 'tiny-env',
     name: 'hello',
@@ -23,7 +23,7 @@ test('without content the spec brings the networks alone', () => {
   });
 });
 
-test('jobs come by fingerprint, packages and templates by blob', () => {
+test('jobs have fingerprints, and packages and templates have blobs', () => {
   const spec = applySpec(identity, {
     jobs: [{ name: 'app', fingerprint: 'f' }],
     packages: [{ name: 'lib', version: 'v', sha1: 's', blobstoreId: 'b' }],
@@ -38,7 +38,7 @@ test('jobs come by fingerprint, packages and templates by blob', () => {
   assert.deepEqual(spec['rendered_templates_archive'], { blobstore_id: 't', sha1: 'sha256:x' });
 });
 
-test("the address is the static one, or the reported one of a dynamic network, or the gateway network's of several", () => {
+test('the address is the static one, the reported one of a dynamic network, or that of the gateway network', () => {
   const manual = { type: 'manual', ip: '10.0.0.1' };
 
   assert.equal(instanceAddress({ a: manual }, {}), '10.0.0.1');

@@ -19,7 +19,7 @@ for (const [name, verb, next] of [
   ['pre-stop', 'run_script', ['/var/vcap/jobs/app/bin/pre-stop', '--skip-drain', 'delete the VM']],
   ['drain', 'drain', ['/var/vcap/jobs/app/bin/drain', '--skip-drain']],
 ] as const) {
-  test(`a ${name} script that fails says where its words are and how to go on`, async (t) => {
+  test(`the error of a failed ${name} script names its log and the next step`, async (t) => {
     const { options, ports, agent } = await testEnvironment(t);
     const { vmCid } = await createEnv(options, ports);
     agent.faults.failing = { verb, message: failed(name) };
@@ -38,7 +38,7 @@ for (const [name, verb, next] of [
   });
 }
 
-test('a pre-start script that fails says where its words are, in the new VM', async (t) => {
+test('the error of a failed pre-start script names its log in the new VM', async (t) => {
   const { options, ports, agent, cloud } = await testEnvironment(t);
   agent.faults.failing = {
     verb: 'run_script',
@@ -50,7 +50,7 @@ test('a pre-start script that fails says where its words are, in the new VM', as
   );
 });
 
-test('an error of the agent that is of no script is told as it is', async (t) => {
+test('an error of the agent that comes from no script is reported unchanged', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   agent.faults.failing = { verb: 'run_script', message: 'no space left on device' };
 

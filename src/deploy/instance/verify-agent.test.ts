@@ -7,7 +7,7 @@ import { createEnv } from '../create-env.ts';
 import { deleteEnv } from '../delete-env.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
-test('an agent of another VM at the mbus address is told whose it is, and asked for nothing more', async (t) => {
+test('an agent of another VM at the mbus address is reported with its VM, and gets no further request', async (t) => {
   const { options, ports, agent, cloud } = await testEnvironment(t);
   agent.faults.agentId = 'somebody-else';
 
@@ -24,7 +24,7 @@ test('an agent of another VM at the mbus address is told whose it is, and asked 
   assert.deepEqual(new Set(agent.verbs), new Set(['get_state']));
 });
 
-test('where another VM has the address by now, a deploy changes nothing and a delete asks its agent for nothing', async (t) => {
+test('if another VM has the address, a deploy changes nothing and a delete sends no request to its agent', async (t) => {
   const { options, ports, agent, cloud, state } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const before = await state();
@@ -47,7 +47,7 @@ test('where another VM has the address by now, a deploy changes nothing and a de
   assert.deepEqual(new Set(agent.verbs), new Set(['get_state']));
 });
 
-test('a run after one that met another agent meets it again, and stops no job of it', async (t) => {
+test("a run after one that met another VM's agent meets it again, and stops none of its jobs", async (t) => {
   const { options, ports, agent, cloud } = await testEnvironment(t);
   agent.faults.agentId = 'somebody-else';
   await assert.rejects(createEnv(options, ports));
@@ -60,7 +60,7 @@ test('a run after one that met another agent meets it again, and stops no job of
   assert.equal((await createEnv(options, ports)).state, 'running');
 });
 
-test('of a VM that the bosh CLI recorded nobody knows the agent, and it is replaced', async (t) => {
+test('a VM that the bosh CLI recorded has no known agent ID, and is replaced', async (t) => {
   const { options, ports, agent, state } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const { current_agent_id: _, ...asBoshWritesIt } = await state();
@@ -73,7 +73,7 @@ test('of a VM that the bosh CLI recorded nobody knows the agent, and it is repla
   assert.notEqual((await createEnv({ ...options, recreate: true }, { ...ports, write })).vmCid, vmCid);
 });
 
-test('a proxy that leads to the former VM for a moment is waited for', async (t) => {
+test('the run waits while a proxy still leads to the previous VM', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   agent.faults.agentId = 'the-former-one';
   const sleep = (milliseconds: number): Promise<void> => {
@@ -86,7 +86,7 @@ test('a proxy that leads to the former VM for a moment is waited for', async (t)
   assert.equal(state, 'running');
 });
 
-test('an agent that does not say whose it is, or cannot say anything yet, is taken for the right one', async (t) => {
+test('an agent without an agent ID, or one that cannot report its state yet, is accepted', async (t) => {
   for (const fault of [{ agentId: '' }, { failing: { verb: 'get_state', message: 'no spec yet' } }]) {
     const { options, ports, agent } = await testEnvironment(t);
     Object.assign(agent.faults, fault);
@@ -98,7 +98,7 @@ test('an agent that does not say whose it is, or cannot say anything yet, is tak
   }
 });
 
-test('an instance that moves away from the address of its mbus is refused while it still runs', async (t) => {
+test('a move of the instance away from its mbus address is refused while it still runs', async (t) => {
   const { options, ports, agent, cloud, editManifest } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   await editManifest((text) => text.replace('static_ips: [127.0.0.1]', 'static_ips: [127.0.0.2]'));
@@ -118,7 +118,7 @@ test('an instance that moves away from the address of its mbus is refused while 
   assert.equal((await createEnv(options, ports)).changed, false);
 });
 
-test('behind a translation of addresses the instance moves', async (t) => {
+test('an instance behind address translation can move', async (t) => {
   const { options, ports, agent, editManifest } = await testEnvironment(t);
   await editManifest((text) => text.replace('static_ips: [127.0.0.1]', 'static_ips: [127.0.0.2]'));
   const first = await createEnv(options, ports);

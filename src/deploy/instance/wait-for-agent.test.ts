@@ -54,12 +54,12 @@ const causes: readonly {
   readonly line: RegExp;
 }[] = [
   {
-    what: 'a port at which nothing listens',
+    what: 'a port without a listener',
     port: closedPort,
     line: /cannot be reached: .*ECONNREFUSED.*; nothing listens there yet: .*kubectl logs/,
   },
   {
-    what: 'an address that gives no answer',
+    what: 'an address that does not answer',
     port: (t) => portOf(t, createServer()),
     line: /cannot be reached: no answer within 0\.1 s; this machine has no route to that address, or a firewall/,
   },
@@ -80,7 +80,7 @@ const causes: readonly {
 ];
 
 for (const { what, port, line } of causes) {
-  test(`${what}: the cause and the next step are said within 15 s, once, and in the error`, async (t) => {
+  test(`${what} is reported once within 15 s with the cause and the next step, and again in the error`, async (t) => {
     const { run, lines } = testRun(pinging(await port(t)));
 
     await assert.rejects(waitForAgent(run, 30_000, { cloud: run.cloud, vmCid: 'vm-1' }), (error) => {
@@ -97,13 +97,13 @@ for (const { what, port, line } of causes) {
   });
 }
 
-test('an unknown host is the host of the manifest', async () => {
+test('an unknown host is reported as the host of the manifest', async () => {
   const cause = Object.assign(new Error('getaddrinfo ENOTFOUND vm.example'), { code: 'ENOTFOUND' });
   const { run } = testRun(() => Promise.reject(new ProductError('AGENT_UNREACHABLE', 'no', { cause })));
   await assert.rejects(waitForAgent(run, oldAgentBudget), /correct the host in cloud_provider\.mbus/);
 });
 
-test('the line changes as its cause does: the pod, the way to the agent, the CPI', async () => {
+test('the line follows the cause: the pod, the connection to the agent, the CPI', async () => {
   const unreachable = pinging(await closedPort());
   const states = [
     'container bosh CrashLoopBackOff, 1 restart; look at its log',
@@ -133,7 +133,7 @@ test('the line changes as its cause does: the pod, the way to the agent, the CPI
   assert.equal(lines.length, 4, lines.join('\n'));
 });
 
-test('an agent that comes within five seconds, and a former VM, need no words', async () => {
+test('an agent that answers within five seconds, or a previous VM, causes no message', async () => {
   let pings = 0;
   const refused = new ProductError('AGENT_UNREACHABLE', 'not yet');
   const soon = testRun(async () => {

@@ -10,7 +10,7 @@ import { CompiledPackageCache } from './compiled-package-cache.ts';
 const key = { name: 'app', fingerprint: 'f', dependencyKey: 'lib:l', stemcell: 'tiny/1' };
 const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
 
-test('a package is found again under all that made it, and under nothing else', async (t) => {
+test('a package is found only by all of its inputs', async (t) => {
   const cache = new CompiledPackageCache(join(await scratchDirectory(t), 'compiled'));
   await cache.add(key, sha1('content'), (path) => writeFile(path, 'content'));
 
@@ -20,7 +20,7 @@ test('a package is found again under all that made it, and under nothing else', 
   }
 });
 
-test('a file that changed since does not count', async (t) => {
+test('a file that has changed since is not used', async (t) => {
   const directory = await scratchDirectory(t);
   const cache = new CompiledPackageCache(directory);
   await cache.add(key, sha1('content'), (path) => writeFile(path, 'content'));
@@ -31,7 +31,7 @@ test('a file that changed since does not count', async (t) => {
   assert.equal(await cache.find(key), undefined);
 });
 
-test('a download that is not what the agent compiled is not kept', async (t) => {
+test("a download that differs from the agent's compiled package is not kept", async (t) => {
   const cache = new CompiledPackageCache(await scratchDirectory(t));
 
   await assert.rejects(

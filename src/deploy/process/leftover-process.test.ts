@@ -38,7 +38,7 @@ function options(skips: number) {
   return { written, clock, signal: undefined, write: (text: string) => void written.push(text) };
 }
 
-test('what nobody wants any more is killed at once', async (t) => {
+test('a process that is not needed any more is killed at once', async (t) => {
   const leftover = await orphan(t, true);
   const { written, ...rest } = options(0);
 
@@ -60,7 +60,7 @@ test('a CPI call is waited for, and killed when it does not end', async (t) => {
   ]);
 });
 
-test("one that is gone, or whose pid is another's by now, is no concern", async (t) => {
+test('a process that does not exist, or has another start time, is ignored', async (t) => {
   const leftover = await orphan(t, false);
   const { written, ...rest } = options(twoMinutes);
 

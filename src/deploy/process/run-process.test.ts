@@ -9,7 +9,7 @@ const shell = (script: string, ...args: string[]) => ({
   environment: { PATH: process.env['PATH'] },
 });
 
-test('hands over arguments and input unchanged and collects what came out', async () => {
+test('passes arguments and input unchanged and collects the output', async () => {
   const result = await runProcess({ ...shell('cat; echo "$1" >&2; exit 3', `a 'b" $c`), input: 'in' });
 
   assert.deepEqual(
@@ -18,7 +18,7 @@ test('hands over arguments and input unchanged and collects what came out', asyn
   );
 });
 
-test('a program that does not read its input is judged by how it ended', async () => {
+test('a program that does not read its input is judged by its exit', async () => {
   const result = await runProcess({ ...shell('exit 0'), input: 'x'.repeat(1_000_000) });
 
   assert.equal(result.exitCode, 0);
@@ -37,7 +37,7 @@ test('at its deadline the program is killed with all that it started', async () 
   while (identifyProcess(grandchild) !== undefined) await new Promise(setImmediate);
 });
 
-test('an interrupt lets it end within the grace', async () => {
+test('an interrupted program may end within the grace period', async () => {
   const interrupt = new AbortController();
 
   const result = await runProcess({
@@ -51,7 +51,7 @@ test('an interrupt lets it end within the grace', async () => {
   assert.deepEqual([result.stdout, result.stopped], ['done\n', undefined]);
 });
 
-test('an interrupt kills it after the grace', async () => {
+test('an interrupted program is killed after the grace period', async () => {
   const interrupt = new AbortController();
 
   const result = await runProcess({
@@ -64,11 +64,11 @@ test('an interrupt kills it after the grace', async () => {
   assert.equal(result.stopped, 'interrupt');
 });
 
-test('a program that is not there rejects', async () => {
+test('a missing program causes a rejection', async () => {
   await assert.rejects(runProcess({ ...shell(''), file: '/nonexistent' }), { code: 'ENOENT' });
 });
 
-test('a program that could not be noted does not go on', async () => {
+test('a program whose record could not be written is ended', async () => {
   let noted = 0;
   const onStart = (pid: number) => {
     noted = pid;

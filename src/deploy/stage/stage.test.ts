@@ -50,7 +50,7 @@ test('shows a step before it has ended', async () => {
   await stage.perform('Creating disk', async () => assert.deepEqual(written, ['Creating disk...']));
 });
 
-test('says Failed for the step and its group and passes the error on', async () => {
+test('prints Failed for the step and its group and passes the error on', async () => {
   const { stage, text } = recorded();
   const cause = new ProductError('DEADLINE', 'too late');
 

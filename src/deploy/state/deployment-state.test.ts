@@ -55,7 +55,7 @@ test("reads bosh's state file and writes it again byte by byte", () => {
   assert.equal(formatState(parseState(golden, 'state.json')), golden);
 });
 
-test('keeps what it does not know, at the top and in records, and the order of keys', () => {
+test('keeps unknown keys, at the top and in records, and the order of keys', () => {
   const text = golden
     .replace('"size": 1024,', '"size": 1024,\n            "future": 1,')
     .replace('"disks": [', '"tool": {},\n    "disks": [');
@@ -63,7 +63,7 @@ test('keeps what it does not know, at the top and in records, and the order of k
   assert.equal(formatState(parseState(text, 'state.json')), text);
 });
 
-test('takes null and absent keys as Go does', () => {
+test('treats null and absent keys as Go does', () => {
   const state = parseState('{"director_id":"d","disks":null}', 'state.json');
 
   assert.deepEqual(state.disks, []);
@@ -88,7 +88,7 @@ test('an unreadable file is an error that names it, never an empty state', () =>
   }
 });
 
-test('a deployment is recorded, cleared and forgotten key by key', () => {
+test('a deployment is recorded, cleared and removed key by key', () => {
   const state = parseState(golden, 'state.json');
 
   const cleared = clearDeployed(state);
@@ -110,7 +110,7 @@ test('a deployment is recorded, cleared and forgotten key by key', () => {
   assert.equal(currentDisk(forgetDisk('9d2b8f4e-1c1b-4a7e-6f6f-0b0c8a3e5d2a')(again)), undefined);
 });
 
-test('any state comes back as it was written', () => {
+test('property: any state is read back as it was written', () => {
   const text = fc.string({ maxLength: 8 });
   const json = fc.dictionary(text, fc.oneof(text, fc.integer(), fc.constant(null), fc.array(text)), {
     maxKeys: 3,

@@ -55,7 +55,7 @@ async function keptFiles(
   };
 }
 
-test('a link or a pipe in the place of .pending, .cluster, .cpi or .digest is refused by name', async (t) => {
+test('a link or a pipe at the path of .pending, .cluster, .cpi or .digest is refused by name', async (t) => {
   const { directory, files } = await keptFiles(t);
   for (const { path, content, read } of files) {
     const victim = join(directory, 'victim');
@@ -85,7 +85,7 @@ test("another user's .pending, .cluster or .cpi is refused by name", { skip: wit
   }
 });
 
-test('what is written beside the state takes the place of a link and follows none', async (t) => {
+test('a file beside the state replaces a link and does not follow it', async (t) => {
   const { directory, statePath } = await keptFiles(t);
   const victim = join(directory, 'victim');
   await writeFile(victim, 'whole');
@@ -98,7 +98,7 @@ test('what is written beside the state takes the place of a link and follows non
 });
 
 test(
-  'a link that another user put where the state file is kept is not followed',
+  "another user's link at the path of the state file is not followed",
   { skip: withoutRoot },
   async (t) => {
     const { directory } = await keptFiles(t);

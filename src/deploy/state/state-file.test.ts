@@ -14,12 +14,12 @@ const uuids = () => {
   return () => `uuid-${(count += 1)}`;
 };
 
-test('lies beside the manifest unless asked for elsewhere', async () => {
+test('lies beside the manifest by default', async () => {
   assert.equal(await statePathFor('/a/manifest.yml'), '/a/manifest-state.json');
   assert.equal(await statePathFor('/a/manifest.yml', '/b/state.json'), '/b/state.json');
 });
 
-test('a symbolic link is the file that it names, there already or not, whatever folders are on the way', async (t) => {
+test('a symbolic link is resolved to its file, existing or not, through any directories', async (t) => {
   const directory = await scratchDirectory(t);
   const real = join(directory, 'vault', 'state.json');
   await mkdir(join(directory, 'vault'));
@@ -33,7 +33,7 @@ test('a symbolic link is the file that it names, there already or not, whatever 
   assert.equal(await statePathFor(manifestPath), real);
 });
 
-test('a new file holds its ids at once, for its owner alone', async (t) => {
+test('a new file has its ids at once, and only its owner can read it', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
 
   await StateFile.open(path, uuids());
@@ -44,7 +44,7 @@ test('a new file holds its ids at once, for its owner alone', async (t) => {
   assert.equal((await stat(path)).mode & 0o777, 0o600);
 });
 
-test('every change is on disk when it resolves', async (t) => {
+test('every change is on disk when its promise resolves', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   const file = await StateFile.open(path, uuids());
 
@@ -53,7 +53,7 @@ test('every change is on disk when it resolves', async (t) => {
   assert.match(await readFile(path, 'utf8'), /"current_vm_cid": "vm-1"/);
 });
 
-test('a half-written draft of a killed run is no obstacle', async (t) => {
+test('an incomplete temporary file of a killed run is no obstacle', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   await writeFile(`${path}.new`, '{"director_id": "ha');
 
@@ -62,7 +62,7 @@ test('a half-written draft of a killed run is no obstacle', async (t) => {
   assert.equal(file.state.director_id, 'uuid-1');
 });
 
-test('what is pending survives the run and is gone when nothing is', async (t) => {
+test('the pending file survives the run and is removed when nothing is pending', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   await StateFile.open(path, uuids());
   const pending = await PendingFile.open(path);
@@ -81,14 +81,14 @@ test('what is pending survives the run and is gone when nothing is', async (t) =
   await assert.rejects(readFile(pending.path), { code: 'ENOENT' });
 });
 
-test('a pending file that is not ours is an error, since it may name a VM', async (t) => {
+test('an invalid pending file is an error, because it may name a VM', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   await writeFile(`${path}.pending`, '{"vm":{}}');
 
   await assert.rejects(PendingFile.open(path), (error) => isProductError(error, 'STATE_INVALID'));
 });
 
-test('a folder, or links that go round, where the state file should be is an error that names it', async (t) => {
+test('a directory or a loop of links at the path of the state file is an error that names it', async (t) => {
   const directory = await scratchDirectory(t);
   const round = join(directory, 'round');
   await symlink('round', round);
@@ -100,7 +100,7 @@ test('a folder, or links that go round, where the state file should be is an err
     );
 });
 
-test('without a state file nothing is known', async (t) => {
+test('no resource is known without a state file', async (t) => {
   const files = new DeploymentFiles(join(await scratchDirectory(t), 'state.json'));
   assert.equal(await files.readKnownResources(), undefined);
 });

@@ -21,7 +21,7 @@ for (const [what, from, to, key, ...args] of [
     "'cpu' is not a job of release 'tinycpi' (1)",
   ],
   [
-    'a job that is no CPI',
+    'a job that is not a CPI',
     'template: {name: cpi, release: tinycpi}',
     'template: {name: app, release: tinyapp}',
     'cloud_provider',
@@ -35,14 +35,14 @@ for (const [what, from, to, key, ...args] of [
     "Release name 'tinyapp' does not match",
   ],
   [
-    'a property that a template misses',
+    'a missing property of a template',
     /properties: \{runtime: '.*', /,
     'properties: {',
     'cloud_provider.properties',
     "Cannot render 'cpi/templates/cpi.erb' (line 2): Can't find property 'runtime'",
   ],
 ] as const) {
-  test(`${what} is told with key and line of the manifest, and nothing is asked of the cloud`, async (t) => {
+  test(`${what} is reported with key and line of the manifest before any CPI call`, async (t) => {
     const { options, ports, cloud, editManifest } = await testEnvironment(t);
     await editManifest((text) => text.replace(from, to));
     const lines = (await readFile(options.manifestPath, 'utf8')).split('\n');
@@ -62,7 +62,7 @@ for (const [what, from, to, key, ...args] of [
   });
 }
 
-test('of two faults both are told', async (t) => {
+test('both of two errors are reported', async (t) => {
   const { options, ports, editManifest } = await testEnvironment(t);
   await editManifest((text) =>
     text.replace('- {name: app,', '- {name: one, release: tinyapp}\n  - {name: two,'),

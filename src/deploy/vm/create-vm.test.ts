@@ -5,7 +5,7 @@ import { createCloud } from '../cpi/cpi-client.ts';
 import { createEnv } from '../create-env.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
-test('a VM that the CPI could not create ends the run before anything of the running one is stopped', async (t) => {
+test('a VM that the CPI could not create ends the run before it stops anything in the running VM', async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const before = await state();
@@ -25,7 +25,7 @@ test('a VM that the CPI could not create ends the run before anything of the run
   assert.equal((await createEnv(options, ports)).changed, false);
 });
 
-test('the CPI is asked for the VM that it is then to create, and for the one that goes', async (t) => {
+test('check_vm gets the arguments of the later create_vm, and the VM to replace', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   const second = await createEnv({ ...options, recreate: true }, ports);
@@ -49,7 +49,7 @@ for (const [type, message] of [
   ['Bosh::Clouds::CloudError', 'Invalid Method: check_vm'],
   ['InvalidCall', "Method is not known, got: 'check_vm'"],
 ] as const) {
-  test(`a CPI without the method that answers ${type} is not asked again, and the run goes on`, async (t) => {
+  test(`a CPI without check_vm that returns ${type} is not called again, and the run continues`, async (t) => {
     const { options, ports, cloud } = await testEnvironment(t);
     await cloud.fail({ method: 'check_vm', kind: 'error', type, message });
     const { vmCid } = await createEnv(options, ports);
@@ -57,7 +57,7 @@ for (const [type, message] of [
   });
 }
 
-test('what the CPI could not check is told; a result of another shape is an error', async () => {
+test('a failed check is reported as a warning, and a result of another shape is an error', async () => {
   const vm = { agentId: 'a', stemcellCid: 's', cloudProperties: {}, networks: {}, diskCids: [], env: {} };
   const answering = (result: unknown) =>
     createCloud({

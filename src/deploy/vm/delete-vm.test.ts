@@ -6,7 +6,7 @@ import { deleteEnv } from '../delete-env.ts';
 import { DeploymentFiles } from '../state/deployment-files.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
-test('a VM that cannot be asked for beside the recorded one stays known, and the warning names what ends it', async (t) => {
+test('a VM that cannot be found beside the recorded one stays recorded, and the warning names the remedy', async (t) => {
   const { cloud, options, ports } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const vm = { agent_id: 'left', arguments_sha256: 'other' };
@@ -30,7 +30,7 @@ test('a VM that cannot be asked for beside the recorded one stays known, and the
   );
 });
 
-test('a VM whose cid was noted is deleted without a stemcell to ask for it with', async (t) => {
+test('a VM with a recorded cid is deleted without a stemcell', async (t) => {
   const { cloud, options, ports, state } = await testEnvironment(t);
   const { vmCid: cid } = await createEnv(options, ports);
   const unrecorded = { ...(await state()), current_vm_cid: '', stemcells: [], current_stemcell_id: '' };

@@ -33,7 +33,7 @@ async function layoutDirectory(t: TestContext): Promise<{ directory: string; blo
   return { directory, blobs: blobWriter(directory) };
 }
 
-test('a tar becomes a compressed layer that is known by both digests', async (t) => {
+test('a tar becomes a compressed layer with both digests', async (t) => {
   const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const { descriptor, diffId } = await addTarLayer(blobs, { bytes: inChunks(tar), what: 'root.tar' });
@@ -46,7 +46,7 @@ test('a tar becomes a compressed layer that is known by both digests', async (t)
   assert.deepEqual(again.descriptor, descriptor);
 });
 
-test('a compressed tar stays as it is', async (t) => {
+test('a compressed tar is unchanged', async (t) => {
   const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const packed = gzipSync(tar);
@@ -60,7 +60,7 @@ test('a compressed tar stays as it is', async (t) => {
   assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
 });
 
-test('several gzip members after each other are one layer', async (t) => {
+test('several concatenated gzip members are one layer', async (t) => {
   const { blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const packed = Buffer.concat([gzipSync(tar.subarray(0, 999)), gzipSync(tar.subarray(999))]);
@@ -74,7 +74,7 @@ test('several gzip members after each other are one layer', async (t) => {
   }
 });
 
-test('a tar in zstd stays as it is, in one frame or several, in chunks of any size', async (t) => {
+test('a tar in zstd is unchanged, in one or more frames and in chunks of any size', async (t) => {
   const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const frames = [tar.subarray(0, 999), tar.subarray(999)].map((part) => zstdCompressSync(part));
@@ -107,7 +107,7 @@ test('a layer in xz or bzip2 is named, with the command that repacks it', async 
     }
 });
 
-test('what stands behind the end of the gzip is refused: containerd refuses it too, in each place of a chunk', async (t) => {
+test('trailing bytes after the gzip stream are refused, as by containerd, at each position in a chunk', async (t) => {
   const { directory, blobs } = await layoutDirectory(t);
   const packed = gzipSync(await packTar([{ header: { name: 'etc/hosts', size: 1 }, body: 'h' }]));
   for (const behind of [Buffer.alloc(1), Buffer.alloc(512), Buffer.alloc(200_000)])
@@ -126,7 +126,7 @@ test('what stands behind the end of the gzip is refused: containerd refuses it t
   assert.deepEqual(await readdir(layoutPaths.blobs(directory)), []);
 });
 
-test('a damaged, cut off or dangerous tar leaves no blob', async (t) => {
+test('a damaged, truncated or dangerous tar leaves no blob', async (t) => {
   const { directory, blobs } = await layoutDirectory(t);
   const packed = gzipSync(await rootTar());
   const damaged = Buffer.from(packed);
@@ -154,7 +154,7 @@ test('a damaged, cut off or dangerous tar leaves no blob', async (t) => {
 const noSpace = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
 
 const fullDisks: Readonly<Record<string, BlobWriter['add']>> = {
-  'at once': () => Promise.reject(noSpace),
+  'at the start': () => Promise.reject(noSpace),
   'in the middle': async (_, source) => {
     let size = 0;
     for await (const chunk of source) {
@@ -163,7 +163,7 @@ const fullDisks: Readonly<Record<string, BlobWriter['add']>> = {
     }
     throw new Error('all of it was written');
   },
-  'in the middle, and leaves the rest': async (_, source) => {
+  'in the middle, before the input ends': async (_, source) => {
     const { done } = await stubborn(source).next();
     throw done === true ? new Error('nothing was written') : noSpace;
   },
@@ -181,7 +181,7 @@ function stubborn(source: Parameters<BlobWriter['add']>[1]): AsyncIterator<Uint8
 }
 
 for (const [when, add] of Object.entries(fullDisks))
-  test(`a disk that is full ${when} is the reason, and ends the reading`, async () => {
+  test(`a disk that is full ${when} causes the error, and ends the reading`, async () => {
     const tar = await rootTar();
     const sources = [
       (bytes: AsyncIterable<Uint8Array>) => addTarLayer({ add }, { bytes, what: 'root.tar' }),

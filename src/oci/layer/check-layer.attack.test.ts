@@ -30,7 +30,7 @@ async function readOf(
   return read;
 }
 
-test('a layer of a few kilobytes that unpacks to many megabytes is refused before they are unpacked', async () => {
+test('a layer of a few kilobytes that unpacks to many megabytes is refused before it is unpacked', async () => {
   const bomb = tarFrom(header('zeros', '0', 64 * mebibyte), Buffer.alloc(64 * mebibyte));
   for (const [compression, pack] of compressions) {
     const packed = pack(bomb);
@@ -40,7 +40,7 @@ test('a layer of a few kilobytes that unpacks to many megabytes is refused befor
   }
 });
 
-test('a layer of too many entries or names is refused, compressed in either way', async () => {
+test('a layer with too many entries or names is refused with gzip and with zstd', async () => {
   const many = tarFrom(...Array.from({ length: 50 }, (_, index) => header(`file-${index}`, '0', 0)));
   for (const [compression, pack] of compressions) {
     const entries = /^layer: its entry 'file-20' is one too many: an archive has 20 at most$/;
@@ -50,7 +50,7 @@ test('a layer of too many entries or names is refused, compressed in either way'
   }
 });
 
-test('zstd that wants two gigabytes of memory to be unpacked is refused', async () => {
+test('zstd that needs two gigabytes of memory is refused', async () => {
   const tar = tarFrom(header('file', '0', 0));
   // RFC 8878, 3.1.1: a frame without its size, and one raw block, which is the last.
   const block = Buffer.alloc(3);

@@ -49,7 +49,7 @@ async function someTar(): Promise<Buffer> {
   return Buffer.from(await packTar([{ header: { name: 'usr/big', size: body.length }, body }]));
 }
 
-test('a layer is copied as it is, compressed in any way or not', async () => {
+test('a layer is copied unchanged, with each compression and without one', async () => {
   const tar = await someTar();
   await copy(plain, tar, tar);
   await copy(gzip, gzipSync(tar), tar);
@@ -62,7 +62,7 @@ test('a layer is copied as it is, compressed in any way or not', async () => {
   await assert.rejects(copy(zstd, zstdCompressSync(tar), Buffer.from('other')), { code: 'DIGEST_MISMATCH' });
 });
 
-test('zstd in several frames is one layer, with frames to skip before, between and behind them', async () => {
+test('zstd in several frames is one layer, with skippable frames at any position', async () => {
   const tar = await someTar();
   const frames = [0, 65_536, 500_000, tar.length - 1, tar.length].map((start, index, all) =>
     zstdCompressSync(tar.subarray(start, all[index + 1]), index % 2 === 0 ? {} : { params: { 201: 1 } }),
@@ -76,7 +76,7 @@ test('zstd in several frames is one layer, with frames to skip before, between a
     for (const size of [4095, 65_536, blob.length]) await copy(zstd, blob, tar, size);
 });
 
-test('zstd that is cut off anywhere, damaged or followed by something else is refused', async () => {
+test('zstd that is truncated anywhere, damaged or followed by other bytes is refused', async () => {
   const tar = Buffer.from(await packTar([{ header: { name: 'etc/hosts', size: 1 }, body: 'h' }]));
   const one = zstdCompressSync(tar.subarray(512), { params: { 201: 1 } });
   const blob = Buffer.concat([zstdCompressSync(tar.subarray(0, 512)), skippable(9), one]);
@@ -108,7 +108,7 @@ test('zstd that is cut off anywhere, damaged or followed by something else is re
   }
 });
 
-test('what stands behind the end of the gzip is refused', async () => {
+test('trailing bytes after the gzip stream are refused', async () => {
   const tar = await someTar();
   const blob = gzipSync(tar);
   for (const size of [65_536, blob.length])

@@ -36,7 +36,7 @@ const blobPath = (directory: string, { digest }: Descriptor): string =>
 
 const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-test('an image opens as it was written', async (t) => {
+test('an image is read back as it was written', async (t) => {
   const { image } = await layout(t);
   assert.equal(image.descriptor.digest, digestOf(image.manifest));
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('an image opens as it was written', async (t) => {
   assert.deepEqual(JSON.parse((await buffer(image.open(image.config))).toString()), config);
 });
 
-test('the same image is the same bytes', async (t) => {
+test('the same image gives the same bytes', async (t) => {
   const directory = await scratchDirectory(t);
   const read = async (name: string): Promise<[string, string][]> => {
     await write(join(directory, name));
@@ -72,7 +72,7 @@ test('the same image is the same bytes', async (t) => {
   assert.deepEqual(await read('one'), await read('two'));
 });
 
-test('nothing is left of an image whose making fails', async (t) => {
+test('a failed write of an image leaves no files', async (t) => {
   const directory = await scratchDirectory(t);
   await assert.rejects(
     writeLayout(join(directory, 'image'), async (blobs) => {
@@ -89,14 +89,14 @@ test('nothing is left of an image whose making fails', async (t) => {
   assert.deepEqual(await readdir(directory), []);
 });
 
-test('a folder that holds something is left alone', async (t) => {
+test('a directory that is not empty is left alone', async (t) => {
   const directory = await scratchDirectory(t);
   await writeFile(join(directory, 'mine'), 'mine');
   await assert.rejects(write(directory), { code: 'FILE_EXISTS', message: new RegExp(directory) });
   assert.deepEqual(await readdir(directory), ['mine']);
 });
 
-test('damaged and missing blobs are named, before or while they are read', async (t) => {
+test('damaged and missing blobs are named, before or during the read', async (t) => {
   const { directory, image } = await layout(t);
   const [first, second] = image.layers;
   assert.ok(first && second);
@@ -116,7 +116,7 @@ test('damaged and missing blobs are named, before or while they are read', async
   await assert.rejects(openLayout(directory), { code: 'DIGEST_MISMATCH' });
 });
 
-test('what is no layout is refused', async (t) => {
+test('a directory without a valid layout is refused', async (t) => {
   const { directory } = await layout(t);
   const index = join(directory, 'index.json');
   const entry = { mediaType: mediaTypes.manifest, digest: `sha256:${'0'.repeat(64)}`, size: 3 };
@@ -143,7 +143,7 @@ test('what is no layout is refused', async (t) => {
   await assert.rejects(openLayout(directory), { code: 'FILE_NOT_FOUND', message: /oci-layout/ });
 });
 
-test('of several images one is chosen by platform', async (t) => {
+test('one of several images is chosen by platform', async (t) => {
   const { directory, image } = await layout(t);
   const named = (name: string, architecture: string): unknown => ({
     ...image.descriptor,
@@ -164,7 +164,7 @@ test('of several images one is chosen by platform', async (t) => {
   );
 });
 
-test('of two images with tags one is chosen by its name, and an image may have two', async (t) => {
+test('one of two images with tags is chosen by its name, and an image may have two names', async (t) => {
   const { directory, image } = await layout(t);
   const named = (annotations: object, digest = image.descriptor.digest): unknown => ({
     ...{ ...image.descriptor, digest },

@@ -37,7 +37,7 @@ const start = (t: TestContext, options: Partial<DockerRegistryOptions> = {}): Pr
 
 describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => {
   for (const authentication of ['none', 'basic', 'token'] as const) {
-    test(`takes an image, mounts its layers elsewhere and deletes it (authentication: ${authentication})`, async (t) => {
+    test(`stores an image, mounts its layers elsewhere and deletes it (authentication: ${authentication})`, async (t) => {
       const registry = await start(t, { authentication });
       const client = clientOf(t, registry);
       const image = memoryImage([layer, Buffer.from('small')]);
@@ -62,7 +62,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     });
   }
 
-  test('a piece whose connection is cut: the upload begins again', async (t) => {
+  test('an upload starts again when the connection is cut in a chunk', async (t) => {
     const registry = await start(t);
     const at = 150_000;
     const proxy = await startCuttingProxy(t, registry.origin, at);
@@ -79,10 +79,10 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
   });
 
   for (const [how, chunkBytes] of [
-    ['in pieces', 24 << 20],
+    ['in chunks', 24 << 20],
     ['whole', 128 << 20],
   ] as const)
-    test(`interrupted while a layer is on its way, ${how}: no upload is left, nor a manifest`, async (t) => {
+    test(`an interrupt during the upload of a layer ${how} leaves neither upload nor manifest`, async (t) => {
       const registry = await start(t);
       const interruption = new AbortController();
       const client = clientOf(t, registry, { signal: interruption.signal });
@@ -100,7 +100,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       assert.deepEqual(await pathsIn(registry, /_manifests\/./u), []);
     });
 
-  test('a user who may not delete learns what was wrong, and pushes past a repository of others', async (t) => {
+  test('a user without the delete permission sees the original error, and pushes although another repository is forbidden', async (t) => {
     const registry = await start(t, { authentication: 'token' });
     const image = memoryImage([layer]);
     await pushImage(clientOf(t, registry), image, chunkOptions);
@@ -128,7 +128,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     ]);
   });
 
-  test('a wrong password, nobody, and a certificate of a stranger: one clear error each', async (t) => {
+  test('a wrong password, missing credentials and an untrusted certificate are one clear error each', async (t) => {
     const image = memoryImage([layer]);
     for (const authentication of ['basic', 'token'] as const) {
       const registry = await start(t, { authentication });
@@ -157,7 +157,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     }
   });
 
-  test('a registry without deletion refuses', async (t) => {
+  test('a registry without deletion refuses a delete', async (t) => {
     const registry = await start(t, { deletes: false });
     const client = clientOf(t, registry);
     const digest = await pushImage(client, memoryImage([layer]), chunkOptions);

@@ -48,8 +48,8 @@ async function subject(t: TestContext, scheme: 'http' | 'https'): Promise<Subjec
   return { registry, elsewhere, client };
 }
 
-describe('a location of another server', () => {
-  test('that is plain http, from https, is refused: nothing is sent there', async (t) => {
+describe('an upload location on another server', () => {
+  test('is refused if it changes from https to plain http, and gets no request', async (t) => {
     const { elsewhere, client } = await subject(t, 'http');
     await assert.rejects(pushImage(client, memoryImage([layer])), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'REGISTRY_ERROR');
@@ -63,7 +63,7 @@ describe('a location of another server', () => {
     assert.deepEqual(elsewhere.log, []);
   });
 
-  test('that is https gets the bytes, and not our password', async (t) => {
+  test('gets the bytes over https, without our password', async (t) => {
     const { registry, elsewhere, client } = await subject(t, 'https');
     const image = memoryImage([layer]);
     await pushImage(client, image, { chunkBytes: 20_000 });
@@ -76,7 +76,7 @@ describe('a location of another server', () => {
   });
 });
 
-describe('a registry that redirects', () => {
+describe('a redirect of the registry', () => {
   /**
    * Makes the registry of `subject` redirect the requests that match. It still requires its password for all
    * requests.
@@ -107,7 +107,7 @@ describe('a registry that redirects', () => {
     };
   const chunkOptions = { chunkBytes: 20_000 };
 
-  test('everything to a registry in https: the image is there, without our password', async (t) => {
+  test('sends every request to another registry over https without our password', async (t) => {
     const made = await subject(t, 'https');
     const { elsewhere, client } = made;
     redirect(made, elsewhere.origin, anything);
@@ -120,7 +120,7 @@ describe('a registry that redirects', () => {
     assert.ok(elsewhere.authorizations.every((value) => value === undefined));
   });
 
-  test('pieces and their end, whose bytes are sent again, by 308', async (t) => {
+  test('with 308 sends the chunks and the final PUT again', async (t) => {
     const made = await subject(t, 'https');
     const { registry, elsewhere, client } = made;
     const image = memoryImage([layer]);
@@ -145,7 +145,7 @@ describe('a registry that redirects', () => {
     assert.ok(elsewhere.authorizations.every((value) => value === undefined));
   });
 
-  test('to plain http, or by 302, gets nothing there, and the error names where and why', async (t) => {
+  test('to plain http, or with 302, sends no request, and the error names the target and the reason', async (t) => {
     const plain = await subject(t, 'http');
     redirect(plain, plain.elsewhere.origin, (method) => method === 'POST', {
       path: '/v2/x?state=secret-state',
@@ -160,7 +160,7 @@ describe('a registry that redirects', () => {
     assert.deepEqual([...plain.elsewhere.log, ...found.elsewhere.log], []);
   });
 
-  test('to one that wants a password, or in a circle, is an error that names it', async (t) => {
+  test('to a registry that needs a password, or in a circle, is an error that names it', async (t) => {
     const made = await subject(t, 'https');
     const { registry, elsewhere, client } = made;
     redirect(made, elsewhere.origin, (method) => method === 'POST');
@@ -178,7 +178,7 @@ describe('a registry that redirects', () => {
     assert.ok(registry.log.length - before < 12);
   });
 
-  test('the look for a blob to a storage: the registry has it', async (t) => {
+  test('of a HEAD request to a blob storage counts as an existing blob', async (t) => {
     const made = await subject(t, 'https');
     const { elsewhere, client } = made;
     redirect(made, elsewhere.origin, (method) => method === 'HEAD', {

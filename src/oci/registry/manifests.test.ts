@@ -5,7 +5,7 @@ import { pushImage } from './push-image.ts';
 import { memoryImage } from './testing/memory-image.ts';
 import { chunkOptions, small, subject } from './testing/push-subject.ts';
 
-test('deletes, finds nothing any more, and tells a registry that deletes nothing', async (t) => {
+test('a manifest is deleted and then absent, and a registry without deletion is reported', async (t) => {
   const at = await subject(t);
   const digest = await pushImage(at.client, memoryImage([small]), chunkOptions);
   assert.equal(await deleteManifest(at.client, digest), 'deleted');
@@ -15,7 +15,7 @@ test('deletes, finds nothing any more, and tells a registry that deletes nothing
   assert.equal(await deleteManifest(at.client, digest), 'refused');
 });
 
-test('a manifest that is not what its digest says is refused', async (t) => {
+test('a manifest that does not match its digest is refused', async (t) => {
   const at = await subject(t);
   const digest = `sha256:${'1'.repeat(64)}`;
   at.registry.manifests.set(digest, Buffer.from('other'));

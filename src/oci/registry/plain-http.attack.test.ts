@@ -35,7 +35,7 @@ async function subject(t: TestContext): Promise<Subject> {
 }
 
 describe('a registry in plain http on this machine', () => {
-  test('that names a token server in plain http on another host: the password stays here', async (t) => {
+  test('gets no password for a token server in plain http on another host', async (t) => {
     const { registry, elsewhere, otherHost, client } = await subject(t);
     registry.trouble = (request, response) => {
       request.resume();
@@ -51,7 +51,7 @@ describe('a registry in plain http on this machine', () => {
     assert.deepEqual(elsewhere.authorizations, []);
   });
 
-  test('that sends an upload to another host in plain http: no byte of the image goes there', async (t) => {
+  test('gets no bytes of the image for an upload location in plain http on another host', async (t) => {
     const { registry, elsewhere, otherHost, client } = await subject(t);
     registry.trouble = (request, response) => {
       if (request.method !== 'POST') return undefined;
@@ -68,7 +68,7 @@ describe('a registry in plain http on this machine', () => {
     assert.deepEqual(elsewhere.log, []);
   });
 
-  test('whose token server has another port of this machine is served', async (t) => {
+  test('may use a token server on another port of this machine', async (t) => {
     const { registry, elsewhere, client } = await subject(t);
     elsewhere.trouble = (_, response) => {
       answer(response, 200, {}, Buffer.from('{"token":"token"}'));

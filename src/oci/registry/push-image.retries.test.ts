@@ -6,7 +6,7 @@ import { memoryImage } from './testing/memory-image.ts';
 import { assertWhole, layer, chunkOptions, small, subject, faults } from './testing/push-subject.ts';
 
 for (const status of [429, 500, 503] as const) {
-  test(`${status} is tried again, each time a little later, and at last an error`, async (t) => {
+  test(`status ${status} is retried with growing delays, and is an error at last`, async (t) => {
     const at = await subject(t);
     faults(
       at,
@@ -42,7 +42,7 @@ for (const status of [429, 500, 503] as const) {
   });
 }
 
-test('Retry-After is kept, in seconds and as a date; more than a minute is an error at once', async (t) => {
+test('Retry-After in seconds and as a date is respected, and more than a minute is an error at once', async (t) => {
   for (const [header, pause] of [
     ['7', 7000],
     [new Date(9000).toUTCString(), 9000],
@@ -74,7 +74,7 @@ test('Retry-After is kept, in seconds and as a date; more than a minute is an er
   await assert.rejects(pushImage(at.client, memoryImage([small]), chunkOptions), { code: 'REGISTRY_BUSY' });
 });
 
-test('a connection that ends in the middle of a piece: what arrived is not sent again', async (t) => {
+test('bytes that arrived before a connection broke in a chunk are not sent again', async (t) => {
   const at = await subject(t);
   let kept = 0;
   const seen = faults(
@@ -101,7 +101,7 @@ test('a connection that ends in the middle of a piece: what arrived is not sent 
   assert.equal(at.registry.log.filter((line) => line.startsWith('POST')).length, 2, 'layer and config');
 });
 
-test('an upload that the registry has lost begins again, a bounded number of times', async (t) => {
+test('an upload that the registry has lost starts again, a limited number of times', async (t) => {
   const at = await subject(t);
   const loses = (): void => {
     at.registry.uploads.clear();
@@ -129,7 +129,7 @@ test('an upload that the registry has lost begins again, a bounded number of tim
   assert.equal(forgetful.registry.log.filter((line) => line.startsWith('POST')).length, 4);
 });
 
-test('an upload whose answer got lost counts as done', async (t) => {
+test('an upload whose response was lost counts as done', async (t) => {
   const at = await subject(t);
   let cut = 0;
   at.registry.trouble = (request, response) => {
@@ -148,7 +148,7 @@ test('an upload whose answer got lost counts as done', async (t) => {
   assert.equal(at.registry.log.filter((line) => line.startsWith('POST')).length, 2);
 });
 
-test('a registry that is not there is named', async (t) => {
+test('an unreachable registry is named', async (t) => {
   const at = await subject(t);
   await at.registry.stop();
   await assert.rejects(pushImage(at.client, memoryImage([layer]), chunkOptions), {

@@ -6,7 +6,7 @@ import { answer, refuse } from './testing/hostile-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
 import { assertWhole, layer, chunkOptions, small, subject, faults } from './testing/push-subject.ts';
 
-test('in pieces and whole, the manifest last; the same again sends no blob', async (t) => {
+test('blobs are pushed in chunks and whole, and the manifest last, and a second push sends no blob', async (t) => {
   const at = await subject(t);
   const image = memoryImage([layer, small, layer]);
   const first: string[] = [];
@@ -28,7 +28,7 @@ test('in pieces and whole, the manifest last; the same again sends no blob', asy
   assert.ok(at.registry.manifests.has('v1'));
 });
 
-test('a layer of another repository is mounted, and uploaded where that does not have it', async (t) => {
+test('a layer of another repository is mounted, or uploaded if that repository does not have it', async (t) => {
   const at = await subject(t);
   const image = memoryImage([layer]);
   await pushImage(at.client, image, chunkOptions);
@@ -43,7 +43,7 @@ test('a layer of another repository is mounted, and uploaded where that does not
   assert.equal(at.registry.uploads.size, 0);
 });
 
-test('a registry that takes no pieces gets the blob whole', async (t) => {
+test('a registry without chunked uploads gets the whole blob', async (t) => {
   const at = await subject(t);
   at.registry.acceptsChunks = false;
   await pushImage(at.client, memoryImage([layer]), chunkOptions);
@@ -51,7 +51,7 @@ test('a registry that takes no pieces gets the blob whole', async (t) => {
     assert.equal(at.registry.blobs.get(digest)?.length, layer.length);
 });
 
-test('a registry that asks for larger pieces gets them, and one that asks for huge ones the blob whole', async (t) => {
+test('a registry with a larger minimum chunk gets larger chunks, and one with a huge minimum the whole blob', async (t) => {
   for (const [minChunkLength, patches] of [
     [40_000, 3],
     [1024 ** 3, 0],
@@ -65,10 +65,10 @@ test('a registry that asks for larger pieces gets them, and one that asks for hu
 });
 
 for (const [how, chunkBytes] of [
-  ['in pieces', 16_000],
+  ['in chunks', 16_000],
   ['whole', 1_000_000],
 ] as const) {
-  test(`damaged bytes, ${how}: nothing is published, and the upload is taken back`, async (t) => {
+  test(`damaged bytes ${how} publish nothing, and the upload is cancelled`, async (t) => {
     const at = await subject(t);
     const damaged = Buffer.from(layer).fill(7, 99_000);
     await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), { chunkBytes }), {
@@ -80,7 +80,7 @@ for (const [how, chunkBytes] of [
   });
 }
 
-test('what cannot be taken back, or mounted, neither hides the reason nor ends the push', async (t) => {
+test('a failed cancellation or mount neither hides the error nor ends the push', async (t) => {
   const at = await subject(t);
   const refused: string[] = [];
   at.registry.trouble = (request, response) => {
@@ -103,7 +103,7 @@ test('what cannot be taken back, or mounted, neither hides the reason nor ends t
   assert.deepEqual(refused, ['DELETE', ...['POST', 'DELETE'], ...['POST', 'DELETE']]);
 });
 
-test('a registry that receives or stores other bytes is told from a good one', async (t) => {
+test('a registry that receives or stores other bytes is detected', async (t) => {
   const at = await subject(t);
   at.registry.trouble = (request, response) => {
     if (request.method !== 'PUT' || !(request.url ?? '').includes('manifests')) return undefined;
@@ -126,7 +126,7 @@ test('a registry that receives or stores other bytes is told from a good one', a
   });
 });
 
-test('errors hold nothing of the query of a location', async (t) => {
+test('errors contain no part of the query of a location', async (t) => {
   const at = await subject(t);
   faults(
     at,

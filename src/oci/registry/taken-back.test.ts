@@ -58,10 +58,10 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
     const fits = (got: string, path: string): boolean => got === method && isUpload(path);
     const name = (suffix: string): string => `${method} ${suffix}`;
     return [
-      { name: name('always cut'), chunkBytes, fits, problem: cut(registry), error: broken, starts: 4 },
-      { name: name('always 500'), chunkBytes, fits, problem: refused(500), error: busy, starts: 4 },
+      { name: name('always cut off'), chunkBytes, fits, problem: cut(registry), error: broken, starts: 4 },
+      { name: name('always answered 500'), chunkBytes, fits, problem: refused(500), error: busy, starts: 4 },
       {
-        ...{ name: name('429 for an hour'), chunkBytes, fits, starts: 1 },
+        ...{ name: name('answered 429 for an hour'), chunkBytes, fits, starts: 1 },
         problem: refused(429, { 'retry-after': '3600' }),
         error: { code: 'REGISTRY_BUSY', message: /answered 429/u },
       },
@@ -69,18 +69,18 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
         { status: 401, message: /did not say how to authenticate/u },
         { status: 403, message: /team\/stemcell: upload of sha256:.*answered 403/u },
       ].map(({ status, message }) => ({
-        ...{ name: name(`always ${status}`), chunkBytes, fits, problem: refused(status), starts: 1 },
+        ...{ name: name(`always answered ${status}`), chunkBytes, fits, problem: refused(status), starts: 1 },
         error: { code: 'REGISTRY_UNAUTHORIZED', message },
       })),
     ];
   }),
   {
-    ...{ name: 'the PUT after the pieces always 500', chunkBytes: chunked, starts: 4 },
+    ...{ name: 'the PUT after the chunks always answered 500', chunkBytes: chunked, starts: 4 },
     fits: (method, path) => method === 'PUT' && isUpload(path),
     ...{ problem: refused(500), error: busy },
   },
   {
-    ...{ name: 'a manifest always 500', chunkBytes: chunked, starts: 2 },
+    ...{ name: 'the manifest always answered 500', chunkBytes: chunked, starts: 2 },
     fits: (method, path) => method === 'PUT' && path.includes('/manifests/'),
     problem: refused(500),
     error: { code: 'REGISTRY_BUSY', message: /team\/stemcell: manifest v1: answered 500/u },
@@ -89,7 +89,7 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
 
 describe('a push that fails', () => {
   for (const [at, { name }] of cases(new HostileRegistry()).entries())
-    test(`${name}: neither upload nor manifest is left`, async (t) => {
+    test(`with ${name} leaves neither upload nor manifest`, async (t) => {
       const registry = await HostileRegistry.start(t);
       const failing = cases(registry)[at];
       assert.ok(failing);
@@ -107,7 +107,7 @@ describe('a push that fails', () => {
     });
 
   for (const chunkBytes of [chunked, whole])
-    test(`interrupted in a body of ${chunkBytes} bytes at most, which never ends: the upload is taken back`, async (t) => {
+    test(`an interrupt in an endless body of ${chunkBytes} bytes at most cancels the upload`, async (t) => {
       const registry = await HostileRegistry.start(t);
       const interruption = new AbortController();
       registry.trouble = (request) => {
@@ -131,7 +131,7 @@ describe('a push that fails', () => {
       assert.equal(registry.manifests.size, 0);
     });
 
-  test('where pieces are not taken, the upload that was to have them is taken back', async (t) => {
+  test('an upload for chunks is cancelled if the registry accepts no chunks', async (t) => {
     const registry = await HostileRegistry.start(t);
     registry.acceptsChunks = false;
     await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: chunked });
@@ -139,7 +139,7 @@ describe('a push that fails', () => {
     assert.equal(registry.manifests.size, 1);
   });
 
-  test('where a mount begins an upload and the next mount fails, that is taken back', async (t) => {
+  test('an upload that a mount began is cancelled if the next mount fails', async (t) => {
     const registry = await HostileRegistry.start(t);
     registry.trouble = (request, response) =>
       request.url?.includes('from=sick') === true

@@ -4,7 +4,7 @@ import { archiveLimits } from '../../bosh/archive/archive-limits.ts';
 import { checkRoot } from '../testing/root-tar.ts';
 import { prependedBlocks, header, record, tarFrom } from '../testing/tar-blocks.ts';
 
-test('a layer of too many bytes, entries or names, or with a NUL in a name, is refused', async () => {
+test('a layer with too many bytes, entries or names, or with a NUL in a name, is refused', async () => {
   const files = Array.from({ length: 20 }, (_, index) => header(`file-${index}`, '0', 0));
   const limited = (limits: Partial<Record<keyof typeof archiveLimits, number>>) =>
     checkRoot(tarFrom(...files), 1000, { limits: { ...archiveLimits, ...limits } });

@@ -17,7 +17,7 @@ async function deviceNode(name: string, type: string, major: number, minor: numb
   return tar;
 }
 
-test('a root passes byte for byte, in chunks of any size', async () => {
+test('a root is passed on byte for byte, in chunks of any size', async () => {
   const tar = await packRoot(
     { name: './', type: 'directory' },
     { name: './etc/passwd', body: 'root:x:0:0' },
@@ -29,7 +29,7 @@ test('a root passes byte for byte, in chunks of any size', async () => {
   for (const size of [1, 7, 511, 512, 513, 100_000]) assert.deepEqual(await checkRoot(tar, size), tar);
 });
 
-test('what would reach out of the root is refused by name', async () => {
+test('an entry outside of the root is refused by name', async () => {
   const cases: readonly [Buffer, RegExp][] = [
     [await packRoot({ name: '../etc/passwd' }), /root\.tar: its entry '\.\.\/etc\/passwd' lies outside/],
     [await packRoot({ name: 'a/../../b' }), /outside of the root/],
@@ -53,7 +53,7 @@ test('what would reach out of the root is refused by name', async () => {
     await assert.rejects(checkRoot(tar), { code: 'ARCHIVE_INVALID', message }, String(message));
 });
 
-test('a hard link reaches no further than its own name does', async () => {
+test('a hard link must stay inside the root too, through any symbolic links', async () => {
   const outside: RootEntry = { name: 's', type: 'symlink', linkname: '../../../../etc' };
   const absolute: RootEntry = { name: 's', type: 'symlink', linkname: '/etc' };
   const cases: readonly [RootEntry[], RegExp][] = [
@@ -86,7 +86,7 @@ test('a hard link reaches no further than its own name does', async () => {
       });
 });
 
-test('a hard link to what is not there before it is refused, but over other layers, which may have it', async () => {
+test('a hard link to a missing target is refused, unless the target may be in another layer', async () => {
   const file: RootEntry = { name: './usr/bin/file', body: 'x' };
   const hard = (name: string, linkname: string): RootEntry => ({ name, type: 'link', linkname });
   await checkRoot(await packRoot(file, hard('a', 'usr/bin/file'), hard('b', './a')));
@@ -107,12 +107,12 @@ test('a hard link to what is not there before it is refused, but over other laye
   }
 });
 
-test("a container's own devices pass", async () => {
+test('device nodes of a container are allowed', async () => {
   await checkRoot(await deviceNode('./dev/null', '3', 1, 3));
   await checkRoot(await deviceNode('dev/console', '3', 5, 1));
 });
 
-test('a link that became a folder again holds files', async () => {
+test('a link that is replaced by a directory holds files', async () => {
   await checkRoot(
     await packRoot(
       { name: 'a', type: 'symlink', linkname: '/etc' },
@@ -122,7 +122,7 @@ test('a link that became a folder again holds files', async () => {
   );
 });
 
-test('a tar that is cut off, or has a damaged header, is refused', async () => {
+test('a tar that is truncated, or has a damaged header, is refused', async () => {
   const tar = await packRoot(
     { name: 'etc/hosts', body: 'h'.repeat(700) },
     { name: 'etc/link', type: 'symlink', linkname: 'hosts' },
@@ -140,7 +140,7 @@ test('a tar that is cut off, or has a damaged header, is refused', async () => {
   );
 });
 
-test('anything at all ends in one error', async () => {
+test('property: any bytes end in one error', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 3000 }), async (bytes) => {
       if (bytes.every((byte) => byte === 0)) return;

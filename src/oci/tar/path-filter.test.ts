@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BloomFilter } from './path-filter.ts';
 
-test('of all the files of a large root none is forgotten, and next to no other one is taken for one', () => {
+test('the filter finds each file of a large root, and has almost no false positives', () => {
   const filter = new BloomFilter();
   const count = 100_000;
   const names = Array.from(

@@ -14,7 +14,7 @@ import { TarReader } from './tar-reader.ts';
 const run = promisify(execFile);
 
 for (const format of ['gnu', 'pax', 'ustar', 'v7']) {
-  test(`what GNU tar writes as ${format} is read as it is`, async (t) => {
+  test(`a tar in GNU tar's format ${format} is read unchanged`, async (t) => {
     const directory = await scratchDirectory(t);
     const root = join(directory, 'root');
     const long = format === 'gnu' || format === 'pax' ? 'l'.repeat(120) : 'l'.repeat(60);
@@ -43,7 +43,7 @@ for (const format of ['gnu', 'pax', 'ustar', 'v7']) {
   });
 }
 
-test('what other programs read differently is refused', async () => {
+test('a header that other programs read differently is refused', async () => {
   const file = header('file', '0', 0);
   const cases: readonly [Buffer, RegExp][] = [
     ...['path', 'linkpath', 'size', 'GNU.sparse.name'].map((key): [Buffer, RegExp] => [
@@ -122,7 +122,7 @@ test("a header is read as Go's archive/tar reads it", () => {
   assert.deepEqual(read(prependedBlocks('g', record('comment', 'of git archive')), file), ['0 file 0']);
 });
 
-test('sparse files are refused, however they are written', async (t) => {
+test('sparse files are refused in every format', async (t) => {
   const directory = await scratchDirectory(t);
   await run('truncate', ['-s', '1M', join(directory, 'sparse')]);
   for (const format of ['gnu', 'pax']) {

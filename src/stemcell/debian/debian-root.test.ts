@@ -54,7 +54,7 @@ async function workbench(t: TestContext): Promise<Bench> {
 const count = (calls: readonly string[], what: string): number =>
   calls.filter((call) => call.startsWith(what)).length;
 
-test('a root is made once for its packages, and anew when the mirrors have newer ones', async (t) => {
+test('a root is made once for its packages, and again when the mirrors have newer ones', async (t) => {
   const { directory, cache, make, calls } = await workbench(t);
   const first = await make();
   assert.equal(first.packages, 'bash 5.2\nvim 9.0\n');
@@ -68,7 +68,7 @@ test('a root is made once for its packages, and anew when the mirrors have newer
   assert.equal((await readdir(cache)).length, 2);
 });
 
-test('without asking, the newest one serves; where there is none the mirrors are asked', async (t) => {
+test('the newest cached root is used without a query, and the mirrors are queried if there is none', async (t) => {
   const { directory, make, calls } = await workbench(t);
   const first = await make({ isOffline: true });
   await writeFile(join(directory, 'offered'), 'bash 6\n');
@@ -78,7 +78,7 @@ test('without asking, the newest one serves; where there is none the mirrors are
   await make({ isOffline: true, user: 1000, path: directory });
 });
 
-test('a kept root that was damaged is made anew, wherever it was', async (t) => {
+test('a cached root that was damaged anywhere is made again', async (t) => {
   const { cache, make, calls } = await workbench(t);
   const { image } = await make();
   const [name] = await readdir(cache);
@@ -105,7 +105,7 @@ test('a kept root that was damaged is made anew, wherever it was', async (t) => 
   }
 });
 
-test('where no package can be read from what mmdebstrap says, nothing is made: each such list would pass for the same', async (t) => {
+test("a root whose packages cannot be read from mmdebstrap's output is not made, because all such lists are equal", async (t) => {
   const { directory, cache, make } = await workbench(t);
   await writeFile(join(directory, 'offered'), '');
   await assert.rejects(make(), {
@@ -115,7 +115,7 @@ test('where no package can be read from what mmdebstrap says, nothing is made: e
   assert.deepEqual(await readdir(cache), []);
 });
 
-test('what mmdebstrap says when it fails is shown, and nothing is kept', async (t) => {
+test('the output of a failed mmdebstrap is shown, and no root is cached', async (t) => {
   const { directory, cache, make } = await workbench(t);
   await writeFile(join(directory, 'broken'), '');
   await assert.rejects(make(), {
@@ -125,7 +125,7 @@ test('what mmdebstrap says when it fails is shown, and nothing is kept', async (
   assert.deepEqual(await readdir(cache), []);
 });
 
-test('what ended mmdebstrap is told, and not how it ended', async (t) => {
+test("the cause of mmdebstrap's end is reported, and not its signal", async (t) => {
   const { directory, cache, make } = await workbench(t);
   const long = 'x'.repeat(3_000_000);
   const tar = await packTar([
@@ -137,7 +137,7 @@ test('what ended mmdebstrap is told, and not how it ended', async (t) => {
   assert.deepEqual(await readdir(cache), []);
 });
 
-test('interrupted, it is over when mmdebstrap has taken its root away, and nothing is kept', async (t) => {
+test('an interrupt waits until mmdebstrap has removed its root, and no root is cached', async (t) => {
   const { directory, cache, make } = await workbench(t);
   await writeFile(join(directory, 'slow'), '');
   const interruption = new AbortController();
@@ -151,7 +151,7 @@ test('interrupted, it is over when mmdebstrap has taken its root away, and nothi
   assert.deepEqual(await readdir(cache), []);
 });
 
-test('what a killed build left is removed by the next, what a running one makes is not', async (t) => {
+test('the files of a killed build are removed by the next, and those of a running build are not', async (t) => {
   const { cache, make } = await workbench(t);
   const ended = join(cache, '.key-list.4194305'); // larger than any pid
   const running = join(cache, `.key-list.${process.ppid}`);
@@ -163,7 +163,7 @@ test('what a killed build left is removed by the next, what a running one makes 
   assert.ok(!names.includes('.key-list.4194305'));
 });
 
-test('a machine that cannot make a root is told what it lacks', async (t) => {
+test('a machine that cannot make a root is reported with the missing prerequisites', async (t) => {
   const { directory, make } = await workbench(t);
   await assert.rejects(make({ user: 1000 }), {
     code: 'STEMCELL_BUILD_UNSUPPORTED',

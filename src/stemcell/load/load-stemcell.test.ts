@@ -32,7 +32,7 @@ async function namesIn({ directory, image }: LoadBench, archive: string): Promis
   return index.manifests.map(({ annotations }) => annotations['io.containerd.image.name']);
 }
 
-test('containerd reads the image from stdin and gets it by tag and by digest', async (t) => {
+test('containerd reads the image from stdin and knows it by tag and by digest', async (t) => {
   const bench = await loadBench(t);
   await bench.load({ kind: 'containerd', address: '/run/k3s/containerd/containerd.sock' });
   assert.deepEqual(await recordedArgs(bench), [
@@ -47,7 +47,7 @@ test('containerd reads the image from stdin and gets it by tag and by digest', a
   assert.deepEqual(await recordedArgs(bench), ['--namespace', 'k8s.io', 'images', 'import', '-']);
 });
 
-test('kind gets a file, which goes when it is done', async (t) => {
+test('kind gets a file, which is removed at the end', async (t) => {
   const bench = await loadBench(t);
   await bench.load({ kind: 'kind', cluster: 'lab' }, { TMPDIR: bench.directory });
   const [load, archive, file, ...rest] = await recordedArgs(bench);
@@ -70,7 +70,7 @@ async function temporaryDirectory(t: TestContext): Promise<string> {
   return directory;
 }
 
-test('the file for kind goes too where kind fails', async (t) => {
+test('the file for kind is also removed when kind fails', async (t) => {
   const bench = await loadBench(t);
   const temporary = await temporaryDirectory(t);
   const failing = bench.load({ kind: 'kind', cluster: 'lab' }, { FAIL: 'no nodes' });
@@ -90,7 +90,7 @@ async function somethingIn(directory: string, file: string): Promise<void> {
   }
 }
 
-test('the file for kind goes too where the copy is interrupted in its middle', async (t) => {
+test('the file for kind is also removed when an interrupt stops the copy', async (t) => {
   const { directory, image } = await loadBench(t);
   const temporary = await temporaryDirectory(t);
   const interruption = new AbortController();
@@ -123,7 +123,7 @@ test('minikube reads the image from stdin', async (t) => {
   assert.equal((await namesIn(bench, 'stdin')).length, 2);
 });
 
-test('a program that fails, or is not there, is quoted', async (t) => {
+test('a failing program, or a missing one, is quoted', async (t) => {
   const bench = await loadBench(t);
   const failing = bench.load({ kind: 'containerd', address: undefined }, { FAIL: 'no socket' });
   await assert.rejects(failing, {
@@ -134,7 +134,7 @@ test('a program that fails, or is not there, is quoted', async (t) => {
   await assert.rejects(missing, { code: 'STEMCELL_LOAD_FAILED', message: /'kind' is not on PATH/ });
 });
 
-test('a damaged image is not given to anybody as whole', async (t) => {
+test('a damaged image is not passed on as complete', async (t) => {
   const bench = await loadBench(t);
   const [layer] = bench.image.layers;
   assert.ok(layer);

@@ -39,7 +39,7 @@ const noAgent = `program /${agent}`;
 const noShell = 'program /bin/sh';
 const whole = [file('./bin/sh'), file(`./${agent}`)];
 
-test('agent and shell are programs, wherever links in the root lead to', async () => {
+test('the agent and the shell are programs, through any links in the root', async () => {
   const cases: readonly Entry[][] = [
     whole,
     [link('bin', 'usr/bin'), file('usr/bin/dash'), link('usr/bin/sh', 'dash'), file(agent)],
@@ -63,7 +63,7 @@ test('agent and shell are programs, wherever links in the root lead to', async (
   for (const [index, entries] of cases.entries()) assert.equal(await lackOf(entries), '', `case ${index}`);
 });
 
-test('what is no program is not taken for one', async () => {
+test('a path that is not a program is not accepted as one', async () => {
   const cases: readonly [Entry[], string][] = [
     [[file('etc/hosts')], `${noAgent} and no ${noShell}`],
     [[file('bin/sh'), directory(agent)], noAgent],
@@ -81,7 +81,7 @@ test('what is no program is not taken for one', async () => {
   }
 });
 
-test('what an upper layer deletes or replaces is not there, and what it brings is', async () => {
+test('an upper layer deletes and replaces files, and adds its own', async () => {
   const bin = 'var/vcap/bosh/bin';
   const cases: readonly [Entry[][], string][] = [
     [[whole, [file(`${bin}/.wh.bosh-agent`)]], noAgent],

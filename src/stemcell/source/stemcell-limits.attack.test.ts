@@ -19,7 +19,7 @@ const packs = [
 ] as const;
 const limited = (limits: Partial<ArchiveLimits>): ArchiveLimits => ({ ...archiveLimits, ...limits });
 
-test('a file that tells only after many megabytes what it is, is refused', async (t) => {
+test('a file whose kind shows only after many megabytes is refused', async (t) => {
   const path = join(await scratchDirectory(t), 'bomb');
   const blob = `blobs/sha256/${'a'.repeat(64)}`;
   const bomb = tarFrom(header(blob, '0', 8 * mebibyte), Buffer.alloc(8 * mebibyte), header('image', '0', 0));
@@ -32,7 +32,7 @@ test('a file that tells only after many megabytes what it is, is refused', async
   }
 });
 
-test('a stemcell archive of too many bytes, entries or names is refused', async (t) => {
+test('a stemcell archive with too many bytes, entries or names is refused', async (t) => {
   const directory = await scratchDirectory(t);
   const path = join(directory, 'bomb');
   const plain = await readFile(await lookAlikeStemcell(directory, { isPlain: true }));

@@ -82,7 +82,7 @@ export const tunnelCases: readonly TunnelCase[] = [
     },
   },
   {
-    name: 'an address of the networks that no pod has is refused',
+    name: 'an address of the networks without a pod is refused',
     run: async (t, world) => {
       const { open, log } = await openTunnel(t, world);
       for (const host of [world.absent, `::ffff:${world.absent}`]) {
@@ -92,7 +92,7 @@ export const tunnelCases: readonly TunnelCase[] = [
     },
   },
   {
-    name: 'a port that nothing listens on breaks the connection, and is told with pod and port',
+    name: 'a port without a listener breaks the connection, and is logged with pod and port',
     run: async (t, world) => {
       const { open, log } = await openTunnel(t, world);
       const { pod, namespace } = world;
@@ -101,7 +101,7 @@ export const tunnelCases: readonly TunnelCase[] = [
     },
   },
   {
-    name: 'when the API server restarts a client sees an error, and new connections work',
+    name: 'a client gets an error when the API server restarts, and new connections work',
     run: async (t, world) => {
       const { open, log } = await openTunnel(t, world);
       const socket = await open(world.pod.address, 26);

@@ -125,7 +125,7 @@ const cases = [
   },
 ];
 
-test('every mount that is answered is one that the old drivers take, and a signed one verifies', () => {
+test('property: the upstream drivers accept every mount in a response, and a signed one verifies', () => {
   for (const { offering, driver, share, parameters } of cases)
     for (const scheme of schemes) {
       let answered = 0;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 
-test('volumes broker --demo sends the requests of the life of a binding and leaves no files', async () => {
+test("volumes broker --demo sends the requests of a binding's lifecycle and leaves no files", async () => {
   const main = join(import.meta.dirname, 'main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [main, '--demo']);
   const statuses = [...stdout.matchAll(/^(\d{3}) [{]/gmu)].map(([, status]) => status);

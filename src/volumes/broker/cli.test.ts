@@ -10,7 +10,7 @@ import { runBroker } from './cli.ts';
 
 const key = Buffer.alloc(32, 5).toString('base64');
 
-test('what keeps a broker from starting is told with its setting and what to do, and nothing listens', async (t) => {
+test('an error at the start of a broker names the setting and the remedy, and the broker does not listen', async (t) => {
   const configDirectory = await mkdtemp(join(tmpdir(), 'broker-start-'));
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');

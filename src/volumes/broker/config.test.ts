@@ -31,7 +31,7 @@ function problemsOf(text: string, environment: Record<string, string> = {}): str
   return '';
 }
 
-test('a configuration is read, and PORT comes before listen', () => {
+test('a configuration is parsed, and PORT takes precedence over listen', () => {
   const config = parseBrokerConfig(good, {});
   assert.deepEqual(config.listen, { host: '127.0.0.1', port: 9000 });
   assert.deepEqual(config.auth, { username: 'broker', passwords: ['geheim-1', 'geheim-0'] });
@@ -54,7 +54,7 @@ test('a configuration is read, and PORT comes before listen', () => {
   );
 });
 
-test('all faults are in one error, each with its field, and none quotes a value', () => {
+test('all errors are reported together, each with its field, and none quotes a value', () => {
   const wrong = `
 listen: here
 password: 5
@@ -89,14 +89,14 @@ volume_id: none
   assert.doesNotMatch(message, /geheim|\bred\b|\bhere\b/u);
 });
 
-test('a key that is there twice, and what is no YAML, are told by their line', () => {
+test('a duplicate key, and invalid YAML, are reported with their line', () => {
   assert.match(problemsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
   assert.match(problemsOf('a: [geheim'), /line 1: no YAML/u);
   assert.match(problemsOf('- a'), /must be a map of settings/u);
   assert.match(problemsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
 });
 
-test('a database is read with what it needs', () => {
+test('a database is read with its settings', () => {
   const postgresql = '{host: db.example.com, database: volumes, user: broker, password: geheim, ca: /ca.pem}';
   const text = good.replace(/^store: .*$/mu, `store: {postgresql: ${postgresql}}`);
   assert.deepEqual(parseBrokerConfig(text, { VCAP_APPLICATION: '{}' }).store, {
@@ -117,7 +117,7 @@ test('a database is read with what it needs', () => {
 const credhubText = (settings: string): string =>
   good.replace(/^store: .*$/mu, `store: {credhub: ${settings}}`).replace(/^encryption_keys: .*\n/mu, '');
 
-test('a CredHub is read with a client of its UAA or with a certificate, and has no keys', () => {
+test('a CredHub is read with a UAA client or with a certificate, and has no encryption keys', () => {
   const uaa = '{client_id: c, client_secret: geheim, ca: /uaa.pem}';
   const common = { url: 'https://credhub:8844', storeId: 'nfsbroker', caFile: '/ca.pem' };
   const credhub = 'url: https://credhub:8844, store_id: nfsbroker, ca: /ca.pem';
@@ -144,11 +144,11 @@ test('a CredHub is read with a client of its UAA or with a certificate, and has 
   assert.doesNotMatch(message, /geheim/u);
 });
 
-test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {
+test('SQLite is refused in an app of Cloud Foundry, whose disk is ephemeral', () => {
   assert.match(problemsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
 });
 
-test('a signing key is a text or a file, takes the place of volume_id, and is never logged', () => {
+test('a signing key is a string or a file, replaces volume_id, and is never logged', () => {
   const without = good.replace(/^volume_id: .*\n/mu, '');
   assert.deepEqual(parseBrokerConfig(`${without}signing: {key: /signing.pem}\n`, {}).scheme, {
     signingKeyFile: '/signing.pem',
@@ -162,7 +162,7 @@ test('a signing key is a text or a file, takes the place of volume_id, and is ne
   assert.doesNotMatch(wrong, /geheim/u);
 });
 
-test('a place for secrets is one prefix in CredHub or in files, and needs signed volumes', () => {
+test('a secret store is one prefix in CredHub or in files, and needs signed volumes', () => {
   const { privatePem } = newPair();
   const signing = `signing: {key: ${JSON.stringify(privatePem)}}\n`;
   const signed = `${good.replace(/^volume_id: .*\n/mu, '')}${signing}`;

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
 import { instancePath, provisionBody, testBroker } from './testing/test-broker.ts';
 
-test('with its CredHub away the broker starts, says so, and serves when CredHub is back', async (t) => {
+test('the broker starts while its CredHub is unavailable, reports it, and works when CredHub is available again', async (t) => {
   const stub = await credhubStub();
   await stub.stop();
   const directory = await mkdtemp(join(tmpdir(), 'broker-credhub-'));

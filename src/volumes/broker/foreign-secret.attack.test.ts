@@ -20,7 +20,7 @@ const config: Partial<BrokerConfig> = {
 };
 const username = 'user';
 
-test('a user who names the secret of another space gets a name below the own one', async (t) => {
+test("a user that names the secret of another space gets a name below the user's own space", async (t) => {
   const { call } = await testBroker(t, config);
   const parameters = { share: '//server/share', username, password_ref: 'space-2/photos' };
   await call('PUT', instancePath, { body: { ...smbProvisionBody, parameters } });
@@ -34,7 +34,7 @@ test('a user who names the secret of another space gets a name below the own one
   }
 });
 
-test('a space whose GUID would lead out of the place for secrets has none', async (t) => {
+test('a space whose GUID would lead out of the secret store has no secrets', async (t) => {
   const { call } = await testBroker(t, config);
   await call('PUT', instancePath, { body: { ...smbProvisionBody, space_guid: '..' } });
   const parameters = { username, password_ref: 'photos' };
@@ -49,7 +49,7 @@ test('a space whose GUID would lead out of the place for secrets has none', asyn
     );
 });
 
-test('what is no name of a secret is refused, and so is a password that looks like one', async (t) => {
+test('an invalid name of a secret is refused, and so is a password that looks like a reference', async (t) => {
   const { call } = await testBroker(t, config);
   await call('PUT', instancePath, { body: smbProvisionBody });
   const refusedFor = async (parameters: object): Promise<string> => {
@@ -70,7 +70,7 @@ test('what is no name of a secret is refused, and so is a password that looks li
   assert.match(await refusedFor({ username }), /Missing mandatory options: password/u);
 });
 
-test('without a place for secrets a password that looks like a reference is refused, too', async (t) => {
+test('without a secret store a password that looks like a reference is refused too', async (t) => {
   const { call } = await testBroker(t);
   await call('PUT', instancePath, { body: smbProvisionBody });
   const parameters = { username, password: '((file:/etc/shadow))' };

@@ -33,7 +33,7 @@ function rpcReply(request: Buffer, accepted: number): Buffer {
   return reply;
 }
 
-test('an NFS server answers, of whatever version', async (t) => {
+test('an NFS server of any version answers', async (t) => {
   for (const accepted of [0, 2]) {
     const port = await listen(t, (socket, request) => {
       assert.equal(request.readUInt32BE(0), 0x80_00_00_28);
@@ -54,7 +54,7 @@ test('an SMB server answers', async (t) => {
   assert.equal(await checkOn(port)('smb', '//127.0.0.1/share'), undefined);
 });
 
-test('what is wrong is said: another server, none, one that is silent or closes, a name that is none', async (t) => {
+test('the error names the cause: another server, no server, one that is silent or disconnects, an invalid name', async (t) => {
   const web = await listen(t, (socket) =>
     socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n'),
   );

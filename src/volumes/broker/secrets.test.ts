@@ -33,7 +33,7 @@ async function mountOf(call: CallBroker, path: string, body: object): Promise<Vo
   return mount;
 }
 
-test('a secret is named in the space of who names it, signed, and shown to its users', async (t) => {
+test("a secret is named in its user's space, signed, and shown to its users", async (t) => {
   const { call } = await testBroker(t, config);
   await call('PUT', instancePath, { body: smbProvisionBody });
   const body = { ...smbBindBody, parameters: { username, password_ref: 'team/photos' } };
@@ -55,7 +55,7 @@ test('a secret is named in the space of who names it, signed, and shown to its u
   assert.equal(there.device.mount_config['password'], '((credhub:/volumes/space-2/team/photos))');
 });
 
-test('a password and its name take the place of each other', async (t) => {
+test('a password and its name replace each other', async (t) => {
   const { call } = await testBroker(t, config);
   const parameters = { share: '//server/share', username, password: 'geheim' };
   await call('PUT', instancePath, { body: { ...smbProvisionBody, parameters } });
@@ -77,7 +77,7 @@ test('a password and its name take the place of each other', async (t) => {
   });
 });
 
-test('an operator may force one secret on all, in no space; LDAP users have secrets, too', async (t) => {
+test('an operator may force one secret on all bindings, outside of any space, and LDAP users may have secrets', async (t) => {
   const forced = { username: 'service', password_ref: 'shared/filer' };
   const nfs = nfsOffering({ ldap: true, operator: { defaults: {}, forced }, secrets });
   const { call } = await testBroker(t, { ...config, offerings: [nfs] });

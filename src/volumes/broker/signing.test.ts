@@ -9,7 +9,7 @@ import { loadVolumeIdOptions } from './open-store.ts';
 import type { VolumeMount } from './store/broker-store.ts';
 import { bindBody, bindingPath, instancePath, provisionBody, testBroker } from './testing/test-broker.ts';
 
-test('a broker with the key of a file signs what it answers', async (t) => {
+test('a broker with a key file signs its volume ids', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'broker-signing-'));
   t.after(() => rm(directory, { recursive: true }));
   const pair = newPair();
@@ -32,7 +32,7 @@ test('a broker with the key of a file signs what it answers', async (t) => {
   assert.deepEqual([again.status, again.body], [200, answer.body]);
 });
 
-test('an app or instance whose id is no part of a signed volume id is refused, and nothing is kept', async (t) => {
+test('an app or instance whose id is invalid in a signed volume id is refused, and nothing is stored', async (t) => {
   const { call } = await testBroker(t, { scheme: { signingKey: newPair().key } });
   const path = '/v2/service_instances/instance_1';
   const binding = `${path}/service_bindings/binding-1`;
@@ -48,7 +48,7 @@ test('an app or instance whose id is no part of a signed volume id is refused, a
   }
 });
 
-test('a file that is no key keeps the broker from starting, and is named', async (t) => {
+test('an invalid key file keeps the broker from starting, and is named', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'broker-signing-'));
   t.after(() => rm(directory, { recursive: true }));
   const signingKeyFile = join(directory, 'signing.pem');

@@ -20,7 +20,7 @@ const access = (credentials: unknown): object => {
   return bound.access;
 };
 
-test('a database is read from a uri, or from the fields of the brokers that there are', () => {
+test('a database is read from a uri, or from the fields of existing database brokers', () => {
   const whole = { host: 'db.example.com', port: 6432, database: 'volumes', user: 'u@x', password: 'p/w:%' };
   const uri = 'postgres://u%40x:p%2Fw:%25@db.example.com:6432/volumes?sslmode=require';
   assert.deepEqual(access({ uri }), { ...whole, ca: undefined });
@@ -38,7 +38,7 @@ test('a database is read from a uri, or from the fields of the brokers that ther
   });
 });
 
-test('what is no database is a fault of the setting, with what to do, and without its values', () => {
+test('an invalid database is an error of the setting, with the remedy and without its values', () => {
   const problemOf = (vcapServices: string | undefined): string => {
     const bound = postgresFromVcapServices(vcapServices, 'db');
     return 'problem' in bound ? bound.problem : '';
@@ -65,7 +65,7 @@ encryption_keys: ['${key}']
 volume_id: {key: '${key}'}
 `;
 
-test('a configuration names the service, and no other way to it', () => {
+test('a configuration names either the service or a host', () => {
   const VCAP_SERVICES = servicesOf({ uri: 'postgres://u:geheim@h/d' }, 'postgresql');
   const { store } = parseBrokerConfig(configText, { VCAP_APPLICATION: '{}', VCAP_SERVICES });
   assert.equal('postgresql' in store && store.postgresql.password, 'geheim');
@@ -80,7 +80,7 @@ test('a configuration names the service, and no other way to it', () => {
   );
 });
 
-test('the bundle alone runs as an app does, with what is bound to it', { skip: noPostgres }, async (t) => {
+test('the bundle alone runs as an app, with its bound service', { skip: noPostgres }, async (t) => {
   const server = await postgresServer();
   t.after(() => server.remove());
   const app = await mkdtemp(join(tmpdir(), 'broker-app-'));

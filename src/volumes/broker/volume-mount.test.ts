@@ -16,7 +16,7 @@ const unescaped = (text: string): string =>
     String.fromCharCode(parseInt(code, 16)),
   );
 
-test('the md5 form is the one that nfsbroker answered for the same options', () => {
+test('the md5 form is the id that nfsbroker returned for the same options', () => {
   // nfsbroker made this id
   assert.match(createVolumeId('i', options, 'md5'), /^i-d6d375f5[0-9a-f]{20}216f$/u);
 });
@@ -34,7 +34,7 @@ test('the HMAC form depends on key, instance and each option, and not on their o
   assert.match(id, /^i-[0-9a-f]{32}$/u);
 });
 
-test('the md5 form is of one text, whatever the order; what Go escapes is escaped, and reads as it was', () => {
+test('property: the md5 form does not depend on the order, and strings escaped as in Go are read back unchanged', () => {
   const option = fc.oneof(fc.string(), fc.constantFrom('<&>', '\u2028', '😀', '"\\', 'é'));
   fc.assert(
     fc.property(fc.dictionary(fc.string(), option, { maxKeys: 6 }), (given) => {
@@ -53,7 +53,7 @@ test('the md5 form is of one text, whatever the order; what Go escapes is escape
   );
 });
 
-test('texts are escaped as Go does it', () => {
+test('strings are escaped as in Go', () => {
   assert.equal(
     stringifyLikeGo({ b: '<&>', a: '\u2028"é' }),
     '{"a":"\\u2028\\"é","b":"\\u003c\\u0026\\u003e"}',

@@ -10,7 +10,7 @@ import { mountInfo, notRoot, run, testCell } from './testing/test-cell.ts';
 const skip = notRoot;
 
 test(
-  'an app has its volumes at their folders while it runs, as its user and with their modes',
+  'an app has its volumes at their directories while it runs, as its user and with their modes',
   { skip },
   async (t) => {
     const { directory, driver, ports, steps, volume, spec } = await testCell(t);
@@ -56,39 +56,35 @@ test(
   },
 );
 
-test(
-  'what one volume says against it, the app is not started, and the others are unmounted',
-  { skip },
-  async (t) => {
-    const { directory, driver, ports, volume, spec } = await testCell(t);
-    const [photos, gone] = [await volume('photos'), await volume('gone')];
-    await ports.volman.scan();
-    const before = await mountInfo(directory);
-    const { mount } = driver;
-    driver.mount = async (name) => {
-      if (name.startsWith('gone')) throw new Error('the server has no such export');
-      return mount(name);
-    };
-    await assert.rejects(runApp(spec(['touch', join(photos.containerDir, 'ran')], [photos, gone]), ports), {
-      code: 'CONTAINER_FAILED',
-      message: `failed to mount volume, errors: ${gone.containerDir}: the server has no such export`,
-    });
-    assert.equal(existsSync(join(directory, 'shares/photos/ran')), false);
-    assert.equal(await mountInfo(directory), before);
-    assert.equal(driver.volumes.size, 0);
-    // a driver that mounts in another namespace leaves an empty, writable directory
-    driver.mount = async (name) => {
-      await mkdir(join(directory, 'mounts', name), { recursive: true });
-      return join(directory, 'mounts', name);
-    };
-    await assert.rejects(runApp(spec(['true'], [photos]), ports), {
-      message: /but nothing is mounted there/u,
-    });
-    assert.deepEqual(await readdir(join(directory, 'apps')), []);
-  },
-);
+test('an app is not started if one volume fails, and the others are unmounted', { skip }, async (t) => {
+  const { directory, driver, ports, volume, spec } = await testCell(t);
+  const [photos, gone] = [await volume('photos'), await volume('gone')];
+  await ports.volman.scan();
+  const before = await mountInfo(directory);
+  const { mount } = driver;
+  driver.mount = async (name) => {
+    if (name.startsWith('gone')) throw new Error('the server has no such export');
+    return mount(name);
+  };
+  await assert.rejects(runApp(spec(['touch', join(photos.containerDir, 'ran')], [photos, gone]), ports), {
+    code: 'CONTAINER_FAILED',
+    message: `failed to mount volume, errors: ${gone.containerDir}: the server has no such export`,
+  });
+  assert.equal(existsSync(join(directory, 'shares/photos/ran')), false);
+  assert.equal(await mountInfo(directory), before);
+  assert.equal(driver.volumes.size, 0);
+  // a driver that mounts in another namespace leaves an empty, writable directory
+  driver.mount = async (name) => {
+    await mkdir(join(directory, 'mounts', name), { recursive: true });
+    return join(directory, 'mounts', name);
+  };
+  await assert.rejects(runApp(spec(['true'], [photos]), ports), {
+    message: /but nothing is mounted there/u,
+  });
+  assert.deepEqual(await readdir(join(directory, 'apps')), []);
+});
 
-test('an app that runs gets a mount that its driver made anew', { skip }, async (t) => {
+test('a running app gets a mount that its driver has made again', { skip }, async (t) => {
   const { directory, ports, stopping, steps, logged, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await volume('other');
@@ -109,7 +105,7 @@ test('an app that runs gets a mount that its driver made anew', { skip }, async 
   assert.ok(steps.includes(`again ${photos.containerDir}`), steps.join());
 });
 
-test('an app that does not heed SIGTERM is killed, and its volumes are unmounted', { skip }, async (t) => {
+test('an app that ignores SIGTERM is killed, and its volumes are unmounted', { skip }, async (t) => {
   const { directory, driver, ports, stopping, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await ports.volman.scan();
@@ -126,7 +122,7 @@ test('an app that does not heed SIGTERM is killed, and its volumes are unmounted
   assert.equal(driver.volumes.size, 0);
 });
 
-test('a second app on the same folder keeps its volume when the first ends', { skip }, async (t) => {
+test('a second app on the same directory keeps its volume when the first ends', { skip }, async (t) => {
   const { directory, ports, volume, spec } = await testCell(t);
   const photos = await volume('photos');
   await ports.volman.scan();
@@ -150,7 +146,7 @@ test('a second app on the same folder keeps its volume when the first ends', { s
   assert.deepEqual(await readdir(join(directory, 'apps')), []);
 });
 
-test('an app has a root of its own, and its volumes below it', { skip }, async (t) => {
+test('an app has its own root, and its volumes below it', { skip }, async (t) => {
   const { directory, ports, volume, spec } = await testCell(t);
   const root = join(directory, 'apps/root');
   for (const name of ['usr', 'proc']) await mkdir(join(root, name), { recursive: true });
@@ -165,7 +161,7 @@ test('an app has a root of its own, and its volumes below it', { skip }, async (
   assert.equal(existsSync(join(root, 'data')), false);
 });
 
-test('a driver that is not known is refused before anything is recorded', { skip }, async (t) => {
+test('an unknown driver is refused before anything is recorded', { skip }, async (t) => {
   const { directory, ports, volume, spec } = await testCell(t);
   const [photos, other] = [await volume('photos'), await volume('other', { driver: 'smbdriver' })];
   await ports.volman.scan();
@@ -175,7 +171,7 @@ test('a driver that is not known is refused before anything is recorded', { skip
   assert.deepEqual(await readdir(join(directory, 'state')), []);
 });
 
-test('a folder that is reached by a link is refused before anything is mounted', { skip }, async (t) => {
+test('a directory behind a link is refused before anything is mounted', { skip }, async (t) => {
   const { directory, driver, ports, volume, spec } = await testCell(t);
   await mkdir(join(directory, 'elsewhere'));
   await symlink(join(directory, 'elsewhere'), join(directory, 'apps/link'));

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { runCell } from './cli.ts';
 import { notRoot } from './testing/test-cell.ts';
 
-test('a binding that cannot be read is named, with what to give', { skip: notRoot }, async (t) => {
+test('an unreadable binding is named, with the expected input', { skip: notRoot }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-cell-'));
   t.after(() => rm(directory, { recursive: true }));
   const ports = { out: () => undefined, signal: t.signal };
@@ -23,7 +23,7 @@ test('a binding that cannot be read is named, with what to give', { skip: notRoo
   }
 });
 
-test('a cell without drivers says where it looked', { skip: notRoot }, async (t) => {
+test('a cell without drivers names the searched directory', { skip: notRoot }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-cell-'));
   t.after(() => rm(directory, { recursive: true }));
   const lines: string[] = [];

@@ -13,7 +13,7 @@ const app = 2000;
 // the app owns its root, as it owns the directory of its droplet, and puts a link to the machine's /etc at
 // the mount point of a volume
 test(
-  'a volume is not bound outside the root of its app, and no folder is made there',
+  'a volume is not bound outside the root of its app, and no directory is made there',
   { skip },
   async (t) => {
     const { directory, driver, ports, volume, spec } = await testCell(t);
@@ -34,7 +34,7 @@ test(
   },
 );
 
-test('while an app runs it cannot lead a mount that is made anew elsewhere', { skip }, async (t) => {
+test('a running app cannot redirect a mount that is made again', { skip }, async (t) => {
   const { directory, driver, ports, stopping, logged, volume, spec } = await testCell(t);
   const [own, machine] = [join(directory, 'apps/own'), join(directory, 'machine')];
   await mkdir(join(own, 'data/photos'), { recursive: true });

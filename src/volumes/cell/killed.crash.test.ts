@@ -62,7 +62,7 @@ test('after a kill -9 at any step, a repair leaves nothing mounted', { skip }, a
   await repairAll(cell, before);
 });
 
-test('a mount that was made as its cell was killed is found', { skip }, async (t) => {
+test('a mount that was made while its cell was killed is found', { skip }, async (t) => {
   const cell = await testCell(t);
   const { driver, directory } = cell;
   const before = await mountInfo(cell.directory);
@@ -85,7 +85,7 @@ test('a mount that was made as its cell was killed is found', { skip }, async (t
   await repairAll(cell, before);
 });
 
-test('a cell that lives is left alone by a repair', { skip }, async (t) => {
+test('a repair leaves a living cell alone', { skip }, async (t) => {
   const cell = await testCell(t);
   const { driver, directory, ports } = cell;
   const { mount } = driver;

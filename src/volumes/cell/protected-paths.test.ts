@@ -13,7 +13,7 @@ const machine = {
   kept: ['/', '/data/cell', '/data/photos'],
 };
 
-test('the folders of all drivers are hidden, and nothing else of the machine', () => {
+test('the directories of all drivers are hidden, and nothing else of the machine', () => {
   const found = mounts(
     '/ rw - ext4',
     '/home rw - nfs4',
@@ -35,7 +35,7 @@ test('the folders of all drivers are hidden, and nothing else of the machine', (
   });
 });
 
-test('a driver whose folder is a mount, and that has no volume yet, shows none later', () => {
+test('a driver whose directory is a mount shows none of its later volumes', () => {
   const found = mounts(
     '/ rw shared:1 - ext4',
     '/data rw shared:2 - ext4',
@@ -50,7 +50,7 @@ test('a driver whose folder is a mount, and that has no volume yet, shows none l
   });
 });
 
-test('a driver that mounts above what the app needs is refused', () => {
+test('a driver that mounts above a directory that the app needs is refused', () => {
   const found = mounts('/ rw - ext4', '/data/own rw - nfs4');
   assert.throws(() => planHidden(found, { ...machine, sources: ['/data/own'] }), {
     code: 'CONTAINER_FAILED',

@@ -5,7 +5,7 @@ import { runDemo } from './cli.ts';
 const skip = process.geteuid?.() === 0 ? false : 'only root can mount';
 
 test(
-  'the demo goes from create-service to an unmounted share, and calls its stand-in one on every line',
+  'the demo runs from create-service to an unmounted share, and every line names the local stand-in',
   { skip },
   async () => {
     let text = '';
@@ -18,7 +18,7 @@ test(
   },
 );
 
-test('a demo whose share is not there fails, and leaves nothing', { skip }, async () => {
+test('a demo with a missing share fails, and leaves no files', { skip }, async () => {
   let text = '';
   const share = {
     protocol: 'nfs',

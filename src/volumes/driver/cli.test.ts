@@ -21,7 +21,7 @@ async function driverArgs(t: TestContext): Promise<{ directory: string; args: st
 const run = (t: TestContext, given: readonly string[]): Promise<number> =>
   runDriver(given, { environment: {}, out: () => undefined, signal: t.signal });
 
-test('a driver that may not mount does not start', async (t) => {
+test('a driver without the permission to mount does not start', async (t) => {
   const given = await driverArgs(t);
   if (!isRoot)
     return assert.rejects(run(t, given.args), { code: 'NOT_SUPPORTED', message: /only root may.*sudo/u });
@@ -41,7 +41,7 @@ test('a driver that may not mount does not start', async (t) => {
 });
 
 test(
-  'a driver whose folder of shares is missing does not start',
+  'a driver whose mount directory is missing does not start',
   { skip: !isRoot && 'needs root' },
   async (t) => {
     const given = await driverArgs(t);
@@ -50,18 +50,22 @@ test(
   },
 );
 
-test('a driver whose port is taken says so, and what to do', { skip: !isRoot && 'needs root' }, async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  t.after(() => taken.close());
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  const given = await driverArgs(t);
-  const shares = join(given.directory, 'shares');
-  await mkdir(shares);
-  const rest = ['-listenAddr', `127.0.0.1:${port}`, '-bindFrom', shares];
-  await assert.rejects(run(t, [...given.args, ...rest]), {
-    code: 'DRIVER_CONFIG_INVALID',
-    message:
-      /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\): stop what listens there, or give -listenAddr/u,
-  });
-});
+test(
+  'a driver whose port is in use reports this and the remedy',
+  { skip: !isRoot && 'needs root' },
+  async (t) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    t.after(() => taken.close());
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const given = await driverArgs(t);
+    const shares = join(given.directory, 'shares');
+    await mkdir(shares);
+    const rest = ['-listenAddr', `127.0.0.1:${port}`, '-bindFrom', shares];
+    await assert.rejects(run(t, [...given.args, ...rest]), {
+      code: 'DRIVER_CONFIG_INVALID',
+      message:
+        /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\): stop what listens there, or give -listenAddr/u,
+    });
+  },
+);

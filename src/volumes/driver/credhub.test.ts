@@ -49,7 +49,7 @@ function lastPassword(mounts: ReadonlyMap<string, MountSpec>): string | undefine
   return spec?.kind === 'smb' ? spec.password : undefined;
 }
 
-test('a signed volume gets its password from CredHub at each mount, a rotated one without a new bind', async (t) => {
+test('a signed volume gets its password from CredHub at each mount, also a rotated one without a new bind', async (t) => {
   const { stub, mount, mounter, log, file } = await driverWithCredhub(t);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   stub.credentials.set('/volumes/team/photos', 'geheim-1');
@@ -61,7 +61,7 @@ test('a signed volume gets its password from CredHub at each mount, a rotated on
   assert.doesNotMatch(log.join(''), /geheim/u);
 });
 
-test('a client certificate takes the place of the UAA', async (t) => {
+test('a client certificate replaces the UAA', async (t) => {
   const { stub, mount, mounter } = await driverWithCredhub(t, { auth: 'certificate' });
   stub.credentials.set('/volumes/team/photos', 'geheim');
   assert.equal(await mount(photos), '');
@@ -69,7 +69,7 @@ test('a client certificate takes the place of the UAA', async (t) => {
   assert.ok(!stub.requests.includes('POST /uaa/oauth/token'));
 });
 
-test('nothing is mounted where the secret is missing, elsewhere, no text, or not signed; CredHub is asked below the prefix alone', async (t) => {
+test('nothing is mounted with a missing, misplaced, unsigned or non-string secret, and CredHub is queried below the prefix only', async (t) => {
   const { stub, mount, mounter, call, log } = await driverWithCredhub(t);
   stub.credentials.set('/volumes/json', { password: 'geheim' });
   stub.credentials.set('/volumes/lines', 'geheim\nvers=1.0');
@@ -89,7 +89,7 @@ test('nothing is mounted where the secret is missing, elsewhere, no text, or not
   assert.doesNotMatch(log.join(''), /geheim/u);
 });
 
-test('where CredHub refuses the driver, the mount fails with a code, and the operator reads why; a later one succeeds', async (t) => {
+test('if CredHub refuses the driver, the mount fails with a code, the log has the reason, and a later mount succeeds', async (t) => {
   const { stub, mount, mounter, log } = await driverWithCredhub(t);
   stub.credentials.set('/volumes/team/photos', 'geheim');
   stub.fail = (request) => (request === 'GET /api/v1/data' ? 403 : undefined);
@@ -103,7 +103,7 @@ test('where CredHub refuses the driver, the mount fails with a code, and the ope
   assert.doesNotMatch(log.join(''), /geheim/u);
 });
 
-test('a CredHub that is away or silent ends with the deadline of the mount, and nothing is mounted', async (t) => {
+test('a mount with an unavailable or silent CredHub ends at its deadline, and nothing is mounted', async (t) => {
   const { stub, mount, mounter } = await driverWithCredhub(t, { args: ['-mountTimeout', '300ms'] });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   t.after(() => release());
@@ -115,7 +115,7 @@ test('a CredHub that is away or silent ends with the deadline of the mount, and 
   assert.equal(mounter.mounts.size, 0);
 });
 
-test('a file of -credhub that is wrong is a start error with all its faults and no secret', async (t) => {
+test('an invalid -credhub file is a start error with all its errors and no secret', async (t) => {
   const directory = await driverDirectory(t);
   const file = join(directory, 'credhub.json');
   const start = (args = ['-credhub', file]): Promise<unknown> =>

@@ -15,7 +15,7 @@ import {
   testDriver,
 } from './testing/test-driver.ts';
 
-test('volman: each route, its answer, and the folder of a volume that comes and goes', async (t) => {
+test('volman: each route returns its response, and the directory of a volume is created and removed', async (t) => {
   const directory = await driverDirectory(t);
   const { call, mounter, log } = await testDriver(t, { directory });
   const Mountpoint = join(directory, 'mounts', 'id_c');
@@ -44,7 +44,7 @@ test('volman: each route, its answer, and the folder of a volume that comes and 
   assert.match(log.join(''), /driver-server\.started/u);
 });
 
-test('the messages of the old drivers, all with status 200', async (t) => {
+test('the driver returns the messages of the upstream drivers, all with status 200', async (t) => {
   const { call } = await testDriver(t);
   const error = async (verb: string, body?: unknown): Promise<string> =>
     (await call(`VolumeDriver.${verb}`, body)).Err;
@@ -59,7 +59,7 @@ test('the messages of the old drivers, all with status 200', async (t) => {
   assert.equal(await error('Remove', { Name: 'v' }), '');
 });
 
-test('what is no request of the protocol', async (t) => {
+test('a malformed request is rejected', async (t) => {
   const { running, mounter } = await testDriver(t);
   const url = `http://${running.address}`;
   const post = async (body: string | Uint8Array<ArrayBuffer>): Promise<string> =>
@@ -73,7 +73,7 @@ test('what is no request of the protocol', async (t) => {
   assert.deepEqual(mounter.calls, []);
 });
 
-test('Docker: its media type, and mounts counted by their ids', async (t) => {
+test("Docker: the driver returns Docker's media type, and counts mounts by their ids", async (t) => {
   const { running, call, mounter } = await testDriver(t);
   const type = 'application/vnd.docker.plugins.v1.2+json';
   const activated = await fetch(`http://${running.address}/Plugin.Activate`, {
@@ -97,7 +97,7 @@ test('Docker: its media type, and mounts counted by their ids', async (t) => {
   assert.equal(mounter.mounts.size, 0);
 });
 
-test('certification of drivers: options that are missing, the log, and Unmount after a mount that failed', async (t) => {
+test('certification of drivers: missing options, the log, and Unmount after a failed mount are as expected', async (t) => {
   const { call, log } = await testDriver(t, { args: ['-name', 'smbdriver'] });
   const { source } = smbOptions;
   assert.equal((await call('VolumeDriver.Create', { Name: 'v', Opts: { source } })).Err, '');
@@ -112,7 +112,7 @@ test('certification of drivers: options that are missing, the log, and Unmount a
   assert.doesNotMatch(log.join(''), /open sesame/u);
 });
 
-test('no secret is on the disk; a driver that was started anew asks for another Create', async (t) => {
+test('no secret is on the disk, and a restarted driver requests another Create', async (t) => {
   const directory = await driverDirectory(t);
   const args = ['-name', 'smbdriver'];
   const first = await testDriver(t, { directory, args });
@@ -132,7 +132,7 @@ test('no secret is on the disk; a driver that was started anew asks for another 
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
 });
 
-test('names that are no entry of the mount folder are refused by each verb, and nothing is made', async (t) => {
+test('a name that is not a plain entry of the mount directory is refused by each verb, and nothing is created', async (t) => {
   const directory = await driverDirectory(t);
   const { call, mounter } = await testDriver(t, { directory });
   const names = [
@@ -166,7 +166,7 @@ test('names that are no entry of the mount folder are refused by each verb, and 
   assert.equal((await call('VolumeDriver.Mount', { Name: longestName })).Err, '');
 });
 
-test('a mount ends at its deadline, counts for nothing, and holds up no other volume', async (t) => {
+test('a mount ends at its deadline, is not counted, and delays no other volume', async (t) => {
   const { call, mounter } = await testDriver(t, { args: ['-mountTimeout', '50ms'] });
   mounter.before = (_order, target, signal) =>
     target.endsWith('/frozen') ? untilDeadline(signal) : Promise.resolve();
@@ -181,7 +181,7 @@ test('a mount ends at its deadline, counts for nothing, and holds up no other vo
   ]);
 });
 
-test('a client that goes before its answer leaves no mount', async (t) => {
+test('a client that disconnects before its response leaves no mount', async (t) => {
   const { running, call, mounter } = await testDriver(t);
   await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   const begun = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ test('a client that goes before its answer leaves no mount', async (t) => {
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 0);
 });
 
-test('files in the way of a mount are named, and stay', async (t) => {
+test('files at the mount point are named, and kept', async (t) => {
   const directory = await driverDirectory(t);
   const { call, mounter } = await testDriver(t, { directory });
   const target = join(directory, 'mounts', 'v');
@@ -211,7 +211,7 @@ test('files in the way of a mount are named, and stay', async (t) => {
   assert.equal(mounter.mounts.size, 0);
 });
 
-test('a drain tries again what could not be unmounted, and names what is mounted at its end', async (t) => {
+test('a drain retries failed unmounts, and names the remaining mounts at its end', async (t) => {
   const directory = await driverDirectory(t);
   const { running, call, mounter } = await testDriver(t, { directory });
   for (const Name of ['busy', 'folder-stays']) {
@@ -232,7 +232,7 @@ test('a drain tries again what could not be unmounted, and names what is mounted
   assert.deepEqual([tries, mounter.mounts.size], [3, 0]);
 });
 
-test('drain: spec file gone first, all unmounted, what is left named at the deadline, then the process stops', async (t) => {
+test('a drain removes the spec file first, unmounts all volumes, names the rest at the deadline, and stops the process', async (t) => {
   const directory = await driverDirectory(t);
   const { running, call, mounter, log } = await testDriver(t, {
     directory,
@@ -262,7 +262,7 @@ test('drain: spec file gone first, all unmounted, what is left named at the dead
   assert.match((await admin('/metrics')).text, /volume_driver_mount_duration_seconds_count 3/u);
 });
 
-test('a unix socket that only root opens, in place of what was left there', async (t) => {
+test('a unix socket that only root can open replaces a leftover file', async (t) => {
   const directory = await driverDirectory(t);
   const path = join(directory, 'drivers', 'nfsv3driver.sock');
   await mkdir(join(directory, 'drivers'));

@@ -70,7 +70,7 @@ async function addressIn(lines: NodeJS.ReadableStream): Promise<string> {
 }
 
 test(
-  'killed at each step of a life, a driver knows every mount and nothing is mounted that was not asked for',
+  'a driver that is killed at any step knows every mount, and nothing is mounted without a request',
   {
     skip,
   },
@@ -86,7 +86,7 @@ test(
   },
 );
 
-test('killed in its recovery, a driver recovers the next time', { skip }, async (t) => {
+test('a driver that is killed during its recovery recovers the next time', { skip }, async (t) => {
   const directory = await directoryWithShare(t);
   const afterMount = 4;
   assert.equal(await lifeUntilDeath(directory, afterMount), 'create');

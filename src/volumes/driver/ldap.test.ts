@@ -65,7 +65,7 @@ const refusedAs = (code: MountErrorCode, args: RegExp) => (error: unknown) => {
   return !error.message.includes(password) && !error.message.includes(service.password);
 };
 
-test('a user has the ids of the directory, with and without TLS', { skip }, async () => {
+test('a user has the ids from the directory, with and without TLS', { skip }, async () => {
   const byTls = createLdapIdResolver(settings());
   assert.deepEqual(await byTls(alice, inTime), { uid: 4000, gid: 4001 });
   assert.deepEqual(await byTls({ username: 'no group', password }, inTime), { uid: 4002, gid: 4002 });
@@ -73,7 +73,7 @@ test('a user has the ids of the directory, with and without TLS', { skip }, asyn
   assert.deepEqual(await plain(alice, inTime), { uid: 4000, gid: 4001 });
 });
 
-test('characters of a filter in a name stand for themselves', { skip }, async () => {
+test('filter characters in a name are escaped', { skip }, async () => {
   const resolveIds = createLdapIdResolver(settings());
   assert.deepEqual(await resolveIds({ username: 'a*(b)\\c', password }, inTime), { uid: 4003, gid: 4003 });
   for (const username of ['a*', 'ali*', 'alice)(cn=*', 'x)(|(cn=alice)'])
@@ -84,7 +84,7 @@ test('characters of a filter in a name stand for themselves', { skip }, async ()
 });
 
 test(
-  'an empty password is refused, which the server would take for an anonymous bind',
+  'an empty password is refused, because the server would take it for an anonymous bind',
   { skip },
   async () => {
     const resolveIds = createLdapIdResolver(settings());
@@ -99,7 +99,7 @@ test(
   },
 );
 
-test('each refusal says whose it is to correct', { skip }, async () => {
+test('each refusal names whether the user or the operator must correct it', { skip }, async () => {
   const resolveIds = createLdapIdResolver(settings());
   const cases = [
     ['alice', 'wrong', 'BAD_CREDENTIALS', /refuses the password/u],
@@ -116,7 +116,7 @@ test('each refusal says whose it is to correct', { skip }, async () => {
   await assert.rejects(badBase(alice, inTime), refusedAs('FAILED', /LDAP_USER_FQDN/u));
 });
 
-test('a server with a certificate of another CA, or none, gets no password', { skip }, async () => {
+test('a server whose certificate has another CA, or that has none, gets no password', { skip }, async () => {
   const other = await startSlapd('');
   await other.stop();
   const wrongCa = createLdapIdResolver(settings({ LDAP_CA_CERT: other.ca }));
@@ -127,7 +127,7 @@ test('a server with a certificate of another CA, or none, gets no password', { s
   await assert.rejects(unreachable(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
 });
 
-test('a server that does not answer ends with the deadline', { skip }, async (t) => {
+test('a request to a silent server ends at the deadline', { skip }, async (t) => {
   slapd.signal('SIGSTOP');
   t.after(() => slapd.signal('SIGCONT'));
   const resolveIds = createLdapIdResolver(settings({ LDAP_TIMEOUT: '1' }));
@@ -136,7 +136,7 @@ test('a server that does not answer ends with the deadline', { skip }, async (t)
   await assert.rejects(patient(alice, AbortSignal.timeout(500)), refusedAs('TIMED_OUT', /in time/u));
 });
 
-test('a driver mounts the share of a user with the ids of the directory', { skip }, async (t) => {
+test('a driver mounts the share of a user with the ids from the directory', { skip }, async (t) => {
   const mounter = memoryMounter();
   const config = configIn(await driverDirectory(t));
   const idsOf = createLdapIdResolver(settings());
@@ -157,13 +157,13 @@ test('a driver mounts the share of a user with the ids of the directory', { skip
   );
 });
 
-test('a driver with a fault in its variables of LDAP does not start', async (t) => {
+test('a driver with invalid LDAP variables does not start', async (t) => {
   const args = ['-name', 'nfsv3driver', '-driversPath', '/nowhere', '-mountDir', '/nowhere'];
   const ports = { environment: { LDAP_HOST: 'h' }, out: () => undefined, signal: t.signal };
   await assert.rejects(runDriver(args, ports), /LDAP_SVC_USER is missing/u);
 });
 
-test('settings are read from the variables of nfsv3driver, and faults name them', () => {
+test('settings are read from the variables of nfsv3driver, and errors name them', () => {
   const problems: string[] = [];
   assert.equal(parseLdapSettings({ LDAP_SVC_USER: 'u' }, problems), undefined);
   assert.deepEqual(problems, []);

@@ -9,7 +9,7 @@ import { driverDirectory, nfsOptions, safeDescription, testDriver } from './test
 // Bugs of nfsv3driver and smbdriver, with our own numbers. B6 is in driver.test.ts, B9 and B14 are in mount/,
 // B10 and B13 in options/.
 
-test('B7: mounts of one name at once are one mount', async (t) => {
+test('concurrent mounts of one name are one mount', async (t) => {
   const { call, mounter } = await testDriver(t);
   await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   const answers = await Promise.all(
@@ -20,7 +20,7 @@ test('B7: mounts of one name at once are one mount', async (t) => {
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 6);
 });
 
-test('B8, B9: each failed mount says why, counts for nothing, and leaves no folder', async (t) => {
+test('each failed mount returns its cause, is not counted, and leaves no directory', async (t) => {
   const directory = await driverDirectory(t);
   const { call, mounter } = await testDriver(t, { directory });
   mounter.before = async () => {
@@ -38,7 +38,7 @@ test('B8, B9: each failed mount says why, counts for nothing, and leaves no fold
   assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state']);
 });
 
-test('B12: neither state nor folders are open to others, and no umask is set around mounts', async (t) => {
+test('the state and the directories are private, and no umask is set around mounts', async (t) => {
   const directory = await driverDirectory(t);
   const { call, mounter } = await testDriver(t, { directory });
   const umask = process.umask();
@@ -54,7 +54,7 @@ test('B12: neither state nor folders are open to others, and no umask is set aro
     assert.equal(await modeOf('.state', file), 0o600);
 });
 
-test('B15, B16: Mount after a restart works without Create, and a drain leaves no records', async (t) => {
+test('Mount after a restart works without Create, and a drain leaves no records', async (t) => {
   const directory = await driverDirectory(t);
   const first = await testDriver(t, { directory });
   await first.call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
@@ -69,7 +69,7 @@ test('B15, B16: Mount after a restart works without Create, and a drain leaves n
   assert.deepEqual(records, []);
 });
 
-test('whatever is asked at once, what is mounted is what is counted', async (t) => {
+test('property: after any concurrent requests the mounts match the counts', async (t) => {
   const directory = await driverDirectory(t);
   const { call, mounter } = await testDriver(t, { directory });
   let failing = 0;

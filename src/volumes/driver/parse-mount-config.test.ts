@@ -21,7 +21,7 @@ function problemOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>): s
   return 'problem' in parsed ? parsed.problem : '';
 }
 
-test('NFS: sources, versions, ids and caching', () => {
+test('NFS sources, versions, ids and caching are parsed', () => {
   const plain = { kind: 'nfs', host: 'server', path: '/export', readOnly: false, attributeCaching: false };
   assert.deepEqual(orderOf('nfs', nfs), plain);
   assert.deepEqual(orderOf('nfs', { source: 'nfs://[2001:db8::1]/a b' }), {
@@ -49,7 +49,7 @@ test('NFS: sources, versions, ids and caching', () => {
   );
 });
 
-test('a share that is only read is cached, unless the binding says that it is not', () => {
+test('a read-only share is cached, unless the binding disables it', () => {
   const cached = (options: Record<string, unknown>): boolean | undefined => {
     const spec = orderOf('nfs', { ...nfs, ...options });
     return spec.kind === 'nfs' ? spec.attributeCaching : undefined;
@@ -61,7 +61,7 @@ test('a share that is only read is cached, unless the binding says that it is no
   assert.equal(cached({ cache: true }), true);
 });
 
-test('SMB: each option, flags only where set, and modes with their leading zeros', () => {
+test('SMB options are parsed, flags only if set, and modes with their leading zeros', () => {
   const plain = {
     kind: 'smb',
     share: '//server/share',
@@ -95,7 +95,7 @@ test('SMB: each option, flags only where set, and modes with their leading zeros
   });
 });
 
-test('keys of the cell are no options, and faults are in the words of the old drivers', () => {
+test('keys of the cell are not options, and errors have the texts of the upstream drivers', () => {
   assert.deepEqual(
     orderOf('nfs', { ...nfs, _workload_guid: 5, _workload_type: ['lrp'], _: '--bind' }),
     orderOf('nfs', nfs),
@@ -128,7 +128,7 @@ test('keys of the cell are no options, and faults are in the words of the old dr
   for (const [protocol, options, problem] of problems) assert.equal(problemOf(protocol, options), problem);
 });
 
-test('B4, B5, B10: no value reaches mount(8) as another option or as its argument', () => {
+test('no value reaches mount(8) as another option or as its argument', () => {
   const refused: ['nfs' | 'smb', Record<string, unknown>][] = [
     ...['NaN', 'Inf', '1e1', '0x1p1', '+4.1', '3.5', '3,exec', ''].map(
       (version) => ['nfs' as const, { ...nfs, version }] as const,
@@ -158,7 +158,7 @@ test('B4, B5, B10: no value reaches mount(8) as another option or as its argumen
     assert.notEqual(problemOf(protocol, options), '', JSON.stringify(options));
 });
 
-test('whatever is taken makes a command with one source, and no option that its value brought', () => {
+test('property: any accepted config makes a command with one source, and no option from its values', () => {
   const nasty = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.string().map((text) => `-${text}`),
@@ -194,7 +194,7 @@ test('whatever is taken makes a command with one source, and no option that its 
     );
 });
 
-test('what our broker answers is what this driver takes', () => {
+test('this driver accepts every response of our broker', () => {
   const operator = { defaults: {}, forced: {} };
   const nfsKeys = nfsOffering({ ldap: false, operator, maintenance: undefined }).table;
   const smbKeys = smbOffering({ operator, maintenance: undefined }).table;

@@ -10,7 +10,7 @@ import { driverDirectory, testDriver } from './testing/test-driver.ts';
 
 const paths = ['-driversPath', '/d', '-mountDir', '/m'];
 
-test('the flags of the old drivers and their defaults', () => {
+test('the flags of the upstream drivers have their defaults', () => {
   const nfs = parseDriverConfig([
     '--name',
     'nfsv3driver',
@@ -55,7 +55,7 @@ test('the flags of the old drivers and their defaults', () => {
   );
 });
 
-test('all that is wrong with the flags is in one error', () => {
+test('all invalid flags are in one error', () => {
   const args = [
     '-name',
     'x',
@@ -92,7 +92,7 @@ test('all that is wrong with the flags is in one error', () => {
   );
 });
 
-test('spec files: one of a name, in a folder that all can write, whatever lies there; they go with the driver', async (t) => {
+test('one spec file per name is written in a directory that all can write, over any entry, and removed with the driver', async (t) => {
   const directory = await driverDirectory(t);
   const drivers = join(directory, 'drivers');
   await mkdir(drivers);
@@ -117,7 +117,7 @@ test('spec files: one of a name, in a folder that all can write, whatever lies t
   });
 });
 
-test('mutual TLS: the json file names the files of a client; without a certificate of the CA there is no answer', async (t) => {
+test("mutual TLS: the json file names the client's files, and a client without a certificate of the CA gets no response", async (t) => {
   const directory = await driverDirectory(t);
   const authority = await createTestAuthority();
   const own = await authority.server({ ip: '127.0.0.1' });

@@ -35,7 +35,7 @@ const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
     ((await call('VolumeDriver.List')).Volumes ?? []).map(({ Name, MountCount }) => [Name, MountCount]),
   );
 
-test('1,000 volumes: mounts are adopted, what was half done is undone, and all is unmounted by a drain', async (t) => {
+test('with 1,000 volumes, mounts are adopted, incomplete steps are undone, and a drain unmounts all', async (t) => {
   const { directory, mounter, bootId } = await usedDirectory(t);
   const halfDone: [Phase, boolean][] = [
     ['mounting', true],
@@ -77,7 +77,7 @@ const record = (name: VolumeName, bootId: string): VolumeRecord => ({
   bootId,
 });
 
-test('a mount without a record is unmounted; not where a record cannot be read, which is set aside', async (t) => {
+test('a mount without a record is unmounted, unless a record is unreadable, which is set aside', async (t) => {
   const { directory, mounter } = await usedDirectory(t);
   const state = join(directory, 'mounts', '.state');
   const stray = join(directory, 'mounts', 'stray');
@@ -105,7 +105,7 @@ test('a mount without a record is unmounted; not where a record cannot be read, 
   }
 });
 
-test('from an old driver: its mounts are counted as they were, and its state file goes', async (t) => {
+test('the mounts of an upstream driver are counted as before, and its state file is removed', async (t) => {
   const directory = await driverDirectory(t);
   const mountDir = join(directory, 'mounts');
   await mkdir(mountDir, { mode: 0o777 });
@@ -118,7 +118,7 @@ test('from an old driver: its mounts are counted as they were, and its state fil
   assert.deepEqual(await readdir(mountDir), ['.state']);
 });
 
-test('after a restart of the machine nobody uses a volume: volumes of volman are forgotten, those of Docker kept', async (t) => {
+test("after a reboot no volume is in use: volman's volumes are removed, and Docker's are kept", async (t) => {
   const { directory, mounter } = await usedDirectory(t);
   const store = new VolumeStore(join(directory, 'mounts', '.state'));
   store.put(record('of-volman' as VolumeName, 'former'));
@@ -128,7 +128,7 @@ test('after a restart of the machine nobody uses a volume: volumes of volman are
   assert.equal((await call('VolumeDriver.Mount', { Name: 'of-docker', ID: 'id' })).Err, '');
 });
 
-test('a state that another could have written is a start error, and nothing is mounted or unmounted', async (t) => {
+test('a state that another user could have written is a start error, and nothing is mounted or unmounted', async (t) => {
   const { directory, mounter } = await usedDirectory(t);
   const state = join(directory, 'mounts', '.state');
   mounter.mounts.set(join(directory, 'mounts', 'v'), spec);
@@ -146,13 +146,13 @@ test('a state that another could have written is a start error, and nothing is m
   assert.equal(mounter.mounts.size, 1);
 });
 
-test('a second driver on the same mount folder does not start', async (t) => {
+test('a second driver on the same mount directory does not start', async (t) => {
   const directory = await driverDirectory(t);
   const { mounter } = await testDriver(t, { directory });
   await assert.rejects(testDriver(t, { directory, mounter }), /another volume driver runs on/u);
 });
 
-test('a write of state that fails is an error, and leaves no mount', async (t) => {
+test('a failed write of state is an error, and leaves no mount', async (t) => {
   const { call, mounter } = await testDriver(t);
   await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   const full = (): never => {

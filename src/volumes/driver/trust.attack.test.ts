@@ -22,7 +22,7 @@ const processGuid = `${appGuid}-9d7e2c51-0000-4000-8000-000000000002`;
 const share = { source: '//server/share', username: 'user', password: 'own', mount: '/data' };
 const cell = { _workload_guid: processGuid, _workload_type: 'lrp' };
 
-test('require: only what the broker signed is mounted', async (t) => {
+test('require: only volumes that the broker signed are mounted', async (t) => {
   const { mount, call, mounter } = await trustingDriver(t, 'require');
   assert.equal(await mount(share), '');
   assert.equal(await mount({ ...share, ...cell }, share), '');
@@ -39,7 +39,7 @@ test('require: only what the broker signed is mounted', async (t) => {
   assert.equal(mounter.mounts.size, before);
 });
 
-test('require: options that are not signed get no mount that is there, and none later', async (t) => {
+test('require: options without a signature get no existing mount, and none later', async (t) => {
   const args = ['-watchInterval', '20ms'];
   const { mount, call, mounter } = await trustingDriver(t, 'require', { args });
   assert.equal(await mount(share), '');
@@ -63,7 +63,7 @@ test('require: options that are not signed get no mount that is there, and none 
   assert.deepEqual(mounter.mounts.get(target), { ...spec, password: 'new' });
 });
 
-test('with LDAP only a signed volume names ids, or none', async (t) => {
+test('with LDAP only a signed volume names ids, or none does', async (t) => {
   const directory = await driverDirectory(t);
   const pair = newPair();
   await writeFile(join(directory, 'keys.pem'), pair.publicPem);
@@ -100,7 +100,7 @@ test('with LDAP only a signed volume names ids, or none', async (t) => {
   ]);
 });
 
-test('a driver without LDAP says so of the user of a directory, and what to write', async (t) => {
+test('a driver without LDAP reports a directory user with the remedy', async (t) => {
   const { call } = await testDriver(t);
   for (const login of [{ username: 'alice', password: 'p' }, { username: 'alice' }]) {
     await call('VolumeDriver.Create', { Name: 'v', Opts: { ...nfsOptions, ...login } });
@@ -112,7 +112,7 @@ test('a driver without LDAP says so of the user of a directory, and what to writ
   }
 });
 
-test('a workload whose guid is not of the app is mounted for, counted and logged', async (t) => {
+test("a mount for a workload whose guid is not the app's is made, counted and logged", async (t) => {
   const { mount, running, log } = await trustingDriver(t, 'require');
   assert.equal(await mount({ ...share, _workload_guid: appGuid }, share), '');
   assert.equal(await mount({ ...share, ...cell }, share), '');
@@ -125,7 +125,7 @@ test('a workload whose guid is not of the app is mounted for, counted and logged
   assert.match(metrics, new RegExp(`^volume_driver_other_workloads_total ${others.length}$`, 'mu'));
 });
 
-test('log: all is mounted, and a line names what is not signed; off: not even that', async (t) => {
+test('log: all volumes are mounted, and unsigned ones are logged; off: nothing is logged', async (t) => {
   const logging = await trustingDriver(t, 'log');
   assert.equal(await logging.mount({ ...share, source: '//server/other' }, share), '');
   assert.match(logging.log.join(''), /not-signed/u);
@@ -134,7 +134,7 @@ test('log: all is mounted, and a line names what is not signed; off: not even th
   assert.doesNotMatch(off.log.join(''), /not-signed/u);
 });
 
-test('a reference to a secret is read when signed, below the prefix, and from files of root without links', async (t) => {
+test("a signed reference to a secret is read below the prefix, from root's files without links", async (t) => {
   const { mount, mounter, directory, log, call } = await trustingDriver(t, 'off');
   const secrets = join(directory, 'secrets');
   const at = (path: string): Record<string, unknown> => ({ ...share, password: `((file:${path}))` });
@@ -176,7 +176,7 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   assert.doesNotMatch(log.join(''), /geheim|neues|outside"/u);
 });
 
-test('a folder of secrets in which others can put links is a start error', async (t) => {
+test('a directory of secrets in which others can create links is a start error', async (t) => {
   const directory = await driverDirectory(t);
   const secrets = join(directory, 'secrets');
   await mkdir(secrets);
@@ -186,7 +186,7 @@ test('a folder of secrets in which others can put links is a start error', async
   await assert.rejects(testDriver(t, { directory, args }), { code: 'FILE_NOT_TRUSTED' });
 });
 
-test('a key file that is none is a start error', async (t) => {
+test('an invalid key file is a start error', async (t) => {
   const directory = await driverDirectory(t);
   await writeFile(join(directory, 'keys.pem'), newPair().privatePem);
   await chmod(join(directory, 'keys.pem'), 0o600);

@@ -29,7 +29,7 @@ async function watched(
   return { ...driver, target: join(directory, 'mounts', 'v'), metric };
 }
 
-test('a mount that is gone, or whose helper died, is mounted again, and counted', async (t) => {
+test('a missing mount, or one whose helper died, is mounted again and counted', async (t) => {
   const { mounter, target, metric, call } = await watched(t);
   await until(
     'the healthy mount',
@@ -47,7 +47,7 @@ test('a mount that is gone, or whose helper died, is mounted again, and counted'
   assert.deepEqual([...mounter.mounts.keys()], [target], 'no trial is left');
 });
 
-test('a mount whose server is silent stays as it is, until the server answers', async (t) => {
+test('a mount with a silent server is unchanged until the server responds', async (t) => {
   const { mounter, target, metric, call } = await watched(t);
   mounter.before = (_order, _target, signal) => untilDeadline(signal);
   mounter.health.set(target, 'stale');
@@ -62,7 +62,7 @@ test('a mount whose server is silent stays as it is, until the server answers', 
   assert.ok(!mounter.mounts.has(target));
 });
 
-test('what an unmount could not unmount is unmounted later; a mount that failed is not tried again', async (t) => {
+test('a failed unmount is retried later, and a failed mount is not', async (t) => {
   const { mounter, target, call } = await watched(t);
   mounter.beforeUnmount = async () => {
     throw new MountError('BUSY', 'somebody uses it');
@@ -74,7 +74,7 @@ test('what an unmount could not unmount is unmounted later; a mount that failed 
   await until('its end', async () => (await call('VolumeDriver.List')).Volumes?.length === 0);
 });
 
-test('a server that is silent delays no mount of another server, however many are on it', async (t) => {
+test('a silent server delays no mount of another server, with any number of mounts on it', async (t) => {
   const args = ['-watchInterval', '20ms', '-mountTimeout', '10m'];
   const { mounter, call, running } = await testDriver(t, { directory: await driverDirectory(t), args });
   const mounted = async (Name: string, source: string): Promise<string> => {
@@ -105,7 +105,7 @@ test('a server that is silent delays no mount of another server, however many ar
   await running.stop();
 });
 
-test('servers that stay silent wait for each other, and not a server that answers for them', async (t) => {
+test('checks of silent servers wait for each other, and checks of responding servers do not wait for them', async (t) => {
   const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms'];
   const { mounter, call, log, running } = await testDriver(t, { directory: await driverDirectory(t), args });
   const mounted = async (Name: string): Promise<string> => {

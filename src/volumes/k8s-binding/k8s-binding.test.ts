@@ -97,7 +97,7 @@ test('an NFS share is a PersistentVolume of csi-driver-nfs and its claim, which 
   });
 });
 
-test('ids that files are mapped to are those of the container, where that is asked for', async (t) => {
+test("ids that files are mapped to are the container's ids on request", async (t) => {
   const answer = answerOf('nfsv3driver', { ...nfs, uid: '1000', gid: '1001' });
   const { patch } = await accepted(t, answer, '--run-as-owner');
   const [container] = patch.spec.template.spec.containers as { securityContext?: object }[];
@@ -116,7 +116,7 @@ test('an SMB share is a PersistentVolume of csi-driver-smb, its claim and a Secr
   assert.deepEqual(container?.securityContext, { runAsUser: 2000, runAsGroup: 2000 });
 });
 
-test('an SMB share in the pod itself needs a Secret alone, or none where there is one', async (t) => {
+test('an inline SMB share needs only a Secret, or none if one exists', async (t) => {
   const { objects, patch } = await accepted(t, answerOf('smbdriver', smb), '--inline');
   assert.deepEqual(
     objects.map(({ kind }) => kind),
@@ -145,19 +145,23 @@ const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
     '--run-as-owner',
   ],
   ['NFS inline', answerOf('nfsv3driver', nfs), /no inline volumes/u, '--inline'],
-  ['an option that is not known', answerOf('nfsv3driver', { ...nfs, speed: 'high' }), /speed/u],
-  ['a ticket', answerOf('smbdriver', { ...smb, sec: 'krb5' }), /ticket/u],
-  ['a reference', answerOf('smbdriver', { ...smb, password: '((file:/secrets/a))' }), /--secret/u],
-  ['a comma', answerOf('smbdriver', { ...smb, password: `${password},x` }), /comma/u],
-  ['a space at the end', answerOf('smbdriver', { ...smb, password: `${password} ` }), /space/u],
+  ['an unknown option', answerOf('nfsv3driver', { ...nfs, speed: 'high' }), /speed/u],
+  ['a Kerberos ticket', answerOf('smbdriver', { ...smb, sec: 'krb5' }), /ticket/u],
+  ['a secret reference', answerOf('smbdriver', { ...smb, password: '((file:/secrets/a))' }), /--secret/u],
+  ['a comma in a password', answerOf('smbdriver', { ...smb, password: `${password},x` }), /comma/u],
+  [
+    'a password with a space at the end',
+    answerOf('smbdriver', { ...smb, password: `${password} ` }),
+    /space/u,
+  ],
   ['another driver', answerOf('cephdriver', {}), /'cephdriver'/u],
-  ['a folder of the kernel', answerOf('smbdriver', smb, { container_dir: '/proc' }), /container_dir/u],
-  ['no JSON', `{"volume_mounts": [{"password": "${password}"`, /must be a JSON object or a list/u],
-  ['no share', '{}', /no share/u],
-  ['a volume that is there twice', twice(answerOf('smbdriver', smb)), /'.+' is in volume_mounts twice/u],
+  ['a directory of the kernel', answerOf('smbdriver', smb, { container_dir: '/proc' }), /container_dir/u],
+  ['invalid JSON', `{"volume_mounts": [{"password": "${password}"`, /must be a JSON object or a list/u],
+  ['a binding without a share', '{}', /no share/u],
+  ['a duplicate volume', twice(answerOf('smbdriver', smb)), /'.+' is in volume_mounts twice/u],
 ];
 for (const [what, answer, why, ...args] of refusals)
-  test(`refused, with nothing written and no password said: ${what}`, async () => {
+  test(`the command refuses ${what} with no output, and does not show the password`, async () => {
     let text = '';
     const ports = { out: (more: string) => void (text += more), input: chunksOf(answer) };
     await assert.rejects(runK8sBinding(['--namespace', 'apps', ...args], ports), (error: Error) => {

@@ -18,7 +18,7 @@ const refused = (value: unknown, message: RegExp): void =>
     message,
   });
 
-test('the answers of all bindings of an app are its volumes', () => {
+test('the responses of all bindings of an app are its volumes', () => {
   const other = { ...mount, container_dir: '/other', mode: 'rw', device: { volume_id: 'v-2' } };
   assert.deepEqual(parseVolumeMounts(JSON.stringify([answer(mount), answer(other), {}])), [
     {
@@ -32,7 +32,7 @@ test('the answers of all bindings of an app are its volumes', () => {
   ]);
 });
 
-test('two mounts for one folder, or one inside the other, are refused by name', () => {
+test('two mounts for one directory, or one inside the other, are refused by name', () => {
   const second = { ...mount, device: { volume_id: 'v-2' } };
   refused([answer(mount), answer(second)], /volumes v-1 and v-2 are both for \/var\/photos/u);
   refused(answer(mount, { ...second, container_dir: '/var' }), /v-2 and v-1 are one inside the other/u);
@@ -42,7 +42,7 @@ test('two mounts for one folder, or one inside the other, are refused by name', 
   );
 });
 
-test('all that is wrong is told, without the password', () => {
+test('all errors are reported, without the password', () => {
   const wrong = { ...mount, driver: 5, container_dir: '/a/../etc', mode: 'w', device_type: 'dedicated' };
   refused(
     answer(wrong),
@@ -51,7 +51,7 @@ test('all that is wrong is told, without the password', () => {
   for (const text of ['', '{"volume_mounts": "hidden-word', '5', '[5]']) refused(text, /^(?!.*hidden-word)/u);
 });
 
-test('no text makes it throw anything but that it is wrong', () => {
+test('property: any input is parsed or rejected', () => {
   const value = fc.oneof(
     fc.jsonValue(),
     fc.record({ volume_mounts: fc.jsonValue() }),

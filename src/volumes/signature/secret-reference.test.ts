@@ -8,7 +8,7 @@ import {
   parseSecretReference,
 } from './secret-reference.ts';
 
-test('a reference is read as it is written, and one part of it leaves no prefix', () => {
+test('property: a reference is read back as it was written, and none of its parts leads out of the prefix', () => {
   const path = fc
     .array(fc.stringMatching(/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,8}$/u), { minLength: 1, maxLength: 4 })
     .map((parts) => parts.join('/'));
@@ -25,7 +25,7 @@ test('a reference is read as it is written, and one part of it leaves no prefix'
   );
 });
 
-test('other texts are passwords', () => {
+test('other strings are passwords', () => {
   for (const text of [
     '((photos))',
     '((credhub:photos))',

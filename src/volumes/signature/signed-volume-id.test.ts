@@ -40,7 +40,7 @@ function signed(instanceId: string, appGuid: string, config: Record<string, stri
 const isRefused = (volumeId: string, config: Record<string, unknown>): boolean =>
   'refused' in verifyVolumeId(volumeId, config, keys);
 
-test('what the broker signed is verified, and is one part of a path on every cell', () => {
+test('property: a signed volume is verified, and its id is one path segment on every cell', () => {
   fc.assert(
     fc.property(guid, guid, mountConfig, (instanceId, appGuid, config) => {
       const volumeId = signed(instanceId, appGuid, config);
@@ -60,7 +60,7 @@ test('what the broker signed is verified, and is one part of a path on every cel
   );
 });
 
-test('options in another order, a rotated password and keys of the cell are the signed mount', () => {
+test('property: options in another order, a rotated password and keys of the cell keep the signature valid', () => {
   fc.assert(
     fc.property(mountConfig, fc.string({ minLength: 1 }), (config, password) => {
       const volumeId = signed('i', 'a', { ...config, password: 'clear' });
@@ -74,7 +74,7 @@ test('options in another order, a rotated password and keys of the cell are the 
   );
 });
 
-test('any one change of what is signed is refused', () => {
+test('property: any one change of the signed values is refused', () => {
   fc.assert(
     fc.property(guid, guid, mountConfig, fc.nat(), (instanceId, appGuid, config, seed) => {
       const volumeId = signed(instanceId, appGuid, config);
@@ -94,7 +94,7 @@ test('any one change of what is signed is refused', () => {
   );
 });
 
-test('a secret reference is signed: no other one, and no clear password, takes its place', () => {
+test('a secret reference is signed, and no other reference and no password replaces it', () => {
   const config = { source: '//h/s', mount: '/m', username: 'u', password: '((credhub:/volumes/one/share))' };
   const volumeId = signed('i', 'a', config);
   assert.ok(!isRefused(volumeId, config));
@@ -106,7 +106,7 @@ test('a secret reference is signed: no other one, and no clear password, takes i
   assert.ok(isRefused(signed('i', 'a', clear), without), 'no password');
 });
 
-test('while keys are rotated both are good; one that is taken away is not', () => {
+test('both keys are valid during a rotation, and a removed one is not', () => {
   const next = newPair();
   const config = { source: 'nfs://h/p', mount: '/m' };
   const old = signed('i', 'a', config);
@@ -119,7 +119,7 @@ test('while keys are rotated both are good; one that is taken away is not', () =
   assert.equal('refused' in verified && verified.refused, 'unknown key');
 });
 
-test('an id that is not signed says so; a number of more than 64 bytes is no signature', () => {
+test('an unsigned id is reported as such, and a number of more than 64 bytes is not a signature', () => {
   const config = { source: 'nfs://h/p', mount: '/m' };
   const long = signed('i', 'a', config).replace(/[^.]+$/u, 'z'.repeat(100));
   for (const volumeId of ['', 'instance-d6d375f5d6d375f5d6d375f5d6d375f5', `${long}0`, long]) {
@@ -128,7 +128,7 @@ test('an id that is not signed says so; a number of more than 64 bytes is no sig
   }
 });
 
-test('keys that are none, or of another kind, are faults that do not quote them', () => {
+test('invalid keys, or keys of another type, are errors that do not quote them', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ec = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   for (const pem of ['', 'secret', ec]) {

@@ -11,7 +11,7 @@ const attacker = 65_534;
 const skip = process.geteuid?.() === 0 ? false : 'only root can give files to another user';
 
 // the directory of spec files has mode 777, and a driver gets the passwords of volumes
-test('a driver of another user is sent nothing, though its spec file comes first', { skip }, async (t) => {
+test('a driver of another user gets no request, although its spec file comes first', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'volman-'));
   t.after(() => rm(directory, { recursive: true }));
   await chmod(directory, 0o777);
@@ -42,7 +42,7 @@ test('a driver of another user is sent nothing, though its spec file comes first
 });
 
 // a user who can write there can remove the socket after its owner was checked, and listen instead
-test('no driver is called by a socket that another user can replace', { skip }, async (t) => {
+test('no driver is called through a socket that another user can replace', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'volman-'));
   t.after(() => rm(directory, { recursive: true }));
   const socketPath = join(directory, 'smbdriver.sock');

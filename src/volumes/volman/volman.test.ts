@@ -65,7 +65,7 @@ async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
 
 const order = { driver: 'nfsv3driver', volumeId: 'a_b', containerId: 'c_d' };
 
-test('json comes before spec before sock, and the first hit of a name wins', async (t) => {
+test('json precedes spec, spec precedes sock, and the first match of a name is used', async (t) => {
   const { driver, write, volman, directory, logged } = await cell(t);
   const [json, spec] = [await driver(), await driver()];
   const sock = await driver({ socketPath: join(directory, 'third.sock') });
@@ -88,7 +88,7 @@ test('json comes before spec before sock, and the first hit of a name wins', asy
   assert.equal(sock.volumes.size, 0);
 });
 
-test('a volume of its own has both ids in its name, each with = for _', async (t) => {
+test('a volume per container has both ids in its name, each with = for _', async (t) => {
   const { listed, volman, measured } = await cell(t);
   const driver = await listed('nfsv3driver');
   await volman.scan();
@@ -107,7 +107,7 @@ test('a volume of its own has both ids in its name, each with = for _', async (t
   assert.equal(driver.volumes.size, 0);
 });
 
-test('both sides of a driver with TLS show a certificate of its CA', async (t) => {
+test('both sides of a TLS connection to a driver need a certificate of its CA', async (t) => {
   const { driver, write, volman, directory, logged } = await cell(t);
   const authority = await createTestAuthority();
   const [own, client] = [await authority.server({ ip: '127.0.0.1' }), await authority.client('volman')];
@@ -148,7 +148,7 @@ test('both sides of a driver with TLS show a certificate of its CA', async (t) =
   assert.equal(logged.length, 3);
 });
 
-test('a driver that fails at a rescan stays, and follows its new address (B18, B19)', async (t) => {
+test('a driver that fails at a rescan still releases its volumes, and its new address is used later', async (t) => {
   const { listed, volman, directory } = await cell(t);
   const first = await listed('nfsv3driver');
   await volman.scan();
@@ -176,7 +176,7 @@ test('a driver that fails at a rescan stays, and follows its new address (B18, B
   assert.equal(second.volumes.size, 0);
 });
 
-test('a folder that cannot be read does not empty the list (B19)', async (t) => {
+test('an unreadable directory does not empty the list', async (t) => {
   const { listed, write, directory } = await cell(t);
   await listed('nfsv3driver');
   await write('a-file', '');
@@ -198,7 +198,7 @@ test('a folder that cannot be read does not empty the list (B19)', async (t) => 
   assert.match(logged.join(), /ENOTDIR/u);
 });
 
-test('a purge leaves no volume, whatever its count (B20)', async (t) => {
+test('a purge leaves no volume, whatever its count', async (t) => {
   const { listed, volman } = await cell(t);
   const [nfs, smb] = [await listed('nfsv3driver'), await listed('smbdriver')];
   for (let index = 0; index < 30; index += 1) nfs.volumes.set(`v${index}`, { count: index % 4, options: {} });
@@ -213,7 +213,7 @@ test('a purge leaves no volume, whatever its count (B20)', async (t) => {
   assert.match(leftovers.join(), /^volume 'stuck': /u);
 });
 
-test('a volume of a container that was killed is released, once and again', async (t) => {
+test('a volume of a killed container is released, also repeatedly', async (t) => {
   const { listed, volman } = await cell(t);
   const driver = await listed('nfsv3driver');
   await volman.scan();
@@ -226,7 +226,7 @@ test('a volume of a container that was killed is released, once and again', asyn
   }
 });
 
-test('mounts at a time count each for its driver (B17)', async (t) => {
+test('concurrent mounts count separately for each driver', async (t) => {
   const { listed, volman, measured } = await cell(t);
   for (const name of ['one', 'two']) await listed(name);
   await volman.scan();
@@ -242,7 +242,7 @@ test('mounts at a time count each for its driver (B17)', async (t) => {
   );
 });
 
-test('a driver that answers what it should not is told from one that refuses', async (t) => {
+test('a malformed response of a driver is distinguished from a refusal', async (t) => {
   const { listed, volman, measured } = await cell(t);
   const driver = await listed('nfsv3driver');
   await volman.scan();
@@ -272,7 +272,7 @@ test('a driver that answers what it should not is told from one that refuses', a
   assert.equal(measured.filter((name) => name === 'VolmanUnmountErrors').length, 1);
 });
 
-test('the deadline ends a request to a driver that hangs or never ends its answer', async (t) => {
+test('the deadline ends a request to a driver that hangs or never ends its response', async (t) => {
   const { listed, volman } = await cell(t, quick);
   const driver = await listed('nfsv3driver');
   await volman.scan();
@@ -303,7 +303,7 @@ test('an endless answer is read up to a limit', async (t) => {
   await assert.rejects(volman.mount(order, {}), { message: /more than 16777216 bytes/u });
 });
 
-test('spec files that are wrong are named with what is wrong, and used by no one', async (t) => {
+test('invalid spec files are named with their error, and not used', async (t) => {
   const { write, volman, logged, directory } = await cell(t);
   const wrong = {
     'not-json.json': '{',

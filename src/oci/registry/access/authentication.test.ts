@@ -16,7 +16,7 @@ const wantsBasic: HostileRegistry['trouble'] = (request, response) => {
   return true;
 };
 
-test('Basic, only when it is asked for, and not without a user', async (t) => {
+test('Basic credentials are sent only when the registry requests them, and need a user', async (t) => {
   const at = await subject(t, credentials);
   at.registry.trouble = wantsBasic;
   await pushImage(at.client, memoryImage([layer]), chunkOptions);
@@ -40,7 +40,7 @@ test('Basic, only when it is asked for, and not without a user', async (t) => {
   assert.equal(mistaken.registry.log.length, 2, 'a wrong password is not tried again');
 });
 
-test('tokens: of the scope that is needed, and another when one has expired', async (t) => {
+test('a token is requested for the needed scope, and again when it has expired', async (t) => {
   const at = await subject(t, credentials);
   const tokens = await HostileRegistry.start(t);
   const requests: URLSearchParams[] = [];
@@ -70,7 +70,7 @@ test('tokens: of the scope that is needed, and another when one has expired', as
   ]);
 });
 
-test('a token server that gives none is named, and no secret is', async (t) => {
+test('a token server that returns no token is named without the secrets', async (t) => {
   const at = await subject(t, credentials);
   for (const [status, body, pattern] of [
     [401, '{}', /does not accept the user and password.*answered 401/u],
@@ -92,7 +92,7 @@ test('a token server that gives none is named, and no secret is', async (t) => {
   }
 });
 
-test('what a registry says comes without our secrets', async (t) => {
+test('the message of a registry is shown without our secrets', async (t) => {
   const at = await subject(t, credentials);
   at.registry.trouble = (request, response) => {
     if (wantsBasic(request, response) === true) return true;
@@ -106,7 +106,7 @@ test('what a registry says comes without our secrets', async (t) => {
   });
 });
 
-test('a secret that is cut, or is not of ASCII, is taken out too', async (t) => {
+test('a secret that is truncated or not ASCII is removed too', async (t) => {
   for (const [password, before] of [
     ['pass-word', 'x'.repeat(290)],
     ['pässe-wörter', ''],
@@ -125,7 +125,7 @@ test('a secret that is cut, or is not of ASCII, is taken out too', async (t) => 
   }
 });
 
-test('a challenge without a way to meet it is an error', async (t) => {
+test('an unsupported challenge is an error', async (t) => {
   const at = await subject(t, credentials);
   at.registry.trouble = (_, response) => {
     answer(response, 401, { 'www-authenticate': 'Negotiate' });

@@ -30,7 +30,7 @@ test('reads the challenges of registries', () => {
   }
 });
 
-test('reads back every challenge that can be written', () => {
+test('property: a challenge is read back as it was written', () => {
   // The printable ASCII characters that a quoted string may contain (RFC 9110, 5.6.4).
   const words = fc.string({ unit: 'grapheme-ascii' });
   const quoted = (text: string): string => `"${text.replaceAll(/["\\]/gu, '\\$&')}"`;
@@ -42,7 +42,7 @@ test('reads back every challenge that can be written', () => {
   );
 });
 
-test('never fails, and never hangs, whatever the header', () => {
+test('property: no header makes the parser fail or hang', () => {
   const noise = fc.oneof(
     fc.string({ maxLength: 500 }),
     fc

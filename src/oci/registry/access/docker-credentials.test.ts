@@ -25,7 +25,7 @@ async function question(t: TestContext, script: string): Promise<CredentialQuery
   };
 }
 
-test('a helper that has nothing leaves it to the file', async (t) => {
+test('a credential helper without credentials is followed by the file', async (t) => {
   const requested = await question(
     t,
     'cat >/dev/null; echo credentials not found in native keychain; exit 1',
@@ -33,7 +33,7 @@ test('a helper that has nothing leaves it to the file', async (t) => {
   assert.deepEqual(await findCredentials(requested), { username: 'somebody', password: 'else' });
 });
 
-test('a helper that fails is named, and not quoted; nobody else is asked instead', async (t) => {
+test('a failing credential helper is named and not quoted, and no other source is used', async (t) => {
   for (const [script, message] of [
     [
       'echo error with pass-word; exit 3',
@@ -54,7 +54,7 @@ test('a helper that fails is named, and not quoted; nobody else is asked instead
     });
 });
 
-test('a helper that waits for somebody ends when the operator does', async (t) => {
+test('a waiting credential helper ends when the operator interrupts', async (t) => {
   const interrupted = new AbortController();
   const started = join(await scratchDirectory(t), 'started');
   const requested = await question(t, `: >'${started}'; exec sleep 3600`);

@@ -6,14 +6,14 @@ const attempt = { tries: 1, now: 0, random: 0 };
 const answered = (status: number, retryAfter?: string): number | undefined =>
   retryDelay({ ...attempt, reason: { status, retryAfter } });
 
-test('tries again what may pass, and nothing else', () => {
+test('retries transient failures only', () => {
   for (const status of [408, 429, 500, 502, 503, 504]) assert.equal(answered(status), 200, String(status));
   for (const status of [200, 400, 401, 403, 404, 405, 413, 416, 501])
     assert.equal(answered(status), undefined, String(status));
   assert.equal(retryDelay({ ...attempt, reason: { broke: true } }), 200);
 });
 
-test('waits longer each time, spread out, and then no more', () => {
+test('backs off exponentially with jitter up to the limit', () => {
   const reason = { broke: true } as const;
   const delays = Array.from({ length: maximumTries }, (_, index) =>
     retryDelay({ reason, tries: index + 1, now: 0, random: 0 }),
@@ -22,7 +22,7 @@ test('waits longer each time, spread out, and then no more', () => {
   assert.equal(retryDelay({ reason, tries: 2, now: 0, random: 1 }), 600);
 });
 
-test('keeps a Retry-After of up to a minute', () => {
+test('respects a Retry-After of up to a minute', () => {
   assert.equal(answered(429, '0'), 200);
   assert.equal(answered(429, '60'), 60_000);
   assert.equal(answered(429, '61'), undefined);

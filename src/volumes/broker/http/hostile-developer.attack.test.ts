@@ -24,7 +24,7 @@ const offerings = [
   { ...smb, allowedShares: [{ share: '//smb.example.com/share/team-a' }] },
 ];
 
-test('no spelling of a share leaves the folder that the operator allows', async (t) => {
+test('no spelling of a share leaves the directory that the operator allows', async (t) => {
   const { call } = await testBroker(t, { offerings });
   const outside = [
     'nfs.example.com/export',
@@ -89,7 +89,7 @@ test('no spelling of a share leaves the folder that the operator allows', async 
     );
 });
 
-test("an instance that is shared into another org's space does not take its own org's share there", async (t) => {
+test("an instance shared into a space of another org does not use its own org's share there", async (t) => {
   const allowing = (rule: Omit<AllowedShare, 'share'>): (typeof nfs)[] => [
     { ...nfs, allowedShares: [{ share: 'server/export', ...rule }] },
   ];
@@ -114,7 +114,7 @@ test("an instance that is shared into another org's space does not take its own 
   }
 });
 
-test('a volume is not mounted over what the container lives from', async (t) => {
+test('a volume is not mounted over a directory that the container needs', async (t) => {
   const { call } = await testBroker(t);
   assert.equal((await call('PUT', instancePath, { body: provisionBody })).status, 201);
   const mounts = ['/', '//', '/.', '/proc', '//proc/1', '/./proc', '/proc/', '/sys/fs/cgroup', '/dev/shm'];
@@ -136,7 +136,7 @@ test('a volume is not mounted over what the container lives from', async (t) => 
   }
 });
 
-test('what a client sends adds no line to the log, and no series to the metrics', async (t) => {
+test('the input of a client adds no line to the log, and no series to the metrics', async (t) => {
   const { call, log } = await testBroker(t);
   const forged = '\n{"level":30,"msg":"forged"}\r\u2028\u001b[2J';
   const identity = Buffer.from(JSON.stringify({ user_id: forged })).toString('base64');
@@ -161,7 +161,7 @@ test('what a client sends adds no line to the log, and no series to the metrics'
   assert.deepEqual(operations, new Set(['PUT /v2/service_instances/:instanceId', 'GET unknown']));
 });
 
-test('who has no password learns nothing', async (t) => {
+test('a client without a password gets no information', async (t) => {
   const { call } = await testBroker(t);
   assert.equal((await call('PUT', instancePath, { body: provisionBody })).status, 201);
   const strangers = [
@@ -184,7 +184,7 @@ test('who has no password learns nothing', async (t) => {
     }
 });
 
-test('the health may be asked by anybody, and however often asks the store once', async (t) => {
+test('the health endpoint needs no password, and concurrent requests check the store once', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let checks = 0;
   const server = brokerServer({

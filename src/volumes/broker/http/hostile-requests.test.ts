@@ -69,7 +69,7 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
-test('whatever comes gets an answer of JSON that is no 5xx, and the broker lives', async (t) => {
+test('property: each request gets a JSON response below status 500, and the broker keeps running', async (t) => {
   t.diagnostic(`seed ${seed}; BOSH_KUBERNETES_FUZZ_SEED=${seed} sends the same requests again`);
   const { call, log } = await testBroker(t);
   const method = fc.constantFrom('GET', 'PUT', 'PUT', 'PUT', 'PATCH', 'DELETE', 'POST');

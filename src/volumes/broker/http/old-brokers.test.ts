@@ -41,7 +41,7 @@ const noShare = /^- Missing mandatory options: share$/u;
 
 /** Requests that nfsbroker and smbbroker were tested with: some they handled wrongly, some correctly. */
 const requests: readonly RequestCase[] = [
-  provisioning('identical again', provisionBody, { before: 'instance', status: 200 }),
+  provisioning('again, identical', provisionBody, { before: 'instance', status: 200 }),
   provisioning('with other parameters', withParameters(provisionBody, { share: 'server/other' }), {
     before: 'instance',
     status: 409,
@@ -122,43 +122,43 @@ const requests: readonly RequestCase[] = [
     status: 412,
   })),
 ];
-testRequests('each request that the old brokers were tried with', requests);
+testRequests("each request of the upstream brokers' tests", requests);
 
-/** Bugs of the old brokers, with our own numbers (B1, B2, B4 and B5), and the empty password. */
+/** Requests that show bugs of the upstream brokers. */
 const bugs: readonly RequestCase[] = [
-  binding('B1: repeated, with parameters', bindBody, { before: 'binding', status: 200 }),
-  binding('B1: repeated, with others', withParameters(bindBody, { uid: '1', gid: '1' }), {
+  binding('again, with the same parameters', bindBody, { before: 'binding', status: 200 }),
+  binding('again, with other parameters', withParameters(bindBody, { uid: '1', gid: '1' }), {
     before: 'binding',
     status: 409,
   }),
-  fetching('B2: fetch of a binding', bindingPath, { before: 'binding', status: 200 }),
-  fetching('B2: last operation of a binding', `${bindingPath}/last_operation`, {
+  fetching('fetch of a binding', bindingPath, { before: 'binding', status: 200 }),
+  fetching('last operation of a binding', `${bindingPath}/last_operation`, {
     before: 'binding',
     status: 200,
   }),
   ...[5, null, {}, ['/a'], true].map((mount) =>
-    binding(`B2: mount: ${JSON.stringify(mount)}`, withParameters(bindBody, { mount }), {
+    binding(`with mount: ${JSON.stringify(mount)}`, withParameters(bindBody, { mount }), {
       message: /mount must be an absolute path/u,
     }),
   ),
   ...['--bind/etc', '-o/x', '--bind:/etc'].map((share) =>
-    provisioning(`B5: share "${share}"`, withParameters(provisionBody, { share }), {
+    provisioning(`with share "${share}"`, withParameters(provisionBody, { share }), {
       message: /share must be/u,
     }),
   ),
 ];
-testRequests('bugs of nfsbroker', bugs);
+testRequests('this broker does not have the bugs of nfsbroker', bugs);
 
 const smbParameters = smbBindBody.parameters;
 testRequests(
-  'bugs of smbbroker',
+  'this broker does not have the bugs of smbbroker',
   [
-    binding('B4: a comma in domain', withParameters(smbBindBody, { ...smbParameters, domain: 'W,noperm' }), {
+    binding('with a comma in domain', withParameters(smbBindBody, { ...smbParameters, domain: 'W,noperm' }), {
       message: /domain must be/u,
     }),
     ...['noserverino', 'forceuid', 'nodfs', 'mfsymlinks'].map((flag) =>
       binding(
-        `B4: a comma in ${flag}`,
+        `with a comma in ${flag}`,
         withParameters(smbBindBody, { ...smbParameters, [flag]: 'x,noperm' }),
         {
           message: new RegExp(`${flag} must be true or false`, 'u'),
@@ -166,12 +166,12 @@ testRequests(
       ),
     ),
     ...['sec', 'file_mode', 'vers', 'credentials'].map((name) =>
-      binding(`B4, B13: ${name}`, withParameters(smbBindBody, { ...smbParameters, [name]: '0777' }), {
+      binding(`with ${name}`, withParameters(smbBindBody, { ...smbParameters, [name]: '0777' }), {
         message: new RegExp(`^- Not allowed options: ${name}$`, 'u'),
       }),
     ),
     ...['--bind', '//-a/b', '-//a/b'].map((share) =>
-      provisioning(`B5: share "${share}"`, withParameters(smbProvisionBody, { share }), {
+      provisioning(`with share "${share}"`, withParameters(smbProvisionBody, { share }), {
         message: /share must be/u,
       }),
     ),
@@ -181,7 +181,7 @@ testRequests(
 
 const operator = { defaults: {}, forced: {} };
 testRequests(
-  'the hole of the LDAP mode: servers take an empty password for an anonymous user',
+  'LDAP mode refuses an empty password, which servers take for an anonymous user',
   [
     binding('with an empty password', withParameters(bindBody, { username: 'u', password: '' }), {
       message: /password must be/u,
@@ -200,7 +200,7 @@ testRequests(
   },
 );
 
-test('B3: a request waits for no other instance, and CredHub is asked at once for what is independent', async (t) => {
+test('a request waits for no other instance, and independent CredHub requests run concurrently', async (t) => {
   const stub = await credhubStub();
   const directory = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
   t.after(async () => {

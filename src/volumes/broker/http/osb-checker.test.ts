@@ -77,11 +77,11 @@ function lifecycle({ provision, bind, query, other }: (typeof offerings)[number]
     ['unbind without service_id', 400, 'DELETE', `${bindingPath}?${plan}`],
     ['unbind without plan_id', 400, 'DELETE', `${bindingPath}?${service}`],
     ['unbind', 200, 'DELETE', `${bindingPath}${query}`],
-    ['unbind, gone', 410, 'DELETE', `${bindingPath}${query}`],
+    ['unbind of a deleted binding', 410, 'DELETE', `${bindingPath}${query}`],
     ['deprovision without service_id', 400, 'DELETE', `${instancePath}?${plan}`],
     ['deprovision without plan_id', 400, 'DELETE', `${instancePath}?${service}`],
     ['deprovision', 200, 'DELETE', `${instancePath}${query}`],
-    ['deprovision, gone', 410, 'DELETE', `${instancePath}${query}`],
+    ['deprovision of a deleted instance', 410, 'DELETE', `${instancePath}${query}`],
   ];
 }
 
@@ -98,7 +98,7 @@ function assertBody(title: string, { body, headers }: Reply): void {
 }
 
 for (const offering of offerings)
-  test(`osb-checker: the life of a binding of ${offering.name}`, async (t) => {
+  test(`osb-checker: the lifecycle of a binding of ${offering.name}`, async (t) => {
     const { call } = await testBroker(t);
     for (const [title, status, method, path, body] of lifecycle(offering))
       await t.test(`${title}: ${status}`, async () => {
@@ -108,7 +108,7 @@ for (const offering of offerings)
       });
   });
 
-test('osb-checker: every endpoint wants a version and a good password', async (t) => {
+test('osb-checker: every endpoint needs a version and a valid password', async (t) => {
   const { call } = await testBroker(t);
   const faulty: readonly (readonly [status: number, headers: NonNullable<Call['headers']>])[] = [
     [412, { 'x-broker-api-version': undefined }],
@@ -122,7 +122,7 @@ test('osb-checker: every endpoint wants a version and a good password', async (t
     }
 });
 
-test('osb-checker: the catalog is what OSBAPI and Cloud Controller take', async (t) => {
+test('osb-checker: the catalog is valid for OSBAPI and Cloud Controller', async (t) => {
   const { call } = await testBroker(t);
   const services = (await call('GET', '/v2/catalog')).body['services'] as Service[];
   assert.deepEqual(

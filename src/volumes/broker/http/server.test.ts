@@ -26,7 +26,7 @@ async function prepare(call: CallBroker, before: 'instance' | 'binding'): Promis
   if (before === 'binding') assert.equal((await call('PUT', bindingPath, { body: bindBody })).status, 201);
 }
 
-test('a fetch never shows a secret, and neither does the log or the file', async (t) => {
+test('a fetch never returns a secret, and the log and the file contain none', async (t) => {
   const { call, log, directory } = await testBroker(t);
   assert.equal((await call('PUT', instancePath, { body: smbProvisionBody })).status, 201);
   const bound = await call('PUT', bindingPath, { body: smbBindBody });
@@ -46,7 +46,7 @@ test('a fetch never shows a secret, and neither does the log or the file', async
   assert.ok(length >= 4, 'each request is logged');
 });
 
-test('an update reaches later bindings alone; a binding is rotated with what its predecessor had', async (t) => {
+test('an update affects later bindings only, and a rotated binding gets the options of its predecessor', async (t) => {
   const { call } = await testBroker(t);
   await prepare(call, 'binding');
   const first = await call('PUT', bindingPath, { body: bindBody });
@@ -70,7 +70,7 @@ test('an update reaches later bindings alone; a binding is rotated with what its
   });
 });
 
-test('a rotation that is asked for again gets its answer, also when its predecessor is gone', async (t) => {
+test('a repeated rotation gets the same response, also when its predecessor is deleted', async (t) => {
   const { call } = await testBroker(t);
   await prepare(call, 'binding');
   const { service_id, plan_id } = bindBody;
@@ -82,7 +82,7 @@ test('a rotation that is asked for again gets its answer, also when its predeces
   assert.deepEqual([again.status, again.body], [200, rotated.body]);
 });
 
-test('the answer to a bind has what the drivers and Cloud Controller read', async (t) => {
+test('the response to a bind has the fields that the drivers and Cloud Controller read', async (t) => {
   const { call } = await testBroker(t, { scheme: 'md5' });
   await prepare(call, 'instance');
   const parameters = { uid: 1000, gid: 1000, readonly: true, mount: '/data/photos' };
@@ -110,7 +110,7 @@ test('the answer to a bind has what the drivers and Cloud Controller read', asyn
   });
 });
 
-test('a request that is sent again gets its answer, also when the operator has forced one of its options since', async (t) => {
+test('a repeated request gets the same response, also if the operator has forced one of its options since', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'volume-broker-'));
   t.after(() => rm(directory, { recursive: true }));
   const kept = { store: { sqlite: join(directory, 'broker.db') }, encryptionKeys: [Buffer.alloc(32, 1)] };
@@ -137,7 +137,7 @@ test('a request that is sent again gets its answer, also when the operator has f
   }
 });
 
-test('a share is allowed to its org and space, also where an instance is bound in another space', async (t) => {
+test('a share is allowed to its org and space, also if an instance is bound in another space', async (t) => {
   const offerings = [{ ...nfs, allowedShares: [{ share: 'server/export', spaces: ['space-1'] }] }];
   const { call } = await testBroker(t, { offerings });
   const elsewhere = { ...provisionBody, space_guid: 'space-2' };
@@ -153,7 +153,7 @@ test('a share is allowed to its org and space, also where an instance is bound i
   assert.equal((await call('PUT', bindingPath, { body: bindBody })).status, 201);
 });
 
-test('a file server that cannot be reached is refused where the operator wants it, and logged where not', async (t) => {
+test('an unreachable file server is refused with preflight "require", and logged with "log"', async (t) => {
   const body = withParameters(provisionBody, { share: 'no-such-host.invalid/export' });
   const strict = await testBroker(t, { preflight: 'require' });
   const refused = await strict.call('PUT', instancePath, { body });
@@ -164,7 +164,7 @@ test('a file server that cannot be reached is refused where the operator wants i
   assert.match(lenient.log.join(''), /"level":40.*no-such-host\.invalid cannot be resolved/u);
 });
 
-test('a catalog that the platform has is not sent again, and the identity of a request comes back', async (t) => {
+test('a catalog that the platform has is not sent again, and a response has the identity of its request', async (t) => {
   const { call } = await testBroker(t);
   const catalog = await call('GET', '/v2/catalog', { headers: { 'x-broker-api-request-identity': 'req-1' } });
   assert.equal(catalog.headers.get('x-broker-api-request-identity'), 'req-1');
@@ -173,7 +173,7 @@ test('a catalog that the platform has is not sent again, and the identity of a r
   assert.deepEqual([again.status, again.text], [304, '']);
 });
 
-test('who changed something is in the log', async (t) => {
+test('the log has the user of each change', async (t) => {
   const { call, log } = await testBroker(t);
   const identity = `cloudfoundry ${btoa(JSON.stringify({ user_id: 'user-7' }))}`;
   await call('PUT', instancePath, {
@@ -183,7 +183,7 @@ test('who changed something is in the log', async (t) => {
   assert.match(log.join(''), /"operation":"PUT [^"]+","path":"[^"]+","status":201.*"user":"user-7"/u);
 });
 
-test('what is no HTTP gets one answer', async (t) => {
+test('input that is not HTTP gets one response', async (t) => {
   const { url } = await testBroker(t);
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.end('no HTTP\r\n\r\n');

@@ -13,18 +13,18 @@ import {
 const cases: readonly RequestCase[] = [
   { title: 'provision', request: ['PUT', instancePath, { body: provisionBody }], status: 201 },
   {
-    title: 'provision, where the platform would wait for it: it is done at once all the same',
+    title: 'provision with accepts_incomplete completes at once',
     request: ['PUT', `${instancePath}?accepts_incomplete=true`, { body: provisionBody }],
     status: 201,
   },
   {
-    title: 'the same provision again',
+    title: 'provision again, identical',
     before: 'instance',
     request: ['PUT', instancePath, { body: { ...provisionBody, context: { other: 1 } } }],
     status: 200,
   },
   {
-    title: 'the same share in another form',
+    title: 'provision again, with the share in another form',
     before: 'instance',
     request: ['PUT', instancePath, { body: withParameters(provisionBody, { share: 'server:/export' }) }],
     status: 200,
@@ -67,7 +67,7 @@ const cases: readonly RequestCase[] = [
     message: /^- Missing mandatory options: share$/u,
   },
   {
-    title: 'provision with parameters that are no object',
+    title: 'provision with parameters that are not an object',
     request: ['PUT', instancePath, { body: withParameters(provisionBody, 'share') }],
     status: 400,
     message: /^parameters must be an object of names and values$/u,
@@ -89,16 +89,16 @@ const cases: readonly RequestCase[] = [
     request: ['PUT', instancePath, { body: { ...provisionBody, maintenance_info: { version: '1.2.0' } } }],
     status: 201,
   },
-  { title: 'a body that is no JSON', request: ['PUT', instancePath, { text: '{"a":' }], status: 400 },
-  { title: 'a body that is no object', request: ['PUT', instancePath, { text: '[]' }], status: 400 },
+  { title: 'a body that is not JSON', request: ['PUT', instancePath, { text: '{"a":' }], status: 400 },
+  { title: 'a body that is not an object', request: ['PUT', instancePath, { text: '[]' }], status: 400 },
   { title: 'no body', request: ['PUT', instancePath], status: 400 },
   {
-    title: 'a body that is no UTF-8',
+    title: 'a body that is not UTF-8',
     request: ['PUT', instancePath, { text: new Uint8Array([0x22, 0xff, 0x22]) }],
     status: 400,
   },
   {
-    title: 'a body of another type is read all the same',
+    title: 'a body with another content type is read',
     request: ['PUT', instancePath, { body: provisionBody, headers: { 'content-type': 'text/plain' } }],
     status: 201,
   },
@@ -118,17 +118,21 @@ const cases: readonly RequestCase[] = [
     status: 404,
   },
   { title: 'a path that cannot be decoded', request: ['GET', '/v2/service_instances/%ff'], status: 400 },
-  { title: 'an endpoint that is none', request: ['GET', '/v2/nothing'], status: 404 },
+  { title: 'an unknown endpoint', request: ['GET', '/v2/nothing'], status: 404 },
 
   { title: 'fetch of an instance', before: 'instance', request: ['GET', instancePath], status: 200 },
-  { title: 'fetch of none', request: ['GET', instancePath], status: 404, error: 'NotFound' },
+  { title: 'fetch of a missing instance', request: ['GET', instancePath], status: 404, error: 'NotFound' },
   {
-    title: 'its last operation',
+    title: 'last operation of an instance',
     before: 'instance',
     request: ['GET', `${instancePath}/last_operation`],
     status: 200,
   },
-  { title: 'the last operation of none', request: ['GET', `${instancePath}/last_operation`], status: 404 },
+  {
+    title: 'last operation of a missing instance',
+    request: ['GET', `${instancePath}/last_operation`],
+    status: 404,
+  },
 
   {
     title: 'update of the share',
@@ -148,11 +152,15 @@ const cases: readonly RequestCase[] = [
     request: ['PATCH', instancePath, { body: withParameters(provisionBody, { share: 'x' }) }],
     status: 400,
   },
-  { title: 'update of none', request: ['PATCH', instancePath, { body: provisionBody }], status: 404 },
+  {
+    title: 'update of a missing instance',
+    request: ['PATCH', instancePath, { body: provisionBody }],
+    status: 404,
+  },
 
   { title: 'bind', before: 'instance', request: ['PUT', bindingPath, { body: bindBody }], status: 201 },
   {
-    title: 'the same bind again',
+    title: 'bind again, identical',
     before: 'binding',
     request: ['PUT', bindingPath, { body: bindBody }],
     status: 200,
@@ -188,14 +196,14 @@ const cases: readonly RequestCase[] = [
     status: 201,
   },
   {
-    title: 'bind with mount: 5, which panicked',
+    title: 'bind with mount: 5',
     before: 'instance',
     request: ['PUT', bindingPath, { body: withParameters(bindBody, { mount: 5 }) }],
     status: 400,
     message: /mount must be an absolute path/u,
   },
   {
-    title: 'bind with the share of another',
+    title: 'bind with another share',
     before: 'instance',
     request: ['PUT', bindingPath, { body: withParameters(bindBody, { share: 'a/b' }) }],
     status: 400,
@@ -214,21 +222,21 @@ const cases: readonly RequestCase[] = [
     status: 201,
   },
   {
-    title: 'bind with a predecessor of nowhere',
+    title: 'bind with a missing predecessor',
     before: 'binding',
     request: ['PUT', `${bindingPath}b`, { body: { ...bindBody, predecessor_binding_id: 'x' } }],
     status: 400,
   },
   { title: 'fetch of a binding', before: 'binding', request: ['GET', bindingPath], status: 200 },
-  { title: 'fetch of no binding', before: 'instance', request: ['GET', bindingPath], status: 404 },
+  { title: 'fetch of a missing binding', before: 'instance', request: ['GET', bindingPath], status: 404 },
   {
-    title: 'its last operation, which panicked',
+    title: 'last operation of a binding',
     before: 'binding',
     request: ['GET', `${bindingPath}/last_operation`],
     status: 200,
   },
   {
-    title: 'the last operation of no binding',
+    title: 'last operation of a missing binding',
     before: 'instance',
     request: ['GET', `${bindingPath}/last_operation`],
     status: 404,
@@ -236,7 +244,7 @@ const cases: readonly RequestCase[] = [
 
   { title: 'unbind', before: 'binding', request: ['DELETE', `${bindingPath}${nfsQuery}`], status: 200 },
   {
-    title: 'unbind of none',
+    title: 'unbind of a missing binding',
     before: 'instance',
     request: ['DELETE', `${bindingPath}${nfsQuery}`],
     status: 410,
@@ -273,7 +281,11 @@ const cases: readonly RequestCase[] = [
     request: ['DELETE', `${instancePath}${nfsQuery}`],
     status: 200,
   },
-  { title: 'deprovision of none', request: ['DELETE', `${instancePath}${nfsQuery}`], status: 410 },
+  {
+    title: 'deprovision of a missing instance',
+    request: ['DELETE', `${instancePath}${nfsQuery}`],
+    status: 410,
+  },
 
   {
     title: 'no version',
@@ -315,7 +327,7 @@ const cases: readonly RequestCase[] = [
     status: 200,
   },
   {
-    title: 'an identity that is none',
+    title: 'an invalid identity',
     request: [
       'GET',
       '/v2/catalog',
@@ -325,16 +337,16 @@ const cases: readonly RequestCase[] = [
     message: /X-Broker-API-Originating-Identity/u,
   },
   {
-    title: 'metrics want the password, too',
+    title: 'metrics without a password',
     request: ['GET', '/metrics', { headers: { authorization: undefined } }],
     status: 401,
   },
   {
-    title: 'health does not',
+    title: 'health without a password',
     request: ['GET', '/healthz', { headers: { authorization: undefined } }],
     status: 200,
   },
 ];
 
 // the status tables in spec.md of OSBAPI 2.17
-testRequests('the statuses of OSBAPI 2.17', cases);
+testRequests('the broker returns the statuses of OSBAPI 2.17', cases);

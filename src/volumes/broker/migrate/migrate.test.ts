@@ -77,7 +77,7 @@ const instancePath = '/v2/service_instances/i-1';
 const bindingPath = `${instancePath}/service_bindings/b-1`;
 
 for (const kind of ['sqlite', 'credhub'] as const) {
-  test(`into ${kind}: instances and bindings go on as they were, and nothing is done twice`, async (t) => {
+  test(`an import into ${kind} keeps instances and bindings, and runs no step twice`, async (t) => {
     const { stub, migrate, broker } = await migration(t, kind);
     const records = {
       '/nfsbroker/i-1': { ...old, ServiceFingerPrint: { share: 'server/export', version: '4.1' } },
@@ -118,7 +118,7 @@ for (const kind of ['sqlite', 'credhub'] as const) {
   });
 }
 
-test('a binding is joined at a fetch and at an unbind, too', async (t) => {
+test('a binding is attached at a fetch and at an unbind too', async (t) => {
   const { stub, migrate, broker } = await migration(t, 'sqlite');
   stub.credentials.set('/nfsbroker/i-1', {
     ...old,
@@ -135,7 +135,7 @@ test('a binding is joined at a fetch and at an unbind, too', async (t) => {
   assert.equal((await call('DELETE', other)).status, 410);
 });
 
-test('a broker that ends while it joins a binding goes on at the next request, and does not join it twice', async (t) => {
+test('a broker that is killed while it attaches a binding continues at the next request, and does not attach it twice', async (t) => {
   const { stub, migrate, broker } = await migration(t, 'credhub');
   stub.credentials.set('/nfsbroker/i-1', { ...old, ServiceFingerPrint: 'server/export' });
   stub.credentials.set('/nfsbroker/b-1', binding);
@@ -152,7 +152,7 @@ test('a broker that ends while it joins a binding goes on at the next request, a
   assert.equal((await call('DELETE', unbind)).status, 410);
 });
 
-test('the volume id is made of what the old broker was given, and the mount of what it means', async (t) => {
+test('the volume id is made from the original parameters of the old broker, and the mount from their meaning', async (t) => {
   const { stub, migrate, broker } = await migration(t, 'sqlite');
   const given = { username: 'user', password: smbSecret, readonly: 'true' };
   const share = '//SERVER/share';
@@ -173,7 +173,7 @@ test('the volume id is made of what the old broker was given, and the mount of w
   assert.deepEqual([mount.mode, mount.device.mount_config['source']], ['r', '//server/share']);
 });
 
-test('names records that do not parse, without their values, and imports the others', async (t) => {
+test('reports invalid records without their values, and imports the others', async (t) => {
   const { stub, migrate } = await migration(t, 'sqlite');
   const faulty = {
     'bad-id': { ...old, service_id: 'nfsbroker', ServiceFingerPrint: { share: 'server/export' } },
@@ -196,7 +196,7 @@ test('names records that do not parse, without their values, and imports the oth
   assert.equal(stub.credentials.size, 8);
 });
 
-test('a store that is no CredHub needs to be told where the old records are', async (t) => {
+test('a store other than CredHub needs the location of the old records', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'broker.yml');

@@ -25,7 +25,7 @@ function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>,
   return parsed.options;
 }
 
-test('all faults are in one description, sorted, with the words of the acceptance suite', () => {
+test('all errors are in one description, sorted, in the texts of the acceptance tests', () => {
   const parameters = { uid: 1, gid: '2', share: 'a:b', version: 9, readonly: 'maybe' };
   assert.equal(
     problemsOf(nfsLdap.table, parameters, 'provision'),
@@ -40,7 +40,7 @@ test('all faults are in one description, sorted, with the words of the acceptanc
   assert.equal(problemsOf(smb.table, { share: '//h/s' }, 'bind'), '- Not allowed options: share');
 });
 
-test('a share is taken in both forms and kept in one', () => {
+test('a share is accepted in both forms and stored in one', () => {
   const shares = [
     ['server/export', 'server/export'],
     ['server:/export', 'server/export'],
@@ -59,7 +59,7 @@ test('a share is taken in both forms and kept in one', () => {
     assert.deepEqual(optionsOf(smb.table, { share }, 'provision'), { share: kept });
 });
 
-test('what is no share is refused', () => {
+test('an invalid share is refused', () => {
   const notNfs = [
     '',
     'server',
@@ -95,7 +95,7 @@ test('what is no share is refused', () => {
     assert.match(problemsOf(smb.table, { share }, 'provision'), /^- validation.*: share /u, share);
 });
 
-test('values are checked, normalised, and handed on as texts; a false flag is no fault', () => {
+test('values are checked, normalised and passed on as strings, and a false flag is valid', () => {
   const wrong = { uid: 'abc', gid: '-1', version: '3,exec', mount: '../etc' };
   assert.equal(problemsOf(nfs.table, wrong, 'bind').match(/ must be /gu)?.length, 4);
   for (const version of ['NaN', '1e1', '+4.1', ' 4', 5])
@@ -136,7 +136,7 @@ test('values are checked, normalised, and handed on as texts; a false flag is no
   });
 });
 
-test('a binding overlays the instance, and the operator both; what a mount lacks is named', () => {
+test('a binding overrides the instance, the operator overrides both, and a missing option is named', () => {
   const given = { defaults: { version: '4.1', cache: true }, forced: { readonly: true } };
   assert.deepEqual(
     mergeOptions(nfs.table, given, { share: 'h/p', uid: '1', gid: '1' }, { uid: '2', cache: false }),
@@ -160,12 +160,12 @@ test('a binding overlays the instance, and the operator both; what a mount lacks
   );
 });
 
-test('a name and its other name are one option', () => {
+test('a name and its alias are one option', () => {
   assert.deepEqual(optionsOf(smb.table, { ro: true }, 'bind'), { readonly: true });
   assert.match(problemsOf(smb.table, { ro: true, readonly: false }, 'bind'), /readonly is given twice/u);
 });
 
-test('whatever is handed on is known to the old drivers, which refuse a mount with any other key', () => {
+test('the upstream drivers know every key of a mount, because they refuse any other', () => {
   // the option tables of nfsv3driver and smbdriver
   const ofNfsDriver =
     'auto_cache mount source experimental uid gid username password readonly version cache'.split(' ');
@@ -186,7 +186,7 @@ test('whatever is handed on is known to the old drivers, which refuse a mount wi
     );
 });
 
-test('no option smuggles a comma, a control character or a leading dash into a mount', () => {
+test('property: no option brings a comma, a control character or a leading dash into a mount', () => {
   const smuggler = fc.oneof(
     fc.string(),
     fc.string().map((text) => `-${text}`),

@@ -32,7 +32,7 @@ const count = (stub: CredhubStub, request: string): number =>
 
 storeSuite('CredHub', async (t) => openIn(t, (await stubFor(t)).access));
 
-test('ids that CredHub takes for the same, or for none, are kept apart and told as they are', async (t) => {
+test('ids that CredHub cannot tell apart, or does not allow, are kept apart and returned unchanged', async (t) => {
   const store = openIn(t, (await stubFor(t)).access);
   const ids = ['abc', 'ABC', 'a~c', 'x'.repeat(255)];
   for (const id of ids) {
@@ -53,7 +53,7 @@ test('ids that CredHub takes for the same, or for none, are kept apart and told 
   }
 });
 
-test('a token is fetched once, and anew when it was refused or is about to end', async (t) => {
+test('a token is fetched once, and again when it was refused or is about to expire', async (t) => {
   const stub = await stubFor(t);
   const store = openIn(t, stub.access);
   const tokens = (): number => count(stub, 'POST /uaa/oauth/token');
@@ -67,7 +67,7 @@ test('a token is fetched once, and anew when it was refused or is about to end',
   await assert.rejects(store.read({ instanceId: 'i' }), { code: 'STORE_UNAVAILABLE', message: /401/u });
 });
 
-test('a certificate takes the place of the UAA', async (t) => {
+test('a certificate replaces the UAA', async (t) => {
   const stub = await stubFor(t);
   const { certificate, key } = stub.clientCertificate;
   const store = openIn(t, { url: stub.url, ca: stub.ca, auth: { certificate, key } });
@@ -76,7 +76,7 @@ test('a certificate takes the place of the UAA', async (t) => {
   assert.equal(count(stub, 'POST /uaa/oauth/token'), 0);
 });
 
-test('what is busy or drops the connection is asked again', async (t) => {
+test('a request is retried if the server is busy or drops the connection', async (t) => {
   const stub = await stubFor(t);
   const store = openIn(t, stub.access);
   const failures: (number | 'drop')[] = [503, 'drop', 429, 500];
@@ -87,7 +87,7 @@ test('what is busy or drops the connection is asked again', async (t) => {
   assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
 });
 
-test('a server that the CA did not sign gets no secret and no second try', async (t) => {
+test('a server whose certificate the CA did not sign gets no secret and no second request', async (t) => {
   const stub = await stubFor(t);
   const { ca } = await createTestAuthority();
   for (const access of [
@@ -98,7 +98,7 @@ test('a server that the CA did not sign gets no secret and no second try', async
   assert.deepEqual(stub.requests, []);
 });
 
-test('a wrong secret, and a client without permissions, are told of, without the secret', async (t) => {
+test('a wrong secret, and a client without permissions, are reported without the secret', async (t) => {
   const stub = await stubFor(t);
   const wrong = openIn(t, {
     ...stub.access,
@@ -117,7 +117,7 @@ test('a wrong secret, and a client without permissions, are told of, without the
   });
 });
 
-test('a CredHub that is away is told of at once where the health is asked, and used again when it is back', async (t) => {
+test('an unavailable CredHub is reported at once by the health check, and used again when it is available', async (t) => {
   const stub = await stubFor(t);
   const store = openIn(t, stub.access);
   await addTo(store, 'i');
@@ -128,7 +128,7 @@ test('a CredHub that is away is told of at once where the health is asked, and u
   assert.equal((await waiting).instance?.id, 'i');
 });
 
-test('a change of one instance waits for the one before it, and not for those of others', async (t) => {
+test('a change of one instance waits for the previous one, and not for changes of others', async (t) => {
   const stub = await stubFor(t);
   const store = openIn(t, stub.access);
   await store.read({ instanceId: 'i' });

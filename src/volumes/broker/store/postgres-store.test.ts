@@ -36,7 +36,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
 
   storeSuite('PostgreSQL', async (t) => openIn(t, await newDatabase()));
 
-  test('two brokers that begin at once share one database, and each sees what the other wrote', async (t) => {
+  test('two brokers that start at once share one database, and each reads what the other wrote', async (t) => {
     const database = await newDatabase();
     const stores = [openIn(t, database), openIn(t, database)];
     const add = async (store: BrokerStore): Promise<void> => {
@@ -51,7 +51,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
       assert.equal((await store.read({ instanceId: 'i' })).instance?.options['count'], '30');
   });
 
-  test('who changes an instance waits for its lock, not for that of others, until its holder is gone', async (t) => {
+  test("a change of an instance waits for its own lock only, until the holder's connection is closed", async (t) => {
     const database = await newDatabase();
     const store = openIn(t, database);
     await store.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
@@ -74,7 +74,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual(order, ['j', 'i']);
   });
 
-  test('a key that is gone from the configuration is told of by name', async (t) => {
+  test('a key that is missing in the configuration is reported by name', async (t) => {
     const database = await newDatabase();
     const first = openIn(t, database);
     await first.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
@@ -84,7 +84,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     await assert.rejects(store.ping(), { message: /^no key of the configuration decrypts instances\/i/u });
   });
 
-  test('a server that is away is told of, and used again when it is back', async (t) => {
+  test('an unavailable server is reported, and used again when it is available', async (t) => {
     const own = await postgresServer();
     t.after(() => own.remove());
     const store = new PostgresStore(own.access, records);
@@ -97,7 +97,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
   });
 
-  test('a database that is none is told of by name, and a store that never connected is closed', async () => {
+  test('a missing database is reported by name, and a store that never connected can be closed', async () => {
     const store = new PostgresStore({ ...server.access, database: 'none' }, records);
     await assert.rejects(store.ping(), {
       code: 'STORE_UNAVAILABLE',

@@ -26,7 +26,7 @@ storeSuite('SQLite', async (t) => {
 const target = { instanceId: 'i', bindingId: 'b' };
 const answer = { status: 201, body: {} };
 
-test('another process reads what this one wrote, with the new key before the old one, too', async (t) => {
+test('another process reads the written records, also with the new key before the old one', async (t) => {
   const path = await filePath(t);
   const [old, next] = [randomBytes(32), randomBytes(32)];
   const first = new SqliteStore(path, sealed([old]));
@@ -45,7 +45,7 @@ test('another process reads what this one wrote, with the new key before the old
     });
 });
 
-test('files are for their user alone, also where the file was there already', async (t) => {
+test('files are readable only by their user, also if they existed before', async (t) => {
   const path = await filePath(t);
   void new SqliteStore(path, sealed([randomBytes(32)]));
   await chmod(path, 0o644);
@@ -56,7 +56,7 @@ test('files are for their user alone, also where the file was there already', as
     assert.equal((await stat(name)).mode & 0o777, 0o600, name);
 });
 
-test('a record that was moved to another id is not read', async (t) => {
+test('a record that was moved to another id is refused', async (t) => {
   const path = await filePath(t);
   const store = new SqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
@@ -68,7 +68,7 @@ test('a record that was moved to another id is not read', async (t) => {
   await assert.rejects(store.read({ instanceId: 'j' }));
 });
 
-test('a file that cannot be written is said to be unavailable', async (t) => {
+test('a file that cannot be written is reported as unavailable', async (t) => {
   const path = await filePath(t);
   const store = new SqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());

@@ -40,7 +40,7 @@ const writing = (change: Omit<StoreUpdate, 'answer'>): (() => StoreUpdate) => {
 
 /** Tests any adapter of BrokerStore. `open` returns an empty store, and closes it after the test. */
 export function storeSuite(name: string, open: (t: TestContext) => Promise<BrokerStore>): void {
-  test(`${name}: what was written is read again, and gone when it was deleted`, async (t) => {
+  test(`${name}: a written record is read again, and is absent after its deletion`, async (t) => {
     const store = await open(t);
     const target = { instanceId: 'i', bindingId: 'b' };
     assert.deepEqual(await store.read(target), { instance: undefined, binding: undefined });
@@ -63,7 +63,7 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
     assert.deepEqual(await store.read(target), { instance: undefined, binding: undefined });
   });
 
-  test(`${name}: bindings of two instances with one id are two`, async (t) => {
+  test(`${name}: two bindings with one id in two instances are separate`, async (t) => {
     const store = await open(t);
     for (const instanceId of ['i', 'j']) {
       await store.change({ instanceId }, writing({ instance: instanceRecord(instanceId) }));
@@ -87,7 +87,7 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
     assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
   });
 
-  test(`${name}: of many changes at once each decides by what the one before it wrote`, async (t) => {
+  test(`${name}: each of many concurrent changes decides by the result of the one before it`, async (t) => {
     const store = await open(t);
     await store.change({ instanceId: 'i' }, writing({ instance: instanceRecord('i') }));
     const add = async (): Promise<void> => {
@@ -101,7 +101,7 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
     assert.equal((await store.read({ instanceId: 'i' })).instance?.options['count'], '40');
   });
 
-  test(`${name}: says when it can be read`, async (t) => {
+  test(`${name}: reports whether it can be read`, async (t) => {
     await (await open(t)).ping();
   });
 }

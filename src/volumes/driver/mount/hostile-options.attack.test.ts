@@ -41,19 +41,25 @@ async function recordingMount(t: TestContext, end: string): Promise<{ directory:
   return { directory, bin: `${bin}:/usr/bin:/bin` };
 }
 
-test('a password reaches mount(8) by a descriptor alone, and no error', { skip: noRoot }, async (t) => {
-  const { directory, bin } = await recordingMount(t, 'cat <&3 | tee "$(dirname "$0")/../got" >&2; exit 32');
-  const password = `correct,horse="battery" \\staple`;
-  const mounter = new ShareMounter({ searchPath: bin });
-  await assert.rejects(
-    mounter.mount({ ...smb, password }, join(directory, 't'), AbortSignal.timeout(60_000)),
-    (error) =>
-      error instanceof MountError && !error.message.includes('staple') && error.message.includes('redacted'),
-  );
-  assert.equal(await readFile(join(directory, 'got'), 'utf8'), password);
-  for (const file of ['argv', 'environ'])
-    assert.doesNotMatch(await readFile(join(directory, file), 'utf8'), /horse|staple/u, file);
-});
+test(
+  'a password reaches mount(8) by a file descriptor only, and appears in no error',
+  { skip: noRoot },
+  async (t) => {
+    const { directory, bin } = await recordingMount(t, 'cat <&3 | tee "$(dirname "$0")/../got" >&2; exit 32');
+    const password = `correct,horse="battery" \\staple`;
+    const mounter = new ShareMounter({ searchPath: bin });
+    await assert.rejects(
+      mounter.mount({ ...smb, password }, join(directory, 't'), AbortSignal.timeout(60_000)),
+      (error) =>
+        error instanceof MountError &&
+        !error.message.includes('staple') &&
+        error.message.includes('redacted'),
+    );
+    assert.equal(await readFile(join(directory, 'got'), 'utf8'), password);
+    for (const file of ['argv', 'environ'])
+      assert.doesNotMatch(await readFile(join(directory, file), 'utf8'), /horse|staple/u, file);
+  },
+);
 
 test('a mount(8) that does not end is killed with all that it started', { skip: noRoot }, async (t) => {
   const { directory, bin } = await recordingMount(t, `sleep 1000 & echo $! > "$(dirname "$0")/../pid"; wait`);
@@ -67,7 +73,7 @@ test('a mount(8) that does not end is killed with all that it started', { skip: 
   assert.match(state, /^gone$|\) [ZX] /u);
 });
 
-test('nothing is mounted in a folder that others can write', { skip: noRoot }, async (t) => {
+test('nothing is mounted in a directory that others can write', { skip: noRoot }, async (t) => {
   const { directory, bin } = await recordingMount(t, 'exit 0');
   const mounter = new ShareMounter({ searchPath: bin });
   const refused = async (): Promise<void> =>
@@ -81,7 +87,7 @@ test('nothing is mounted in a folder that others can write', { skip: noRoot }, a
 });
 
 // as in the mount directory of the old drivers, where every user could write (mode 777)
-test('a link that lies where a part of a mount goes is not followed', { skip: noRoot }, async (t) => {
+test('a link at the path of an intermediate mount is not followed', { skip: noRoot }, async (t) => {
   const { directory, bin } = await recordingMount(t, 'exit 0');
   await mkdir(join(directory, 'machine'));
   await symlink(join(directory, 'machine'), join(directory, 't_mapfs'));

@@ -5,7 +5,7 @@ import { nfs, smb } from './testing/plain-orders.ts';
 
 const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0,nosharecache';
 
-test('the options of NFS are those of the old driver, with nosuid and nodev', () => {
+test('the options of NFS are those of the upstream driver, with nosuid and nodev', () => {
   assert.deepEqual(mountCommand(nfs, '/t'), {
     args: ['-t', 'nfs', '-o', `nosuid,nodev,${defaults},actimeo=0`, '--', 'h:/x', '/t'],
   });
@@ -23,7 +23,7 @@ test('version, read-only and attribute caching of NFS become options', () => {
   assert.deepEqual(args.slice(3), [`nosuid,nodev,ro,${defaults},vers=4.1`, '--', '[2001:db8::1]:/x', '/t']);
 });
 
-test("the options of SMB are typed, the ids are the container's, and the password is apart", () => {
+test("the options of SMB are typed, the ids are the container's, and the password is separate", () => {
   const spec: SmbMountSpec = {
     ...smb,
     domain: 'd',

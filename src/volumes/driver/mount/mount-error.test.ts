@@ -51,7 +51,7 @@ for (const [stderr, code] of messages)
     );
   });
 
-test('a user of SMB whom the server refuses is told of the domain if the binding names none', () => {
+test('a user of SMB whom the server refuses sees the domain option if the binding has no domain', () => {
   const failure = { share: '//h/x', wasKilled: false, secrets: [] };
   const denied = { ...failure, stderr: `mount error(13): Permission denied${manual}` };
   assert.match(
@@ -67,12 +67,12 @@ test('a user of SMB whom the server refuses is told of the domain if the binding
   assert.doesNotMatch(mountFailure(missing).message, /`domain`/u);
 });
 
-test('a mount that was killed at its deadline says so', () => {
+test('a mount that was killed at its deadline is reported as timed out', () => {
   const error = mountFailure({ share: 'h:/x', stderr: '', wasKilled: true, secrets: [] });
   assert.equal(error.code, 'TIMED_OUT');
 });
 
-test('a helper without access to the folder is told from one that does not start', () => {
+test('a helper without access to the directory is distinguished from one that does not start', () => {
   const failure = { share: 'h:/x', wasKilled: false, secrets: [] };
   const closed = helperFailure({ ...failure, stderr: 'Could not open source directory\n' });
   assert.equal(closed.code, 'ACCESS_DENIED');

@@ -121,7 +121,7 @@ mounterSuite('bind mounts', () => subjects.bind, skip);
 mounterSuite('mount(8)', () => subjects.plain, skip);
 mounterSuite('mount(8) and mapfs', () => subjects.mapfs, skip);
 
-test('a share that is in use and answers is not unmounted by force', { skip }, async () => {
+test('a share that is in use and responds is not unmounted by force', { skip }, async () => {
   const { mounter, directory, write, holdOpen } = subjects.plain;
   const target = join(directory, 'in use');
   await mkdir(target);
@@ -135,7 +135,7 @@ test('a share that is in use and answers is not unmounted by force', { skip }, a
   assert.equal(calls, `-i -c -- ${target}\n-i -c -l -- ${target}\n`);
 });
 
-test('the exports of a server of NFS 3 are read, whatever their clients are called', () => {
+test('the exports of an NFS 3 server are parsed, with any client names', () => {
   const text = '/a b    10.0.0.0/8,host\n/long   (everyone)\n//c/./d/ *\nExport list for h:\n\n';
   assert.deepEqual(exportsIn(text), ['/a b', '/long', '/c/d']);
   // a server can make the list long, and the driver does nothing else while it parses it
@@ -144,7 +144,7 @@ test('the exports of a server of NFS 3 are read, whatever their clients are call
 
 // as mount.cifs on a kernel without the module nls_utf8
 test(
-  'without its table of UTF-8 a kernel mounts SMB by its own character set, and says so',
+  'a kernel without its UTF-8 table mounts SMB with its own character set, and the driver reports it',
   { skip },
   async () => {
     const directory = join(scratch, 'no-utf8');
@@ -173,7 +173,7 @@ exec /bin/mount --bind -- ${scratch}/server/share "$7"
   },
 );
 
-test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
+test('mapfs gets the ids, and ends with its mount', { skip }, async () => {
   const { mounter, directory } = subjects.mapfs;
   const target = join(directory, 'ids');
   await mkdir(target);
@@ -185,23 +185,19 @@ test('mapfs gets the ids, and ends with the mount that it serves', { skip }, asy
   await assert.rejects(stat(`${target}_mapfs`), { code: 'ENOENT' });
 });
 
-test(
-  'a target that has a mount, and a name that is taken for a part of one, are refused',
-  { skip },
-  async () => {
-    const { mounter, directory } = subjects.plain;
-    const target = join(directory, 'taken');
-    await mkdir(target);
-    await mounter.mount(spec, target, inTime);
-    await assert.rejects(mounter.mount(spec, target, inTime), { code: 'BUSY' });
-    await mounter.unmount(target, inTime);
-    await assert.rejects(mounter.mount(spec, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
-    assert.deepEqual(await mounter.listMounts(directory), []);
-  },
-);
+test('a target with a mount, and a name reserved for a part of one, are refused', { skip }, async () => {
+  const { mounter, directory } = subjects.plain;
+  const target = join(directory, 'taken');
+  await mkdir(target);
+  await mounter.mount(spec, target, inTime);
+  await assert.rejects(mounter.mount(spec, target, inTime), { code: 'BUSY' });
+  await mounter.unmount(target, inTime);
+  await assert.rejects(mounter.mount(spec, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
+  assert.deepEqual(await mounter.listMounts(directory), []);
+});
 
 // another client of the share can replace a directory by a link
-test('what the helper of mapped ids reads is reached by no link', { skip }, async () => {
+test('links do not lead out of the directory that the mapfs helper reads', { skip }, async () => {
   const { mounter, directory } = subjects.mapfs;
   const target = join(directory, 'links');
   await mkdir(target);

@@ -14,13 +14,13 @@ const mounted = (source: string, options: string): (() => void) => {
   return () => checkNfsMount(requested, entry);
 };
 
-test('the folder that was asked for, from an address of its server, is let through', () => {
+test('the requested directory from an address of its server is accepted', () => {
   assert.doesNotThrow(mounted('10.0.0.1:/share', 'vers=4.2,addr=10.0.0.1'));
   // the kernel joined a session through the other address
   assert.doesNotThrow(mounted('10.0.0.1:/share', 'clientaddr=10.0.0.9,addr=fd00:0:0::1'));
 });
 
-test('another server or another folder is refused', () => {
+test('another server or another directory is refused', () => {
   const others = [
     ['10.0.0.1:/share', 'vers=4.2,addr=10.0.0.2'],
     ['10.0.0.1:/share', 'clientaddr=10.0.0.1'],
