@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { holdScript } from '../src/cpi/disk/attach/scripts/hold.ts';
-import { admissionParameters, manifestFolder } from './admission-parameters.ts';
+import { admissionParameters, manifestDirectory } from './admission-parameters.ts';
 
 test('manifests/admission/parameters.yaml has the current scripts', async () => {
-  const written = await readFile(new URL('parameters.yaml', manifestFolder), 'utf8');
+  const written = await readFile(new URL('parameters.yaml', manifestDirectory), 'utf8');
 
   assert.equal(written, await admissionParameters(), 'run: node scripts/write-admission-parameters.ts');
 });

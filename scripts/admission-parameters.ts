@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { holdScript } from '../src/cpi/disk/attach/scripts/hold.ts';
 import { sweepScript } from '../src/cpi/disk/attach/scripts/volume-functions.ts';
 
-export const manifestFolder = new URL('../manifests/admission/', import.meta.url);
+export const manifestDirectory = new URL('../manifests/admission/', import.meta.url);
 
 const header = `# The parameters of attachments-only.yaml: which accounts make pods in the disks' namespace, and which scripts run in these.
 # The accounts are usernames, one a line, as \`kubectl auth whoami\` shows them to each CPI; nothing else is yours to change.
@@ -20,7 +20,7 @@ const header = `# The parameters of attachments-only.yaml: which accounts make p
 export async function admissionParameters(): Promise<string> {
   const namespace = 'bosh-admission';
   const before = (name: string): Promise<string> =>
-    readFile(new URL(`before/${name}`, manifestFolder), 'utf8');
+    readFile(new URL(`before/${name}`, manifestDirectory), 'utf8');
   const parameters = {
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -14,10 +14,13 @@ export const besideSources = (checkout: string, outFile: string): Plugin => ({
       const isOurs =
         path.startsWith(`${checkout}/`) && !path.slice(checkout.length).includes('/node_modules/');
       if (!isOurs || !text.includes('import.meta')) return undefined;
-      const place = relative(dirname(outFile), path);
+      const specifier = relative(dirname(outFile), path);
       const contents = text
-        .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${dirname(place)}`)})`)
-        .replaceAll('import.meta.url', `new URL(${JSON.stringify(place)}, import.meta.url).href`);
+        .replaceAll(
+          'import.meta.dirname',
+          `(import.meta.dirname + ${JSON.stringify(`/${dirname(specifier)}`)})`,
+        )
+        .replaceAll('import.meta.url', `new URL(${JSON.stringify(specifier)}, import.meta.url).href`);
       return { contents, loader: 'ts' };
     });
   },

@@ -36,9 +36,9 @@ export async function buildExecutable(entry: string, outFile: string): Promise<s
   }
 }
 
-function run(command: string, words: readonly string[], directory: string): Promise<void> {
+function run(command: string, args: readonly string[], directory: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, words, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
     const output: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => output.push(chunk));

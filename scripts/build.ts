@@ -67,14 +67,14 @@ async function buildAll(beside: readonly string[]): Promise<void> {
  * Runs the command early. Its errors are ignored: the command for which this build runs has the same errors
  * later and reports them.
  */
-async function runBeside(words: readonly string[]): Promise<void> {
-  if (words.length === 0) return;
-  const child = spawn(process.execPath, [mainModulePath(root), ...words], {
+async function runBeside(args: readonly string[]): Promise<void> {
+  if (args.length === 0) return;
+  const child = spawn(process.execPath, [mainModulePath(root), ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const said = text(child.stderr);
+  const stderr = text(child.stderr);
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code === 0) process.stderr.write(await said);
+  if (code === 0) process.stderr.write(await stderr);
 }
 
 /** Removes the temporary files of a killed build. Only one build runs at a time (ensure-built.mjs). */
@@ -131,7 +131,7 @@ async function buildRuntime(directory: string): Promise<void> {
   // an earlier build may have created it with another umask
   await chmod(directory, 0o755);
   await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
-  await placeNode(join(directory, 'node'));
+  await installNode(join(directory, 'node'));
 }
 
 /**
@@ -188,7 +188,7 @@ async function buildVolumeServices(directory: string): Promise<void> {
   await writeNotices(directory, [...packages, runtimes.node]);
 }
 
-async function placeNode(path: string): Promise<void> {
+async function installNode(path: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
   await linkOrCopy(process.execPath, partial);

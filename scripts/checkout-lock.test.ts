@@ -14,8 +14,8 @@ const steps = [
 /** Replaces the program of a step by one that waits until it is released. */
 async function makeSlow(checkout: SmallCheckout): Promise<void> {
   const { directory, pinnedNode, slowly } = checkout;
-  await checkout.place(pinnedNode, slowly);
-  await checkout.place(join(directory, 'bin', 'npm'), slowly);
+  await checkout.writeScript(pinnedNode, slowly);
+  await checkout.writeScript(join(directory, 'bin', 'npm'), slowly);
 }
 
 for (const [step, program, stamp] of steps) {
@@ -25,7 +25,7 @@ for (const [step, program, stamp] of steps) {
     await writeFile(join(checkout.directory, stamp), 'of former sources');
     const killed = checkout.start(step);
     await until(`${program} runs`, async () => (await checkout.running()).length > 0);
-    const [left = 0] = await checkout.running();
+    const [remaining = 0] = await checkout.running();
     process.kill(killed.pid, 'SIGKILL');
     await killed.ended;
     assert.equal(existsSync(join(checkout.directory, stamp)), false, 'the stamp is of what was there before');
@@ -34,17 +34,17 @@ for (const [step, program, stamp] of steps) {
     await until('the second start has ended or begun its own', async () => {
       return (await hasEnded(second.pid)) || (await checkout.running()).length > 1;
     });
-    assert.deepEqual(await checkout.running(), [left]);
+    assert.deepEqual(await checkout.running(), [remaining]);
     const refused = await second.ended;
     assert.equal(refused.exitCode, 1);
     assert.match(
       refused.stderr,
-      new RegExp(`another installation or build is running here \\(pid ${left}\\)`),
+      new RegExp(`another installation or build is running here \\(pid ${remaining}\\)`),
     );
     assert.equal(existsSync(join(checkout.directory, stamp)), false);
 
     await checkout.release();
-    await until(`${program} has ended`, () => hasEnded(left));
+    await until(`${program} has ended`, () => hasEnded(remaining));
     assert.deepEqual(await checkout.start(step).ended.then(({ exitCode }) => exitCode), 0);
     assert.match(await readFile(join(checkout.directory, stamp), 'utf8'), /^[0-9a-f]{64}$/);
     assert.deepEqual(await locks(checkout), []);

@@ -13,7 +13,7 @@ for (const [where, script, said] of [
 ] as const) {
   test(`if the pinned Node cannot run because ${where}, the error names the cause and the requirement`, async (t) => {
     const checkout = await smallCheckout(t);
-    await checkout.place(checkout.pinnedNode, script);
+    await checkout.writeScript(checkout.pinnedNode, script);
 
     const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
 
@@ -30,7 +30,7 @@ for (const [what, script, mode, said] of [
 ] as const) {
   test(`if the pinned Node cannot run because of ${what}, the error does not mention a C library`, async (t) => {
     const checkout = await smallCheckout(t);
-    await checkout.place(checkout.pinnedNode, script);
+    await checkout.writeScript(checkout.pinnedNode, script);
     await chmod(checkout.pinnedNode, mode);
 
     const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;

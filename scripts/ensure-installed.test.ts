@@ -11,19 +11,19 @@ const stampOf = ({ directory }: SmallCheckout): string => join(directory, 'node_
  * Creates a checkout that was installed and built from previous sources, with a cluster; npm fails before it
  * removes anything.
  */
-async function formerCheckout(t: TestContext): Promise<SmallCheckout> {
+async function previousCheckout(t: TestContext): Promise<SmallCheckout> {
   const checkout = await smallCheckout(t);
   const { directory, pinnedNode } = checkout;
-  await checkout.place(pinnedNode, '#!/bin/sh\necho "$@"\n');
-  await checkout.place(join(directory, 'bin', 'npm'), '#!/bin/sh\necho EUSAGE >&2\nexit 1\n');
-  await checkout.place(join(directory, 'dist', 'cli', 'main.mjs'), '');
+  await checkout.writeScript(pinnedNode, '#!/bin/sh\necho "$@"\n');
+  await checkout.writeScript(join(directory, 'bin', 'npm'), '#!/bin/sh\necho EUSAGE >&2\nexit 1\n');
+  await checkout.writeScript(join(directory, 'dist', 'cli', 'main.mjs'), '');
   await mkdir(join(directory, '.bosh-kubernetes', 'cluster'), { recursive: true });
   await writeFile(stampOf(checkout), 'of a former package-lock.json');
   return checkout;
 }
 
 test('a running deployment can still be stopped if npm failed before it removed anything', async (t) => {
-  const checkout = await formerCheckout(t);
+  const checkout = await previousCheckout(t);
   const refused = await checkout.command(['up', 'x.yml']).ended;
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /EUSAGE.*npm ci failed/s);
@@ -38,9 +38,9 @@ test('a running deployment can still be stopped if npm failed before it removed 
 });
 
 test('an incomplete Node of a killed installation is not used', async (t) => {
-  const checkout = await formerCheckout(t);
+  const checkout = await previousCheckout(t);
   await checkout.command(['up', 'x.yml']).ended;
-  await checkout.place(checkout.pinnedNode, '#!/there-is-no-loader\n');
+  await checkout.writeScript(checkout.pinnedNode, '#!/there-is-no-loader\n');
 
   const { exitCode, stderr } = await checkout.command(['stop']).ended;
 

@@ -26,8 +26,8 @@ test('`npm ci` by hand runs no script of a package', { skip: npmIsMissing }, (t)
   mkdirSync(join(directory, 'evil'));
   json('evil/package.json', evil);
   json('package.json', { name: 'victim', version: '1.0.0', dependencies: { evil: 'file:./evil' } });
-  const npm = (...words: string[]): void => {
-    const { status, stderr } = spawnSync('npm', [...words, '--offline'], {
+  const npm = (...args: string[]): void => {
+    const { status, stderr } = spawnSync('npm', [...args, '--offline'], {
       cwd: directory,
       encoding: 'utf8',
     });
@@ -42,7 +42,10 @@ test('`npm ci` by hand runs no script of a package', { skip: npmIsMissing }, (t)
 
 test('our commands tell npm to run no script of a package, whatever its settings are', async (t) => {
   const checkout = await smallCheckout(t);
-  await checkout.place(join(checkout.directory, 'bin', 'npm'), '#!/bin/sh\necho "npm $*" >&2\nexit 1\n');
+  await checkout.writeScript(
+    join(checkout.directory, 'bin', 'npm'),
+    '#!/bin/sh\necho "npm $*" >&2\nexit 1\n',
+  );
   const { stderr } = await checkout.command(['up', 'x.yml']).ended;
   assert.match(stderr, /^npm ci --ignore-scripts /mu);
 });

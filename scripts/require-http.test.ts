@@ -20,12 +20,12 @@ test('an ES module bundle that imports node:http has all of its exports, and doe
   const directory = await mkdtemp(join(tmpdir(), 'require-http-'));
   t.after(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, 'entry.mjs'), program);
-  const said = async (name: string, plugins: [] | [typeof requireHttp]): Promise<unknown> => {
+  const report = async (name: string, plugins: [] | [typeof requireHttp]): Promise<unknown> => {
     const bundle = join(directory, name);
     await bundleForNode(join(directory, 'entry.mjs'), bundle, { format: 'esm', banner, plugins });
     return JSON.parse((await promisify(execFile)(process.execPath, [bundle])).stdout) as unknown;
   };
-  assert.deepEqual(await said('with.mjs', [requireHttp]), [0, 'Not Found', 'function']);
+  assert.deepEqual(await report('with.mjs', [requireHttp]), [0, 'Not Found', 'function']);
   // if a newer Node no longer loads it without the plugin, the plugin can be removed
-  assert.notDeepEqual(await said('without.mjs', []), [0, 'Not Found', 'function']);
+  assert.notDeepEqual(await report('without.mjs', []), [0, 'Not Found', 'function']);
 });

@@ -93,7 +93,7 @@ async function runErrand(t: TestContext, job: string, properties: Record<string,
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-errand-'));
   t.after(() => rm(directory, { recursive: true }));
   const at = (name: string): string => join(directory, name);
-  for (const folder of ['bin', 'lib', 'config', 'host', 'tmp']) await mkdir(at(folder));
+  for (const binDirectory of ['bin', 'lib', 'config', 'host', 'tmp']) await mkdir(at(binDirectory));
   await cp(join(release, 'src/volume_services/push-broker'), at('bin/push-broker'));
   for (const file of ['bin/node', 'lib/broker.mjs']) await writeFile(at(file), '');
   const spec = parse(await readFile(join(release, 'jobs', job, 'spec'), 'utf8')) as Spec;
@@ -123,10 +123,10 @@ while [ $# -gt 0 ]; do [ "$1" != -p ] || say "files: $(ls "$2" | tr '\\n' ' ')";
   assert.equal(status, 0, stderr);
   assert.deepEqual(await readdir(at('tmp')), [], 'tokens of cf are left');
   const calls = (await readFile(at('calls'), 'utf8')).replaceAll(directory, '').trim().split('\n');
-  const told = await Promise.all(
+  const reports = await Promise.all(
     ['cf-password', 'broker-password'].map((name) => readFile(at(name), 'utf8')),
   );
-  return { calls, told, output: stdout + stderr };
+  return { calls, told: reports, output: stdout + stderr };
 }
 
 test('an errand pushes the broker, registers it, and enables access to a new one, with no password as argument', async (t) => {

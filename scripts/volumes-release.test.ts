@@ -71,8 +71,8 @@ test('the driver uses the certificates of the upstream jobs, and mapfs maps ids 
 });
 
 test('both jobs have the properties for signed volumes and for the secrets that they name', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trust-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trust-'));
+  t.after(() => rm(directory, { recursive: true }));
   const credhub = {
     ...{ url: 'https://credhub.internal:8844', ca_cert: 'CA', uaa_client_id: 'driver' },
     uaa_client_secret: `a"b\\c`,
@@ -93,9 +93,9 @@ test('both jobs have the properties for signed volumes and for the secrets that 
     assert.equal(await rendered(job, 'signature_keys.pem.erb', properties), 'KEYS\n');
     assert.equal(await rendered(job, 'credhub_ca.crt.erb', properties), 'CA\n');
     const settings = JSON.parse(await rendered(job, 'credhub.json.erb', properties)) as object;
-    const ca = join(folder, 'ca.crt');
+    const ca = join(directory, 'ca.crt');
     await writeFile(ca, 'CA');
-    const path = join(folder, `${job}.json`);
+    const path = join(directory, `${job}.json`);
     await writeFile(path, JSON.stringify({ ...settings, ca }), { mode: 0o600 });
     assert.equal((await openCredhub(path)).prefix, '/volumes');
     assert.match(JSON.stringify(settings), /"client_secret":"a\\"b\\\\c"/u);
@@ -127,11 +127,11 @@ test("ctl starts rpcbind if none answers, and passes the directory's properties 
   const start = () => spawnSync('bash', ['-s', 'start'], { input: script, encoding: 'utf8', env });
   const { status, stderr } = start();
   assert.equal(status, 0, stderr);
-  const told = await readFile(join(jobs, 'log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
-  const environment = Object.fromEntries(told.split('\0').map((line) => line.split(/=(.*)/su)));
-  const faults: string[] = [];
-  const settings = parseLdapSettings(environment as Record<string, string>, faults);
-  assert.deepEqual(faults, []);
+  const log = await readFile(join(jobs, 'log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
+  const environment = Object.fromEntries(log.split('\0').map((line) => line.split(/=(.*)/su)));
+  const problems: string[] = [];
+  const settings = parseLdapSettings(environment as Record<string, string>, problems);
+  assert.deepEqual(problems, []);
   assert.equal(settings?.servicePassword, ldap.ldap_svc_password);
   assert.deepEqual([settings.url, settings.searchBase], ['ldap://ldap.example:389', 'cn=Users,dc=example']);
   await assert.rejects(
@@ -165,7 +165,7 @@ async function preStart(
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-pre-start-'));
   t.after(() => rm(directory, { recursive: true }));
   const [bin, host] = [join(directory, 'bin'), join(directory, 'host')];
-  for (const folder of [bin, host, join(directory, 'config')]) await mkdir(folder);
+  for (const path of [bin, host, join(directory, 'config')]) await mkdir(path);
   // grep: the kernel knows no file system, so that each module must be loaded. As in a pod, mount(2) loads
   // the module although it fails
   const known = join(directory, 'known');

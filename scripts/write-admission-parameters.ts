@@ -1,4 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { admissionParameters, manifestFolder } from './admission-parameters.ts';
+import { admissionParameters, manifestDirectory } from './admission-parameters.ts';
 
-await writeFile(new URL('parameters.yaml', manifestFolder), await admissionParameters());
+await writeFile(new URL('parameters.yaml', manifestDirectory), await admissionParameters());

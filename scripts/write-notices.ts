@@ -61,8 +61,9 @@ async function textsOf(directory: string, name: string, version: string): Promis
   const texts = await Promise.all(own.map((one) => readFile(join(directory, one), 'utf8')));
   if (texts.length > 0) return texts;
   const readme = names.find((one) => /^readme/iu.test(one));
-  const told = readme === undefined ? undefined : sectionOf(await readFile(join(directory, readme), 'utf8'));
-  if (told !== undefined) return [told];
+  const notice =
+    readme === undefined ? undefined : sectionOf(await readFile(join(directory, readme), 'utf8'));
+  if (notice !== undefined) return [notice];
   const given = `${name.replace('/', '+')}.md`;
   if (!(await readdir(committed)).includes(given)) return [];
   const text = await readFile(join(committed, given), 'utf8');

@@ -11,17 +11,17 @@ import { watchVolume } from './volume-moments.ts';
 export async function plainPod(
   world: ClusterWorld,
   name: string,
-  place: { readonly disk: string; readonly volume: string; readonly node: string },
+  location: { readonly disk: string; readonly volume: string; readonly node: string },
 ): Promise<Record<string, number>> {
   const { api, namespace } = world;
   const watch = watchPod(api, namespace, name);
-  const volume = watchVolume(api, place.volume);
+  const volume = watchVolume(api, location.volume);
   const start = performance.now();
   await api.create<Pod>(pods, {
     metadata: { name, namespace },
     spec: {
       hostNetwork: true,
-      nodeSelector: { 'kubernetes.io/hostname': place.node },
+      nodeSelector: { 'kubernetes.io/hostname': location.node },
       containers: [
         {
           name: 'plain',
@@ -31,20 +31,20 @@ export async function plainPod(
           volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
         },
       ],
-      volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: place.disk } }],
+      volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: location.disk } }],
     },
   });
   await watch.reached('running');
   const running = performance.now();
   await api.delete(world.podReference(name));
-  await watch.reached('gone');
-  const gone = performance.now();
+  await watch.reached('removed');
+  const removedAt = performance.now();
   await volume.reached('detached');
   const detached = performance.now();
   await Promise.all([watch.stop(), volume.stop()]);
   return {
     'plain pod, until it runs': running - start,
-    'plain pod, until it is gone': gone - running,
+    'plain pod, until it is gone': removedAt - running,
     'plain pod, until its volume is detached': detached - running,
   };
 }

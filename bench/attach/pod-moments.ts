@@ -10,10 +10,10 @@ export interface PodMoments {
   readonly sandbox?: number;
   readonly running?: number;
   /** Its deletion was requested. */
-  readonly asked?: number;
+  readonly requested?: number;
   /** Its containers have terminated. */
   readonly ended?: number;
-  readonly gone?: number;
+  readonly removed?: number;
 }
 
 export interface PodWatch {
@@ -35,7 +35,7 @@ export function watchPod(api: KubernetesApi, namespace: string, name: string): P
   const followed = (async () => {
     const query = { namespace, fieldSelector: `metadata.name=${name}`, signal: end.signal };
     for await (const event of api.watch<Pod>(pods, query)) {
-      if (event.type === 'DELETED') note('gone');
+      if (event.type === 'DELETED') note('removed');
       else if (event.type === 'ADDED' || event.type === 'MODIFIED') {
         for (const moment of reachedBy(event.object)) note(moment);
       }
@@ -63,7 +63,7 @@ function reachedBy({ metadata, status = {} }: Pod): (keyof PodMoments)[] {
     ...(holds('PodScheduled') ? (['scheduled'] as const) : []),
     ...(holds('PodReadyToStartContainers') ? (['sandbox'] as const) : []),
     ...(containers.some(({ state }) => state?.running !== undefined) ? (['running'] as const) : []),
-    ...(metadata.deletionTimestamp === undefined ? [] : (['asked'] as const)),
+    ...(metadata.deletionTimestamp === undefined ? [] : (['requested'] as const)),
     ...(containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined)
       ? (['ended'] as const)
       : []),

@@ -14,7 +14,7 @@ test('each stage begins when the previous one ended, and their sum is the durati
   assert.deepEqual(Object.values(stages), [10, 20, 70, 50, 250, 50, 50]);
   assert.equal(sum(stages), 500);
   const detached: Moments = {
-    ...{ released: 1100, asked: 1110, ended: 1300, unstaged: 1400, gone: 1450 },
+    ...{ released: 1100, requested: 1110, ended: 1300, unstaged: 1400, removed: 1450 },
   };
   assert.deepEqual(Object.values(detachStages(detached, 1000, 1600)), [100, 10, 190, 100, 50, 150]);
 });

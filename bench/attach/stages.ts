@@ -20,10 +20,10 @@ export function attachStages(moments: Moments, start: number, end: number): Reco
 export function detachStages(moments: Moments, start: number, end: number): Record<string, number> {
   return between(start, [
     ['release by the holder', moments.released],
-    ['API, until the deletion is asked for', moments.asked],
+    ['API, until the deletion is asked for', moments.requested],
     ['end of the holder', moments.ended],
     ['unmount on the node', moments.unstaged],
-    ['end of the pod', moments.gone],
+    ['end of the pod', moments.removed],
     ['detach of the volume, until the verb returns', end],
   ]);
 }

@@ -69,8 +69,8 @@ export interface KubeletMoments {
  */
 export async function kubeletMoments(directory: string, volume: string): Promise<KubeletMoments> {
   const lines = (await readFile(join(directory, 'kubelet.log'), 'utf8')).split('\n');
-  const moment = (words: string): number | undefined => {
-    const line = lines.find((text) => text.includes(words) && text.includes(volume));
+  const moment = (part: string): number | undefined => {
+    const line = lines.find((text) => text.includes(part) && text.includes(volume));
     return line === undefined ? undefined : klogTime(line);
   };
   const [staged, unstaged] = ['MountVolume.MountDevice succeeded', 'UnmountDevice succeeded'].map(moment);

@@ -13,15 +13,15 @@ export interface ChildServer {
 }
 
 /** Starts a Node process whose output names its port as `http://127.0.0.1:PORT`. */
-export async function startChildServer(words: readonly string[]): Promise<ChildServer> {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startChildServer(args: readonly string[]): Promise<ChildServer> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {
     const [url] = /http:\/\/127\.0\.0\.1:\d+/u.exec(line) ?? [];
     if (url === undefined) continue;
     child.stdout.resume();
     return { url, memory: () => memoryOf(child), stop: () => stopped(child) };
   }
-  throw new Error(`node ${words.join(' ')} ended before it listened`);
+  throw new Error(`node ${args.join(' ')} ended before it listened`);
 }
 
 async function memoryOf({ pid }: ChildProcess): Promise<number> {

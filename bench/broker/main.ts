@@ -21,7 +21,7 @@ const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3
 const seconds = Number(values.seconds);
 const clients = [1, 8, 32] as const;
 const root = join(import.meta.dirname, '../..');
-const folder = await mkdtemp(join(tmpdir(), 'broker-bench-'));
+const directory = await mkdtemp(join(tmpdir(), 'broker-bench-'));
 const rows: string[][] = [];
 const ratios: string[] = [];
 
@@ -35,7 +35,7 @@ async function withBroker(store: object, work: (url: string) => Promise<void>): 
     volume_id: { key },
     ...('credhub' in store ? {} : { encryption_keys: [key] }),
   };
-  const path = join(folder, 'broker.yml');
+  const path = join(directory, 'broker.yml');
   await writeFile(path, JSON.stringify(settings), { mode: 0o600 });
   const broker = await startChildServer([join(root, 'dist/volumes/broker.mjs'), '--config', path]);
   try {
@@ -63,7 +63,7 @@ async function lives(name: string, url: string): Promise<number[]> {
 async function onCredhub(): Promise<void> {
   const stub = await credhubStub();
   try {
-    const ca = join(folder, 'ca.pem');
+    const ca = join(directory, 'ca.pem');
     await writeFile(ca, stub.ca);
     const uaa = { client_id: uaaClient.id, client_secret: uaaClient.secret };
     const store = { credhub: { url: stub.url, store_id: 'bench', ca, uaa } };
@@ -83,7 +83,7 @@ async function onCredhub(): Promise<void> {
 }
 
 async function catalog(url: string): Promise<void> {
-  const body = join(folder, 'catalog.json');
+  const body = join(directory, 'catalog.json');
   await writeFile(body, await send('GET', `${url}/v2/catalog`));
   const bareServer = join(import.meta.dirname, 'bare-server.ts');
   const bare = await startChildServer([bareServer, body]);
@@ -118,7 +118,7 @@ async function onPostgres(): Promise<void> {
 }
 
 try {
-  await withBroker({ sqlite: join(folder, 'store', 'broker.db') }, async (url) => {
+  await withBroker({ sqlite: join(directory, 'store', 'broker.db') }, async (url) => {
     await catalog(url);
     await lives('SQLite', url);
   });
@@ -128,5 +128,5 @@ try {
   const titles = ['requests in a second', ...clients.map((count) => `${count} clients`), 'bind repeated, 8'];
   process.stdout.write(`${formatTable(titles, rows)}\n\n${ratios.join('\n')}\n`);
 } finally {
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 }

@@ -8,8 +8,8 @@ export type GoProgram = { readonly path: string } | { readonly path?: undefined;
  * Builds the Go program of a folder beside this file. Returns the reason if Go is missing or too old, or if
  * modules cannot be downloaded; rejects if the build itself fails.
  */
-export async function buildGoProgram(folder: string, outFile: string): Promise<GoProgram> {
-  const directory = new URL(`./${folder}/`, import.meta.url).pathname;
+export async function buildGoProgram(name: string, outFile: string): Promise<GoProgram> {
+  const directory = new URL(`./${name}/`, import.meta.url).pathname;
   const built = await runGo(['build', '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'], directory);
   if (built.code === 0) return { path: outFile };
   const download = await runGo(['mod', 'download'], directory);
@@ -22,8 +22,8 @@ interface Ended {
   readonly errors: string;
 }
 
-async function runGo(words: readonly string[], directory: string): Promise<Ended> {
-  const child = spawn('go', words, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+async function runGo(args: readonly string[], directory: string): Promise<Ended> {
+  const child = spawn('go', args, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
   const code = new Promise<number | null | 'missing'>((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT' ? resolve('missing') : reject(error),

@@ -49,9 +49,9 @@ async function prepare(scratch: string, config: string): Promise<Contestant[]> {
     ['Bun executable', [executable], executableSetting],
     ['Node bundle', [process.execPath, bundle]],
   ];
-  const contestants = programs.flatMap(([name, words, ...environment]) => {
-    const command = words.filter((word) => word !== undefined);
-    return command.length < words.length ? [] : [{ name, command: [...command, config], environment }];
+  const contestants = programs.flatMap(([name, args, ...environment]) => {
+    const command = args.filter((word) => word !== undefined);
+    return command.length < args.length ? [] : [{ name, command: [...command, config], environment }];
   });
   return Promise.all(
     contestants.map((contestant, index) => asInstalled(contestant, join(scratch, `installed-${index}`))),
@@ -63,9 +63,9 @@ async function prepare(scratch: string, config: string): Promise<Contestant[]> {
  * sixth, because its pages are then in the kernel's cache in large or in small pieces.
  */
 async function asInstalled(contestant: Contestant, copy: string): Promise<Contestant> {
-  const [program = '', ...words] = contestant.command;
+  const [program = '', ...args] = contestant.command;
   await copyFile(program, copy);
-  return { ...contestant, command: [copy, ...words] };
+  return { ...contestant, command: [copy, ...args] };
 }
 
 /** Formats the table. Ratios refer to the first line: client-go if it was built. */

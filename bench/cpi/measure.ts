@@ -73,10 +73,10 @@ async function startByNode(programs: readonly Program[], input: string, runs: nu
 }
 
 async function runOnce({ command, environment }: Program, input: string): Promise<Sample> {
-  const [program = '', ...words] = command;
+  const [program = '', ...args] = command;
   const env = Object.fromEntries(environment.map((pair) => pair.split('=', 2) as [string, string]));
   const began = performance.now();
-  const child = spawn(program, words, { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<number>((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', () => resolve(performance.now()));

@@ -27,13 +27,13 @@ async function preparedClone(top: string): Promise<string> {
   return clone;
 }
 
-function npm(clone: string, words: readonly string[]): Promise<Run> {
+function npm(clone: string, args: readonly string[]): Promise<Run> {
   const clock = new StageClock();
   const began = performance.now();
   let building: number | undefined;
   let first: number | undefined;
   let last = began;
-  const child = spawn('npm', ['--silent', ...words], {
+  const child = spawn('npm', ['--silent', ...args], {
     cwd: clone,
     env: { PATH: process.env['PATH'], HOME: join(dirname(clone), 'home') },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,7 +50,7 @@ function npm(clone: string, words: readonly string[]): Promise<Run> {
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
-      if (code !== 0) return reject(new Error(`npm ${words.join(' ')} ended with ${code}`));
+      if (code !== 0) return reject(new Error(`npm ${args.join(' ')} ended with ${code}`));
       const ended = performance.now();
       const deploying = first ?? ended;
       builtAt(clone).then((built) => {
@@ -75,10 +75,10 @@ const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFix
  * and on one host over time.
  */
 function hashing(mebibytes: number): number {
-  const piece = Buffer.alloc(1 << 20);
+  const chunk = Buffer.alloc(1 << 20);
   const hash = createHash('sha256');
   const began = performance.now();
-  for (let left = mebibytes; left > 0; left -= 1) hash.update(piece);
+  for (let remaining = mebibytes; remaining > 0; remaining -= 1) hash.update(chunk);
   hash.digest();
   return performance.now() - began;
 }

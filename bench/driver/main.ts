@@ -26,12 +26,12 @@ const volumeCount = 1000;
 /** Runs this program in a separate mount namespace, whose mounts end with it. */
 async function inOwnNamespace(): Promise<number> {
   if (process.getuid?.() !== 0) throw new Error('bench:driver mounts: run it as root');
-  const folder = await mkdtemp(join(tmpdir(), 'driver-bench-'));
-  const words = [process.execPath, import.meta.filename, '--folder', folder, '--seconds', values.seconds];
+  const directory = await mkdtemp(join(tmpdir(), 'driver-bench-'));
+  const argv = [process.execPath, import.meta.filename, '--folder', directory, '--seconds', values.seconds];
   try {
-    return spawnSync('unshare', ['--mount', '--', ...words], { stdio: 'inherit' }).status ?? 1;
+    return spawnSync('unshare', ['--mount', '--', ...argv], { stdio: 'inherit' }).status ?? 1;
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   }
 }
 
@@ -46,15 +46,15 @@ const median = (numbers: readonly number[]): number =>
 
 const ms = (number: number): string => `${number.toFixed(1)} ms`;
 
-async function measure(folder: string): Promise<void> {
+async function measure(directory: string): Promise<void> {
   const print = (text: string): void => void process.stdout.write(`${text}\n`);
-  const shares = join(folder, 'shares');
+  const shares = join(directory, 'shares');
   const source = join(shares, 'export');
-  const target = join(folder, 'target');
+  const target = join(directory, 'target');
   await Promise.all(
-    [source, target, join(folder, 'waiting')].map((path) => mkdir(path, { recursive: true })),
+    [source, target, join(directory, 'waiting')].map((path) => mkdir(path, { recursive: true })),
   );
-  let driver = await measuredDriver(folder, bindMounter(shares));
+  let driver = await measuredDriver(directory, bindMounter(shares));
 
   const ours: number[] = [];
   const bare: number[] = [];
@@ -94,7 +94,7 @@ async function measure(folder: string): Promise<void> {
   const recovery: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     parsing.push(await timed(async () => parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'))));
-    recovery.push(await timed(async () => (driver = await measuredDriver(folder, bindMounter(shares)))));
+    recovery.push(await timed(async () => (driver = await measuredDriver(directory, bindMounter(shares)))));
     const { Volumes = [] } = await driver.call('VolumeDriver.List');
     const mounted = Volumes.filter(({ MountCount }) => MountCount === 1).length;
     if (mounted !== volumeCount) throw new Error(`${mounted} volumes of ${volumeCount} were recovered`);
@@ -105,7 +105,7 @@ async function measure(folder: string): Promise<void> {
     `recovery of ${volumeCount} volumes over parsing their mountinfo: ${(recoveryMs / parseMs).toFixed(1)} (${ms(recoveryMs)} and ${ms(parseMs)})`,
   );
 
-  const waiting = await measuredDriver(join(folder, 'waiting'), {
+  const waiting = await measuredDriver(join(directory, 'waiting'), {
     ...bindMounter(shares),
     mount: async (_order, _target, signal) => {
       const sleep = { program: 'sleep', args: [String(seconds)], searchPath: '/usr/bin:/bin', signal };

@@ -11,8 +11,8 @@ export interface MeasuredDriver {
   stop(): Promise<void>;
 }
 
-export async function measuredDriver(folder: string, mounter: Mounter): Promise<MeasuredDriver> {
-  const driver = await startDriver(configIn(folder), { mounter, out: () => undefined });
+export async function measuredDriver(directory: string, mounter: Mounter): Promise<MeasuredDriver> {
+  const driver = await startDriver(configIn(directory), { mounter, out: () => undefined });
   const send = callerOf(driver.address);
   return {
     call: async (verb, body) => {

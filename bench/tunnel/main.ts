@@ -64,15 +64,15 @@ try {
 
 async function openTunnel(address: string): Promise<Open> {
   const main = mainModulePath(join(import.meta.dirname, '..', '..'));
-  const words = ['tunnel', '--kubeconfig', kubeconfig, '--namespace', world.namespace];
-  const port = await start([process.execPath, main, ...words], /127\.0\.0\.1:(\d+)/u);
+  const args = ['tunnel', '--kubeconfig', kubeconfig, '--namespace', world.namespace];
+  const port = await start([process.execPath, main, ...args], /127\.0\.0\.1:(\d+)/u);
   return (target) => socks5Connect({ host: '127.0.0.1', port }, { host: address, port: target });
 }
 
 async function openPortForward(): Promise<Open> {
   const local = new Map<number, number>();
   for (const port of Object.values(ports)) {
-    const words = [
+    const args = [
       'port-forward',
       '--kubeconfig',
       kubeconfig,
@@ -81,7 +81,7 @@ async function openPortForward(): Promise<Open> {
       'pod/server',
       `:${port}`,
     ];
-    local.set(port, await start([testCluster().kubectl, ...words], /127\.0\.0\.1:(\d+)/u));
+    local.set(port, await start([testCluster().kubectl, ...args], /127\.0\.0\.1:(\d+)/u));
   }
   return async (target) => {
     const socket = connect(local.get(target) ?? 0, '127.0.0.1');
@@ -91,8 +91,8 @@ async function openPortForward(): Promise<Open> {
 }
 
 /** Starts a program and returns the port that it prints. */
-async function start([program = '', ...words]: readonly string[], announced: RegExp): Promise<number> {
-  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+async function start([program = '', ...args]: readonly string[], announced: RegExp): Promise<number> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   for await (const line of createInterface(child.stdout)) {
     const [, port] = announced.exec(line) ?? [];

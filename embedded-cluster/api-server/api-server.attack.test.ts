@@ -269,8 +269,8 @@ test('endless headers without credentials end the connection', async (t) => {
   slow.write('GET /version HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
   const drip = setInterval(() => slow.write('a'), 200);
   t.after(() => clearInterval(drip));
-  for (const said of await Promise.all([closing(silent), closing(slow)]))
-    assert.match(said, /^HTTP\/1.1 408 /u);
+  for (const response of await Promise.all([closing(silent), closing(slow)]))
+    assert.match(response, /^HTTP\/1.1 408 /u);
 });
 
 test('too many headers are refused, and none is dropped silently', async (t) => {

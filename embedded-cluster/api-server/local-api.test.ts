@@ -46,7 +46,7 @@ async function boundPod(api: LocalApi, name: string, changes: Partial<Pod['spec'
   return api.get<Pod>(at(name));
 }
 
-const isGone = (error: unknown): boolean => isApiError(error, 404, 'NotFound');
+const isNotFound = (error: unknown): boolean => isApiError(error, 404, 'NotFound');
 
 test('objects, uids and versions survive a restart', async (t) => {
   const directory = temporaryDirectory(t);
@@ -87,7 +87,7 @@ test('a running pod is deleted gracefully: a deadline first, the object when the
   await api.delete(at('a'), { gracePeriodSeconds: 10 });
   assert.equal((await api.get(at('a'))).metadata.deletionTimestamp, '2030-01-01T00:00:10Z');
   await api.delete(at('a'), { gracePeriodSeconds: 0 });
-  await assert.rejects(api.get(at('a')), isGone);
+  await assert.rejects(api.get(at('a')), isNotFound);
 });
 
 test('terminal pods are deleted at once; a negative grace period means one second', async (t) => {
@@ -95,7 +95,7 @@ test('terminal pods are deleted at once; a negative grace period means one secon
   await boundPod(api, 'ended');
   await api.patch(at('ended'), { status: { phase: 'Succeeded' } }, { subresource: 'status' });
   await api.delete(at('ended'));
-  await assert.rejects(api.get(at('ended')), isGone);
+  await assert.rejects(api.get(at('ended')), isNotFound);
   await boundPod(api, 'negative');
   await api.delete(at('negative'), { gracePeriodSeconds: -5 });
   assert.equal((await api.get(at('negative'))).metadata.deletionGracePeriodSeconds, 1);
@@ -114,7 +114,7 @@ test('a finalizer keeps a pod after the end of its grace period', async (t) => {
   );
   await api.patch(at('held'), { metadata: { finalizers: [] } });
   await api.delete(at('held'), { gracePeriodSeconds: 0 });
-  await assert.rejects(api.get(at('held')), isGone);
+  await assert.rejects(api.get(at('held')), isNotFound);
 });
 
 test("the garbage collector's finalizers are refused, because nothing here removes them", async (t) => {
@@ -148,7 +148,7 @@ test('a terminating namespace accepts no objects, and is removed when it is empt
   await assert.rejects(api.finalizeNamespace('temporary'), /still holds configmaps\/content/);
   await api.delete({ resource: configMaps, namespace: 'temporary', name: 'content' });
   await api.finalizeNamespace('temporary');
-  await assert.rejects(api.get({ resource: namespaces, name: 'temporary' }), isGone);
+  await assert.rejects(api.get({ resource: namespaces, name: 'temporary' }), isNotFound);
   await api.finalizeNamespace('temporary');
 });
 
@@ -162,10 +162,10 @@ test('stored objects of a kind that is no longer served do not block a namespace
   await earlier.close();
   const api = await openLocalApi({ directory });
   t.after(() => api.close());
-  await assert.rejects(api.get({ resource: deployments, namespace: 'old', name: 'web' }), isGone);
+  await assert.rejects(api.get({ resource: deployments, namespace: 'old', name: 'web' }), isNotFound);
   await api.delete({ resource: namespaces, name: 'old' });
   await api.finalizeNamespace('old');
-  await assert.rejects(api.get({ resource: namespaces, name: 'old' }), isGone);
+  await assert.rejects(api.get({ resource: namespaces, name: 'old' }), isNotFound);
 });
 
 test('a pod is bound once, and not while it is being deleted', async (t) => {
@@ -177,7 +177,7 @@ test('a pod is bound once, and not while it is being deleted', async (t) => {
     [['PodScheduled', 'True']],
   );
   await assert.rejects(api.bindPod('bosh', 'a', 'other'), (error) => isApiError(error, 409));
-  await assert.rejects(api.bindPod('bosh', 'none', 'embedded'), isGone);
+  await assert.rejects(api.bindPod('bosh', 'none', 'embedded'), isNotFound);
   await assert.rejects(
     boundPod(api, 'gated', { schedulingGates: [{ name: 'example.com/gate' }] }),
     (error) => isApiError(error, 409) && error.message.includes('has non-empty .spec.schedulingGates'),
@@ -236,7 +236,7 @@ test('unsupported fields of a pod are refused by name', async (t) => {
     [{ volumes: [{ name: 'n', nfs: {} }] }, /unknown field "spec\.volumes\[0\]\.nfs"/],
   ];
   for (const [spec, text] of refusals) await assert.rejects(api.create(pods, pod(spec)), text);
-  await assert.rejects(api.get(at('refused')), isGone);
+  await assert.rejects(api.get(at('refused')), isNotFound);
 });
 
 test('pods: mounts, resources, tolerations and volumes are checked', async (t) => {

@@ -57,9 +57,9 @@ export class LocalApi implements ControlPlaneApi {
   async anyMatch(
     resource: Resource,
     query: ListQuery,
-    wanted: (object: KubernetesObject) => boolean,
+    predicate: (object: KubernetesObject) => boolean,
   ): Promise<boolean> {
-    return listObjects(this.registry, this.#kind(resource), query).items.some(wanted);
+    return listObjects(this.registry, this.#kind(resource), query).items.some(predicate);
   }
 
   async create<T extends KubernetesObject>(

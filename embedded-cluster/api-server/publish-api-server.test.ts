@@ -24,11 +24,11 @@ test('the Service kubernetes points to the server, also after a restart with ano
 test("the cluster starts although another Service has the server's address", async (t) => {
   const api = await openLocalApi({ directory: temporaryDirectory(t) });
   t.after(() => api.close());
-  const mine: Service = {
+  const ownService: Service = {
     metadata: { namespace: 'bosh', name: 'mine' },
     spec: { clusterIP: apiServerAddress, ports: [{ port: 80 }] },
   };
-  await api.create(services, mine);
+  await api.create(services, ownService);
   await publishApiServer(api, new URL('https://127.0.0.1:4001'));
   const service = await api.get<Service>({ resource: services, ...reference });
   assert.notEqual(service.spec.clusterIP, apiServerAddress);

@@ -151,8 +151,8 @@ test('DeleteOptions come in the body or in the query, and unknown ones are refus
     (await server.call(`${collection}/a?propagationPolicy=Sideways`, { method: 'DELETE' })).code,
     400,
   );
-  const gone = await server.call(`${collection}/a`, { method: 'DELETE' });
-  assert.equal((gone.json() as { status: string }).status, 'Success');
+  const deleted = await server.call(`${collection}/a`, { method: 'DELETE' });
+  assert.equal((deleted.json() as { status: string }).status, 'Success');
 });
 
 test('a deletion in the foreground or that orphans is refused by name, and deletes nothing', async (t) => {

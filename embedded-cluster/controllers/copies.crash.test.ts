@@ -70,13 +70,13 @@ async function changeAndCopy(cluster: ClusterFixture, until: Until): Promise<voi
     await cluster.api.delete(at(persistentVolumeClaims, name));
   }
   await until('everything to be gone', async () => {
-    const left = await Promise.all(
+    const remaining = await Promise.all(
       [persistentVolumeClaims, persistentVolumes, volumeSnapshots, volumeSnapshotContents].map((resource) =>
         cluster.api.list(resource),
       ),
     );
     const { volumes, snapshots } = cluster.provisioner;
-    return left.every(({ items }) => items.length === 0) && volumes.size + snapshots.size === 0;
+    return remaining.every(({ items }) => items.length === 0) && volumes.size + snapshots.size === 0;
   });
 }
 

@@ -42,10 +42,10 @@ async function liveAndDie(cluster: ClusterFixture, until: Until): Promise<void> 
   assert.equal(cluster.provisioner.volumes.size, 2);
   await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 });
   await until('everything to be gone', async () => {
-    const left = await Promise.all(
+    const remaining = await Promise.all(
       [pods, persistentVolumeClaims, persistentVolumes].map((resource) => cluster.api.list(resource)),
     );
-    return left.every(({ items }) => items.length === 0) && cluster.provisioner.volumes.size === 0;
+    return remaining.every(({ items }) => items.length === 0) && cluster.provisioner.volumes.size === 0;
   });
 }
 

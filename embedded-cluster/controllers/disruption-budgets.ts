@@ -147,13 +147,13 @@ function condition(
   now: number,
 ): NonNullable<DisruptionBudgetStatus['conditions']>[number] {
   const status = allowed ? 'True' : 'False';
-  const former = before?.conditions?.find(({ type }) => type === 'DisruptionAllowed');
+  const previous = before?.conditions?.find(({ type }) => type === 'DisruptionAllowed');
   return {
     type: 'DisruptionAllowed',
     status,
     reason: allowed ? 'SufficientPods' : 'InsufficientPods',
     message: '',
-    lastTransitionTime: former?.status === status ? former.lastTransitionTime : timestamp(now),
+    lastTransitionTime: previous?.status === status ? previous.lastTransitionTime : timestamp(now),
     observedGeneration,
   };
 }

@@ -26,7 +26,7 @@ const owner = (
 const named = (name: string, ownerReferences: OwnerReference[] = []): KubernetesObject => ({
   metadata: { name, namespace: 'bosh', ownerReferences },
 });
-const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
+const untilDeleted = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
   cluster.until(
     `${resource.plural} ${name} to go`,
     async () => (await cluster.find(at(resource, name))) === undefined,
@@ -46,13 +46,13 @@ suite('the garbage collector', () => {
     assert.notEqual(await cluster.find(at(configMaps, 'of-pod')), undefined);
 
     await cluster.api.delete(at(secrets, 'vm-1'));
-    await gone(cluster, configMaps, 'vm-1');
+    await untilDeleted(cluster, configMaps, 'vm-1');
     await cluster.until('the deletion of the pod', async () => {
       const found = await cluster.find(at(pods, 'vm-1'));
       return found === undefined || found.metadata.deletionTimestamp !== undefined;
     });
     await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 }).catch(() => undefined);
-    await gone(cluster, configMaps, 'of-pod');
+    await untilDeleted(cluster, configMaps, 'of-pod');
 
     assert.notEqual(await cluster.find(at(configMaps, 'free')), undefined);
   });
@@ -62,7 +62,7 @@ suite('the garbage collector', () => {
     const secret = await cluster.api.create(secrets, named('vm-1'));
     await cluster.api.create(configMaps, named('stale', [owner(secret, 'Secret', { uid: 'another' })]));
 
-    await gone(cluster, configMaps, 'stale');
+    await untilDeleted(cluster, configMaps, 'stale');
   });
 
   test('keeps an object with one of two owners, and removes the reference to the other', async (t) => {
@@ -88,20 +88,20 @@ suite('the garbage collector', () => {
 
   test('removes a namespace when all its objects are deleted', async (t) => {
     const cluster = await startCluster(t);
-    const held = named('held');
-    held.metadata.finalizers = ['test.example/hold'];
+    const finalized = named('held');
+    finalized.metadata.finalizers = ['test.example/hold'];
     await cluster.api.create(secrets, named('vm-1'));
-    await cluster.api.create(configMaps, held);
+    await cluster.api.create(configMaps, finalized);
     await settled();
 
     await cluster.api.delete(at(namespaces, 'bosh'));
-    await gone(cluster, secrets, 'vm-1');
+    await untilDeleted(cluster, secrets, 'vm-1');
     await settled();
     assert.notEqual((await cluster.find(at(configMaps, 'held')))?.metadata.deletionTimestamp, undefined);
     assert.notEqual(await cluster.find(at(namespaces, 'bosh')), undefined);
 
     await cluster.api.patch(at(configMaps, 'held'), { metadata: { finalizers: null } });
-    await gone(cluster, namespaces, 'bosh');
+    await untilDeleted(cluster, namespaces, 'bosh');
   });
 
   test('deletes the pods of a namespace first, and the objects that they use after them', async (t) => {
@@ -119,8 +119,8 @@ suite('the garbage collector', () => {
 
     await cluster.api.patch(at(pods, 'vm-1'), { metadata: { finalizers: null } });
     await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 });
-    await gone(cluster, secrets, 'of-the-pod');
-    await gone(cluster, namespaces, 'bosh');
+    await untilDeleted(cluster, secrets, 'of-the-pod');
+    await untilDeleted(cluster, namespaces, 'bosh');
   });
 
   test('keeps an event for one hour after its last occurrence', async (t) => {
@@ -139,7 +139,7 @@ suite('the garbage collector', () => {
     assert.notEqual(await cluster.find(at(events, 'news')), undefined);
 
     cluster.clock.advance(1000);
-    await gone(cluster, events, 'news');
+    await untilDeleted(cluster, events, 'news');
   });
 
   test('follows owner references of custom resources, and deletes them with their namespace', async (t) => {
@@ -159,7 +159,7 @@ suite('the garbage collector', () => {
     assert.notEqual(await cluster.find(at(secrets, 'leaf')), undefined);
 
     await api.delete(at(secrets, 'root'));
-    await gone(cluster, secrets, 'leaf');
+    await untilDeleted(cluster, secrets, 'leaf');
     assert.equal(await cluster.find(at(networkAttachmentDefinitions, 'net')), undefined);
     await api.delete({ resource: namespaces, name: namespace });
     await cluster.until(

@@ -26,8 +26,8 @@ export class ServiceAccounts extends Controller {
     });
 
     informers.serviceAccounts.onChange(({ before, after }) => {
-      const gone = after === undefined ? before?.metadata : undefined;
-      if (gone?.name === defaultAccount) this.queue.add(gone.namespace ?? '');
+      const deleted = after === undefined ? before?.metadata : undefined;
+      if (deleted?.name === defaultAccount) this.queue.add(deleted.namespace ?? '');
     });
   }
 

@@ -83,11 +83,11 @@ async function readSettings(uid: number): Promise<KernelSettings> {
 }
 
 /**
- * Finds out, by a trial in a new directory below `place`, how the cluster can run here: as root, with
+ * Finds out, by a trial in a new directory below `directory`, how the cluster can run here: as root, with
  * subordinate ids, or with a single id. Rejects with CLUSTER_UNSUPPORTED and the setting that prevents it.
  * Leaves nothing behind.
  */
-export async function checkRequirements(place: string): Promise<NamespaceMode> {
+export async function checkRequirements(directory: string): Promise<NamespaceMode> {
   if (process.platform !== 'linux') {
     throw new ProductError(
       'CLUSTER_UNSUPPORTED',
@@ -95,7 +95,7 @@ export async function checkRequirements(place: string): Promise<NamespaceMode> {
     );
   }
   const uid = process.getuid?.() ?? 0;
-  const trials = await tryModes(uid, place);
+  const trials = await tryModes(uid, directory);
   const last = trials.at(-1);
   if (last === undefined || last.complaint !== '') {
     const why = explainRefusal(await readSettings(uid), last?.complaint ?? '');

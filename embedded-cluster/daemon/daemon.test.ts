@@ -140,15 +140,15 @@ describeAsUsers(import.meta.filename, () => {
   test('a start waits for another one that holds the lock, and starts the cluster if that one fails', async (t) => {
     const { options, directory } = await makeCluster(t);
     const script = 'exec 9>>"$1/lock"; flock 9; echo locked; read -r _';
-    const holder = spawn('sh', ['-c', script, 'sh', directory], { stdio: ['pipe', 'pipe', 'inherit'] });
-    t.after(() => holder.kill());
-    await once(holder.stdout, 'data');
+    const lockProcess = spawn('sh', ['-c', script, 'sh', directory], { stdio: ['pipe', 'pipe', 'inherit'] });
+    t.after(() => lockProcess.kill());
+    await once(lockProcess.stdout, 'data');
     const starting = startDaemon(options);
     const log = join(directory, 'logs', 'cluster.log');
     const turnedAway = async (): Promise<boolean> =>
       (await readFile(log, 'utf8').catch(() => '')).includes('another process runs the cluster');
     await Promise.race([starting, until('a word of the second in the log', turnedAway)]);
-    holder.stdin.end();
+    lockProcess.stdin.end();
     assert.equal((await starting).started, true);
     assert.equal((await daemonStatus(directory)).state, 'running');
   });
@@ -260,10 +260,10 @@ describeAsUsers(import.meta.filename, () => {
   });
 
   test('the requirements are checked by attempts', async () => {
-    const place = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-place-'));
-    const mode = await checkRequirements(place);
+    const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-place-'));
+    const mode = await checkRequirements(scratch);
     assert.equal(mode.name === 'root', process.getuid?.() === 0);
     // The check tried in this directory and left nothing behind: rmdir removes only empty directories.
-    await rmdir(place);
+    await rmdir(scratch);
   });
 });

@@ -62,9 +62,9 @@ function refusalWhere(spoil: string): string {
     await checkRequirements('${tmpdir()}').then(
       ({ name }) => console.log('runs as', name),
       ({ code, message }) => console.log(code, message));`;
-  const words = ['/bin/sh', '-c', spoil, 'sh', process.execPath, '--input-type=module', '--eval', check];
+  const argv = ['/bin/sh', '-c', spoil, 'sh', process.execPath, '--input-type=module', '--eval', check];
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const { stdout, stderr } = spawnSync('unshare', [...inPidNamespace, ...words], { encoding: 'utf8', env });
+  const { stdout, stderr } = spawnSync('unshare', [...inPidNamespace, ...argv], { encoding: 'utf8', env });
   return `${stdout}${stderr}`;
 }
 

@@ -12,7 +12,7 @@ import { stopDaemon } from './stop-daemon.ts';
 const nobody = 65534;
 const withoutRoot = process.getuid?.() === 0 ? false : 'needs root, to be another user';
 
-async function clusterFolder(t: TestContext): Promise<string> {
+async function clusterDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-foreign-'));
   t.after(() => rm(directory, { recursive: true }));
   return directory;
@@ -36,7 +36,7 @@ async function victim(t: TestContext): Promise<{ record: string; isAlive: () => 
 }
 
 test('a cluster directory that others can write is used neither to stop a process nor to start a cluster', async (t) => {
-  const directory = await clusterFolder(t);
+  const directory = await clusterDirectory(t);
   const { record, isAlive } = await victim(t);
   await writeFile(join(directory, 'process'), record);
   await chmod(directory, 0o777);
@@ -47,7 +47,7 @@ test('a cluster directory that others can write is used neither to stop a proces
 });
 
 test("a record of the cluster's process that is a link or a pipe is refused by name", async (t) => {
-  const directory = await clusterFolder(t);
+  const directory = await clusterDirectory(t);
   const { record, isAlive } = await victim(t);
   await writeFile(join(directory, 'elsewhere'), record);
   await symlink('elsewhere', join(directory, 'process'));
@@ -65,7 +65,7 @@ test(
   "another user's record of the cluster's process is refused by name",
   { skip: withoutRoot },
   async (t) => {
-    const directory = await clusterFolder(t);
+    const directory = await clusterDirectory(t);
     const { record, isAlive } = await victim(t);
     await writeFile(join(directory, 'process'), record);
     await chown(join(directory, 'process'), nobody, nobody);

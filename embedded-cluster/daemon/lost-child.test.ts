@@ -21,10 +21,10 @@ test(
     await mkdir(runtime);
     const main = builtCluster(join(import.meta.dirname, '..', '..'));
     const init = ['/bin/sh', join(import.meta.dirname, 'init.sh')];
-    const words = [...init, directory, process.execPath, besideCluster(main), runtime, 'true'];
+    const argv = [...init, directory, process.execPath, besideCluster(main), runtime, 'true'];
     const without = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"';
 
-    const command = [...namespaces, '/bin/sh', '-c', without, 'sh', ...words];
+    const command = [...namespaces, '/bin/sh', '-c', without, 'sh', ...argv];
     const { status, stdout, stderr } = spawnSync('unshare', command, { encoding: 'utf8', timeout: 60_000 });
 
     assert.equal(stdout, 'the cluster ended before it had a user namespace; what it said is above\n');

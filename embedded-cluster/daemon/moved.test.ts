@@ -24,10 +24,10 @@ const claim = {
 
 /** A directory with a cluster in it. It can be moved between two locations. */
 class MovableCluster {
-  readonly #places: readonly [string, string];
+  readonly #directories: readonly [string, string];
 
   constructor(directory: string) {
-    this.#places = [join(directory, 'one'), join(directory, 'two')];
+    this.#directories = [join(directory, 'one'), join(directory, 'two')];
   }
 
   static async make(t: TestContext): Promise<MovableCluster> {
@@ -35,9 +35,9 @@ class MovableCluster {
     const made = new MovableCluster(directory);
     await mkdir(join(directory, 'one'));
     t.after(async () => {
-      for (const place of made.#places) {
-        await stopDaemon(join(place, 'cluster'), { grace: 2_000 });
-        await removeClusterDirectory(join(place, 'cluster'));
+      for (const path of made.#directories) {
+        await stopDaemon(join(path, 'cluster'), { grace: 2_000 });
+        await removeClusterDirectory(join(path, 'cluster'));
       }
       await rm(directory, { recursive: true });
     });
@@ -45,12 +45,12 @@ class MovableCluster {
   }
 
   /** Starts the cluster at the first location, or moves it to the second one and starts it there. */
-  async start(t: TestContext, place: 0 | 1): Promise<RestApi> {
-    if (place === 1) await rename(...this.#places);
-    const runtimeDirectory = join(this.#places[place], 'runtime');
+  async start(t: TestContext, index: 0 | 1): Promise<RestApi> {
+    if (index === 1) await rename(...this.#directories);
+    const runtimeDirectory = join(this.#directories[index], 'runtime');
     await mkdir(runtimeDirectory, { recursive: true });
     const main = builtCluster(join(import.meta.dirname, '..', '..'));
-    const directory = join(this.#places[place], 'cluster');
+    const directory = join(this.#directories[index], 'cluster');
     const info = await startDaemon({ directory, runtimeDirectory, nodeBinary: process.execPath, main });
     const api = await openApi(await loadAccess(await readFile(info.kubeconfig, 'utf8')));
     t.after(() => api.close());
@@ -58,12 +58,12 @@ class MovableCluster {
   }
 
   async stop(): Promise<void> {
-    await stopDaemon(join(this.#places[0], 'cluster'));
+    await stopDaemon(join(this.#directories[0], 'cluster'));
   }
 
   /** Reads a file of the only claim's volume; empty if it is not written yet. */
-  async readVolume(place: 0 | 1, file: string): Promise<string> {
-    const volumes = join(this.#places[place], 'cluster', 'volumes');
+  async readVolume(index: 0 | 1, file: string): Promise<string> {
+    const volumes = join(this.#directories[index], 'cluster', 'volumes');
     const [name = ''] = (await readdir(volumes)).filter((each) => each.startsWith('pvc-'));
     return readFile(join(volumes, name, file), 'utf8').catch(() => '');
   }

@@ -69,8 +69,8 @@ export interface Trial {
   readonly complaint: string;
 }
 
-async function tryMode(mode: NamespaceMode, place: string): Promise<Trial> {
-  const directory = await mkdtemp(join(place, '.probe-'));
+async function tryMode(mode: NamespaceMode, path: string): Promise<Trial> {
+  const directory = await mkdtemp(join(path, '.probe-'));
   try {
     const probe = ['/bin/sh', join(import.meta.dirname, 'probe.sh'), directory];
     const result = spawnSync('unshare', [...unshareArguments(mode), ...probe], {
@@ -78,10 +78,10 @@ async function tryMode(mode: NamespaceMode, place: string): Promise<Trial> {
       env: toolEnvironment,
       timeout: 10_000,
     });
-    const said = result.error === undefined ? result.stderr.trim() : result.error.message;
+    const message = result.error === undefined ? result.stderr.trim() : result.error.message;
     return {
       mode,
-      complaint: result.status === 0 ? '' : said || `unshare ended with ${result.status ?? result.signal}`,
+      complaint: result.status === 0 ? '' : message || `unshare ended with ${result.status ?? result.signal}`,
     };
   } finally {
     await rmdir(directory);
@@ -92,10 +92,10 @@ async function tryMode(mode: NamespaceMode, place: string): Promise<Trial> {
  * Tries the modes that this user can have, the best first, until one works. If none works, the last trial has
  * the reason.
  */
-export async function tryModes(uid: number, place: string): Promise<Trial[]> {
+export async function tryModes(uid: number, directory: string): Promise<Trial[]> {
   const trials: Trial[] = [];
   for (const mode of await candidates(uid)) {
-    const trial = await tryMode(mode, place);
+    const trial = await tryMode(mode, directory);
     trials.push(trial);
     if (trial.complaint === '') {
       break;

@@ -40,9 +40,9 @@ test('root starts a cluster with a pod from a checkout that only its user can re
   for (const part of parts) await cp(join(root, part), join(checkout, part), { recursive: true });
   await run('chown', ['-R', '65534:65534', checkout]);
   await run('chmod', ['-R', 'go=', checkout]);
-  const words = [join(checkout, 'dist', 'cli', 'main.mjs'), 'cluster'];
+  const args = [join(checkout, 'dist', 'cli', 'main.mjs'), 'cluster'];
   const cluster = (verb: string): Promise<unknown> =>
-    run(join(checkout, 'dist', 'runtime', 'node'), [...words, verb], {
+    run(join(checkout, 'dist', 'runtime', 'node'), [...args, verb], {
       env: { PATH: process.env['PATH'] },
     });
   t.after(async () => {

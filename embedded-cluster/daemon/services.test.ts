@@ -28,8 +28,8 @@ const namespace = 'bosh';
 async function answer(host: string, port: number): Promise<string> {
   for (let tries = 0; tries < 1000; tries += 1) {
     const socket = connect({ host, port });
-    const said = await text(socket).catch(() => '');
-    if (said !== '') return said;
+    const response = await text(socket).catch(() => '');
+    if (response !== '') return response;
     await delay(10);
   }
   return `nobody at ${host}:${port}`;

@@ -81,12 +81,12 @@ async function untilDead(record: ProcessRecord, deadline: number, clock: Clock):
 async function untilUnmounted(directory: string, clock: Clock): Promise<void> {
   const end = clock.now() + leftoverDeadline;
   for (;;) {
-    const left = await findLeftover(directory);
-    if (left === undefined) return;
+    const leftover = await findLeftover(directory);
+    if (leftover === undefined) return;
     if (clock.now() >= end) {
       throw new ProductError(
         'CLUSTER_STOP',
-        `process ${left.pid} still has ${left.target} mounted; end it, and nothing is lost`,
+        `process ${leftover.pid} still has ${leftover.target} mounted; end it, and nothing is lost`,
       );
     }
     await clock.sleep(pollInterval);

@@ -74,18 +74,18 @@ export function withoutInheritedState(
   return [perl, '-e', perlScript, '--', ...argv, ...command];
 }
 
-const longest = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /**
  * Reads a program's output to its end. The returned function returns the first 64 KiB of the output so far.
  */
 export function keepHead(stream: Readable | null): () => string {
   const chunks: Buffer[] = [];
-  let left = longest;
+  let remaining = maxBytes;
   stream?.on('data', (chunk: Buffer) => {
-    if (left === 0) return;
-    const kept = Buffer.from(chunk.subarray(0, left));
-    left -= kept.length;
+    if (remaining === 0) return;
+    const kept = Buffer.from(chunk.subarray(0, remaining));
+    remaining -= kept.length;
     chunks.push(kept);
   });
   return () => Buffer.concat(chunks).toString();

@@ -35,8 +35,8 @@ describeInNamespace(import.meta.filename, () => {
     );
     assert.equal(await readFile(join(volume, 'canary'), 'utf8'), 'alive');
     await world.remove('attach');
-    await world.untilGone('attach');
-    await world.untilGone('vm-hub');
+    await world.untilDeleted('attach');
+    await world.untilDeleted('vm-hub');
     assert.equal(await readFile(join(volume, 'canary'), 'utf8'), 'alive');
     await world.node.remove('pv-hub');
     assert.equal(existsSync(volume), false);
@@ -56,7 +56,7 @@ describeInNamespace(import.meta.filename, () => {
         : undefined,
     );
     await world.remove('early');
-    await world.untilGone('early');
+    await world.untilDeleted('early');
   });
 });
 

@@ -87,7 +87,7 @@ describeInNamespace(import.meta.filename, () => {
       () => describePod(name),
     );
 
-  const untilGone = (name: string): Promise<boolean> =>
+  const untilDeleted = (name: string): Promise<boolean> =>
     until(
       () =>
         getPod(name).then(
@@ -194,7 +194,7 @@ describeInNamespace(import.meta.filename, () => {
     const released = await release('disk-one', vm);
     assert.equal(released.exitCode, 0, released.stdout);
     await api.delete({ resource: pods, namespace, name: 'attach-disk-one' });
-    await untilGone('attach-disk-one');
+    await untilDeleted('attach-disk-one');
     const volume = await volumeOf('disk-one');
     assert.equal(await readFile(join(volume, 'store', 'canary'), 'utf8'), 'alive\n');
     await api.delete({ resource: persistentVolumeClaims, namespace, name: 'disk-one' });
@@ -211,11 +211,11 @@ describeInNamespace(import.meta.filename, () => {
   test('the attachment pods of a deleted VM end with it, and the disk keeps its content', async () => {
     const begin = performance.now();
     await api.delete({ resource: pods, namespace, name: 'vm-one' });
-    await untilGone('vm-one');
+    await untilDeleted('vm-one');
     assert.ok(performance.now() - begin < 10_000, 'the VM went before its grace was over');
     const volume = await volumeOf('disk-two');
     await api.delete({ resource: pods, namespace, name: 'attach-disk-two' });
-    await untilGone('attach-disk-two');
+    await untilDeleted('attach-disk-two');
     assert.ok(
       (await readFile(join(volume, 'store', '.'), 'utf8').catch((error: { code: string }) => error.code)) ===
         'EISDIR',

@@ -110,10 +110,10 @@ export function sourceOf(table: readonly MountEntry[], path: string): MountSourc
 }
 
 /** Returns the entries that show this location or a location below it. */
-export function mountsOfSource(table: readonly MountEntry[], place: MountSource): MountEntry[] {
+export function mountsOfSource(table: readonly MountEntry[], source: MountSource): MountEntry[] {
   return table.filter(
     (entry) =>
-      entry.device === place.device && isAtOrBelow(entry.root.replace(/\/\/deleted$/, ''), place.path),
+      entry.device === source.device && isAtOrBelow(entry.root.replace(/\/\/deleted$/, ''), source.path),
   );
 }
 
@@ -143,7 +143,7 @@ export async function readAllMountTables(): Promise<ProcessMounts[]> {
       try {
         return { pid, mounts: await readMountTable(pid) };
       } catch (error) {
-        if (isGone(error)) {
+        if (isMissing(error)) {
           return undefined;
         }
         throw error;
@@ -154,7 +154,7 @@ export async function readAllMountTables(): Promise<ProcessMounts[]> {
 }
 
 /** ENOENT and ESRCH: the process ended. EINVAL: it is a zombie, which has no mount namespace any more. */
-function isGone(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code;
   return code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL';
 }

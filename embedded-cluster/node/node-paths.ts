@@ -14,7 +14,7 @@ export interface NodeLayout {
   /** Read-only bind mounts of the host's directories, made once per run. */
   readonly host: string;
   /** The list of those directories, as JSON. */
-  readonly hostFolders: string;
+  readonly hostDirectories: string;
   /** The skeleton of a container's root, copied at each start. */
   readonly image: string;
   /**
@@ -39,7 +39,7 @@ export function nodeLayout(directory: string): NodeLayout {
     volumeSnapshots: join(directory, 'volumes', '.snapshots'),
     podLogs: join(directory, 'logs', 'pods'),
     host: join(own, 'host'),
-    hostFolders: join(own, 'host.json'),
+    hostDirectories: join(own, 'host.json'),
     image: join(own, 'image'),
     view: join(own, 'view'),
     viewMounts: join(own, 'view.fstab'),

@@ -21,7 +21,7 @@ describeInNamespace(import.meta.filename, () => {
       (await world.eventsOf('stranger')).some((event) => event.includes('Failed to pull image "debian:12"')),
     );
     await world.remove('stranger');
-    await world.untilGone('stranger');
+    await world.untilDeleted('stranger');
   });
 
   test('a container that exits is restarted at once, then with a back-off', async () => {
@@ -37,7 +37,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await world.logsOf('crashing'), 'run\n');
     assert.equal(await world.logsOf('crashing', { previous: true }), 'run\n');
     await world.remove('crashing');
-    await world.untilGone('crashing');
+    await world.untilDeleted('crashing');
   });
 
   test('a pod that is never restarted ends as Succeeded or Failed', async () => {
@@ -50,7 +50,7 @@ describeInNamespace(import.meta.filename, () => {
     const bad = await world.untilPod('bad', (pod) => pod.status?.phase === 'Failed');
     assert.equal(bad.status?.containerStatuses?.[0]?.state?.terminated?.message, 'why\n');
     await Promise.all([world.remove('good'), world.remove('bad')]);
-    await Promise.all([world.untilGone('good'), world.untilGone('bad')]);
+    await Promise.all([world.untilDeleted('good'), world.untilDeleted('bad')]);
   });
 
   test('preStop runs before TERM, and KILL follows after the grace period', async () => {
@@ -68,7 +68,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.untilRunning('stubborn');
     await until(async () => ((await world.logsOf('stubborn')).includes('up') ? true : undefined));
     await world.remove('stubborn');
-    await world.untilGone('stubborn');
+    await world.untilDeleted('stubborn');
     assert.equal(await readFile(join(volume, 'order'), 'utf8'), 'hook\nterm\n');
   });
 

@@ -129,9 +129,9 @@ describeInNamespace(import.meta.filename, () => {
       'echo 61 > /proc/sys/vm/swappiness && echo BAD sysctl',
       'echo tried',
     ];
-    const said = await run(attempts.join('\n'), { capabilities: { add: ['SYS_ADMIN'] } });
-    assert.doesNotMatch(said, /BAD/u);
-    assert.match(said, /tried/u);
+    const output = await run(attempts.join('\n'), { capabilities: { add: ['SYS_ADMIN'] } });
+    assert.doesNotMatch(output, /BAD/u);
+    assert.match(output, /tried/u);
   });
 
   test('no_new_privs is set only with allowPrivilegeEscalation: false', async () => {
@@ -143,7 +143,7 @@ describeInNamespace(import.meta.filename, () => {
   });
 
   test('a read-only root can have writable volumes in it', async () => {
-    const said = await run(
+    const output = await run(
       'touch /var/x || echo refused; touch /data/x && echo written; touch /fixed/x || echo refused too',
       { readOnlyRootFilesystem: true },
       {
@@ -157,7 +157,7 @@ describeInNamespace(import.meta.filename, () => {
       },
     );
     assert.match(
-      said,
+      output,
       /'\/var\/x': Read-only.*\nrefused\nwritten\n.*'\/fixed\/x': Read-only.*\nrefused too/u,
     );
     assert.equal(await run('touch /var/x && echo written', {}), 'written\n');

@@ -84,17 +84,17 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(errors, []);
   });
 
-  async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  async function until<T>(what: string, check: () => Promise<T | undefined>): Promise<T> {
     const end = Date.now() + 20_000;
     for (;;) {
-      const value = await look();
+      const value = await check();
       if (value !== undefined) return value;
-      if (Date.now() > end) assert.fail(`waited in vain for ${what}: ${await lastWords()}`);
+      if (Date.now() > end) assert.fail(`waited in vain for ${what}: ${await lastLine()}`);
       await systemClock.sleep(50);
     }
   }
 
-  async function lastWords(): Promise<string> {
+  async function lastLine(): Promise<string> {
     const { items } = await api.list<EventRecord>(events, { namespace: 'bosh' });
     return items.map(({ reason, message }) => `${reason}: ${message}`).join('; ');
   }
@@ -136,10 +136,10 @@ describeInNamespace(import.meta.filename, () => {
     const lines = (await inPod('env')).split('\n').filter((line) => line.startsWith('KUBERNETES_'));
     const environment = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]));
     const transport = await openTransport(inClusterAccess({ environment, directory: found }));
-    const theirs = new RestApi({ transport });
-    const { items } = await theirs.list(configMaps, { namespace: 'bosh' });
+    const accountApi = new RestApi({ transport });
+    const { items } = await accountApi.list(configMaps, { namespace: 'bosh' });
     assert(items.some(({ metadata }) => metadata.name === 'kube-root-ca.crt'));
-    await assert.rejects(theirs.list(secrets, { namespace: 'bosh' }), (error) => isApiError(error, 403));
+    await assert.rejects(accountApi.list(secrets, { namespace: 'bosh' }), (error) => isApiError(error, 403));
     await assert.rejects(async () => inPod(`echo x > ${mountPath}/token`), 'the volume is read-only');
 
     const firstToken = await inPod(`cat ${mountPath}/token`);
@@ -151,7 +151,9 @@ describeInNamespace(import.meta.filename, () => {
     await until('the pod to go', async () =>
       (await api.list(pods, { namespace: 'bosh' })).items.length === 0 ? true : undefined,
     );
-    await assert.rejects(theirs.list(configMaps, { namespace: 'bosh' }), (error) => isApiError(error, 401));
+    await assert.rejects(accountApi.list(configMaps, { namespace: 'bosh' }), (error) =>
+      isApiError(error, 401),
+    );
     transport.close();
   });
 

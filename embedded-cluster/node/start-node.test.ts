@@ -71,7 +71,7 @@ describeInNamespace(import.meta.filename, () => {
       'search x.org\nnameserver 127.64.201.1\noptions ndots:2\n',
     );
     await world.remove('vm-1');
-    await world.untilGone('vm-1');
+    await world.untilDeleted('vm-1');
     assert.equal(existsSync(join(world.directory, 'kubelet/pods', pod.metadata.uid ?? '')), false);
     assert.deepEqual(
       (await world.eventsOf('vm-1')).map((event) => event.split(':')[0]),
@@ -96,7 +96,7 @@ describeInNamespace(import.meta.filename, () => {
     const limited = await world.untilPod('limited', (pod) => pod.status?.phase === 'Failed');
     assert.match(limited.status?.message ?? '', /cannot enforce/);
     await Promise.all([world.remove('outside'), world.remove('limited')]);
-    await Promise.all([world.untilGone('outside'), world.untilGone('limited')]);
+    await Promise.all([world.untilDeleted('outside'), world.untilDeleted('limited')]);
   });
 
   test('provides a terminal of the requested size for exec', async () => {
@@ -122,7 +122,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal((await session.exited).exitCode, 6);
     assert.match(output, /40 100/);
     await world.remove('terminal');
-    await world.untilGone('terminal');
+    await world.untilDeleted('terminal');
   });
 
   test('runs the same pod again after a restart of the node, with its uid, address and disk volumes', async () => {
@@ -153,6 +153,6 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(again.status?.podIP, before.status?.podIP);
     await until(async () => ((await world.logsOf('lasting')) === 'x\nx\ny\n' ? true : undefined));
     await world.remove('lasting');
-    await world.untilGone('lasting');
+    await world.untilDeleted('lasting');
   });
 });

@@ -57,10 +57,11 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   // The rest is tried again at the next start.
   await persistentVolumes.emptyTrash().catch(onError);
   const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));
-  const folders = (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
+  const directories =
+    (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
   const logChanges = new EventEmitter().setMaxListeners(0);
   const runtime = new ProcessRuntime(layout, {
-    folders,
+    directories,
     setsGroups: (await readFile('/proc/self/setgroups', 'utf8')).trim() === 'allow',
     terminalGroup: isMapped(parseIdMap(await readFile('/proc/self/gid_map', 'utf8')), groupOfTerminals),
   });

@@ -53,7 +53,7 @@ async function world(t: TestContext): Promise<World> {
 /** Starts a server that responds with its name and the reversed request. */
 async function backend(t: TestContext, name: string, address: string): Promise<number> {
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
-    void text(socket).then((said) => socket.end(`${name}:${said.split('').toReversed().join('')}`));
+    void text(socket).then((received) => socket.end(`${name}:${received.split('').toReversed().join('')}`));
   });
   server.listen({ host: address, port: 0 });
   await once(server, 'listening');

@@ -21,8 +21,8 @@ test('the last line of npm test counts passed, failed and skipped tests, and the
     ["test('four', () => { throw new Error('wrong'); });", '2 passed, 1 failed, 1 skipped', 1],
   ] as const) {
     await writeFile(path, `${tests}\n${more}\n`);
-    const words = [join(root, 'scripts', 'test.mjs'), relative(root, path)];
-    const { stdout, status } = spawnSync(process.execPath, words, { encoding: 'utf8', env });
+    const args = [join(root, 'scripts', 'test.mjs'), relative(root, path)];
+    const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
     assert.deepEqual([stdout.trimEnd().split('\n').at(-1), status], [last, code]);
   }
 });

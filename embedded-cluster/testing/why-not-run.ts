@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 export function whyNotRun(prefix: readonly string[], file: string): string | undefined {
   const [program = '', ...args] = prefix;
   const script = 'test -x "$0" && test -r "$1" || { echo "may not read $1" >&2; exit 1; }';
-  const words = ['/bin/sh', '-c', script, process.execPath, file];
-  const { status, stderr, error } = spawnSync(program, [...args, ...words], { encoding: 'utf8', cwd: '/' });
+  const argv = ['/bin/sh', '-c', script, process.execPath, file];
+  const { status, stderr, error } = spawnSync(program, [...args, ...argv], { encoding: 'utf8', cwd: '/' });
   return status === 0 ? undefined : `needs ${prefix.join(' ')}: ${error?.message ?? stderr.trim()}`;
 }

@@ -75,8 +75,8 @@ export async function fingerprintsOfDirectory(
   // earlier builds would be downloaded
   for (const built of ['.final_builds', '.dev_builds'])
     await rm(join(copy, built), { recursive: true, force: true });
-  await standInForBlobs(copy);
-  await standInForVendoredPackages(join(copy, 'packages'));
+  await replaceBlobs(copy);
+  await replaceVendoredPackages(join(copy, 'packages'));
   const ours = await packedParts(copy, join(scratch, 'ours.tgz'));
   const theirs = await createdParts(copy, { scratch, boshCli });
   if (typeof ours === 'string') {
@@ -155,7 +155,7 @@ const partsOf = ({ jobs, packages }: { jobs: readonly Named[]; packages: readonl
  * Creates placeholders for missing blobs, which a source repository does not have, and an index that names
  * them.
  */
-async function standInForBlobs(directory: string): Promise<void> {
+async function replaceBlobs(directory: string): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
   if (!(await exists(index))) return;
   const problems = new ConfigErrors();
@@ -173,7 +173,7 @@ async function standInForBlobs(directory: string): Promise<void> {
 }
 
 /** Creates an empty package for each vendored package, because those exist only in the blobstore. */
-async function standInForVendoredPackages(directory: string): Promise<void> {
+async function replaceVendoredPackages(directory: string): Promise<void> {
   if (!(await exists(directory))) return;
   for (const name of await readdir(directory)) {
     const lock = join(directory, name, 'spec.lock');

@@ -40,7 +40,7 @@ export function plausibleProperties(definitions: Definitions): Readonly<Record<s
   const properties: Record<string, unknown> = {};
   for (const [name, definition] of Object.entries(definitions)) {
     const value = definition.default ?? exampleOf(definition) ?? suggested(name);
-    place(properties, name.split('.'), value);
+    setAt(properties, name.split('.'), value);
   }
   return properties;
 }
@@ -66,7 +66,7 @@ function exampleOf({ example }: PropertyDefinition): unknown {
  * Sets a nested value. A value at a key that is also the parent of other properties is dropped: templates use
  * the nested ones.
  */
-function place(target: Record<string, unknown>, keys: readonly string[], value: unknown): void {
+function setAt(target: Record<string, unknown>, keys: readonly string[], value: unknown): void {
   const [key = '', ...rest] = keys;
   const there = target[key];
   const isMap = typeof there === 'object' && there !== null && !Array.isArray(there);
@@ -76,5 +76,5 @@ function place(target: Record<string, unknown>, keys: readonly string[], value: 
   }
   const inner = isMap ? { ...there } : {};
   target[key] = inner;
-  place(inner, rest, value);
+  setAt(inner, rest, value);
 }

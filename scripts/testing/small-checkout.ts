@@ -25,10 +25,10 @@ export interface SmallCheckout {
    * checkout is removed.
    */
   readonly slowly: string;
-  place(path: string, script: string): Promise<void>;
+  writeScript(path: string, script: string): Promise<void>;
   start(step: Step): Start;
   /** Runs `bosh-kubernetes`. */
-  command(words: readonly string[]): Start;
+  command(args: readonly string[]): Start;
   /** Returns the pids of the programs that have started so far. */
   running(): Promise<number[]>;
   release(): Promise<void>;
@@ -60,14 +60,14 @@ export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
 echo > ${directory}/running/$$
 while [ -e ${directory}/running ] && [ ! -e ${directory}/released ]; do sleep 0.02; done
 `,
-    place: async (path: string, script: string): Promise<void> => {
+    writeScript: async (path: string, script: string): Promise<void> => {
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, script);
       await chmod(path, 0o755);
     },
     start: (step: Step) => start(directory, ['--input-type=module', '--eval', scriptOf(step)]),
-    command: (words: readonly string[]) =>
-      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...words]),
+    command: (args: readonly string[]) =>
+      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...args]),
     running: async () => (await readdir(join(directory, 'running'))).map(Number),
     release: () => writeFile(join(directory, 'released'), ''),
   };
@@ -77,20 +77,20 @@ const scriptOf = (step: Step): string =>
   `import * as steps from './scripts/${step === 'ensureBuilt' ? 'ensure-built' : 'ensure-installed'}.mjs';
     if ((await steps.${step}()) === false) process.exit(2);`;
 
-function start(directory: string, words: readonly string[]): Start {
-  const child = spawn(process.execPath, words, {
+function start(directory: string, args: readonly string[]): Start {
+  const child = spawn(process.execPath, args, {
     cwd: directory,
     env: { PATH: `${join(directory, 'bin')}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', resolve);
   });
   // processes that it started may outlive it, and they have its stderr
   const ended = exited.then(async (exitCode) => {
-    const [stdout, stderr] = exitCode === null ? ['', ''] : await said;
+    const [stdout, stderr] = exitCode === null ? ['', ''] : await output;
     return { exitCode, stdout, stderr };
   });
   return { pid: child.pid ?? 0, ended };

@@ -66,14 +66,14 @@ async function applied(t: TestContext): Promise<Scene> {
 
 test('a job user replaces what root runs or trusts', options, async (t) => {
   const { attack, path } = await applied(t);
-  const folders = [
+  const directories = [
     ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
     ...['blobs', 'compile', 'jobs', 'packages', 'sys', 'tmp', 'web'].map((name) => `data/${name}`),
     ...['log', 'log/web', 'run', 'run/web'].map((name) => `data/sys/${name}`),
     ...(await readdir(path('data/jobs/web'))).map((name) => `data/jobs/web/${name}`),
   ];
   const moved: string[] = [];
-  for (const name of folders) {
+  for (const name of directories) {
     if ((await attack(`mv ${name} ${name}.aside`)) === 0) moved.push(name);
     if ((await attack(`: > ${name}.new`)) === 0) moved.push(`beside ${name}`);
   }

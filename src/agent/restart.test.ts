@@ -92,10 +92,10 @@ test('a starting agent removes only the temporary files of interrupted writes', 
   const kept = join(jobs, 'hello.tmp');
   await writeFile(kept, '');
   // a folder is of no write
-  const folder = join(base, `folder.${randomUUID()}.tmp`);
-  await mkdir(folder);
+  const stagingDirectory = join(base, `folder.${randomUUID()}.tmp`);
+  await mkdir(stagingDirectory);
   await vm.start();
   for (const path of temporary) await assert.rejects(lstat(path), { code: 'ENOENT' }, path);
   await lstat(kept);
-  await lstat(folder);
+  await lstat(stagingDirectory);
 });

@@ -99,9 +99,9 @@ test('a missing file is named', async (t) => {
 });
 
 test('a stream is verified against its digest', async () => {
-  const pass = (bytes: string, wanted: string) =>
-    textOf(verifyingStream(Readable.from([Buffer.from('a'), Buffer.from(bytes)]), 'f', wanted));
-  const wanted = `sha256:${createHash('sha256').update('ab').digest('hex')}`;
-  assert.equal(await pass('b', wanted), 'ab');
-  await assert.rejects(pass('c', wanted), { code: 'DIGEST_MISMATCH', message: /^'f' has the digest/ });
+  const pass = (bytes: string, expected: string) =>
+    textOf(verifyingStream(Readable.from([Buffer.from('a'), Buffer.from(bytes)]), 'f', expected));
+  const sha256 = `sha256:${createHash('sha256').update('ab').digest('hex')}`;
+  assert.equal(await pass('b', sha256), 'ab');
+  await assert.rejects(pass('c', sha256), { code: 'DIGEST_MISMATCH', message: /^'f' has the digest/ });
 });

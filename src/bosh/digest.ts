@@ -63,7 +63,7 @@ function shorten(text: string): string {
 }
 
 /** Bytes per read. A stream of Node takes twice the time for 100 MB, most of it for its own chunks. */
-const pieceSize = 1 << 20;
+const chunkSize = 1 << 20;
 
 /**
  * Returns the file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Never has more than two pieces
@@ -81,12 +81,12 @@ export async function digestOfFile(
 }
 
 async function addTo(hash: Hash, file: FileHandle): Promise<void> {
-  let [piece, other] = [Buffer.allocUnsafe(pieceSize), Buffer.allocUnsafe(pieceSize)];
-  let reading = file.read(piece);
+  let [chunk, other] = [Buffer.allocUnsafe(chunkSize), Buffer.allocUnsafe(chunkSize)];
+  let reading = file.read(chunk);
   for (let { bytesRead } = await reading; bytesRead > 0; { bytesRead } = await reading) {
     reading = file.read(other);
-    hash.update(piece.subarray(0, bytesRead));
-    [piece, other] = [other, piece];
+    hash.update(chunk.subarray(0, bytesRead));
+    [chunk, other] = [other, chunk];
   }
 }
 
@@ -97,9 +97,9 @@ async function addTo(hash: Hash, file: FileHandle): Promise<void> {
  */
 export async function verifyFile(path: string, digest: string): Promise<void> {
   const expected = strongestDigest(parseDigests(digest));
-  const wanted = formatDigest(expected);
-  const found = await digestOfFile(path, expected.algorithm, wanted);
-  if (found !== wanted) throw digestMismatch(path, found, wanted);
+  const expectedDigest = formatDigest(expected);
+  const found = await digestOfFile(path, expected.algorithm, expectedDigest);
+  if (found !== expectedDigest) throw digestMismatch(path, found, expectedDigest);
 }
 
 /**
@@ -113,18 +113,18 @@ export async function* verifyingStream(
 ): AsyncGenerator<Uint8Array> {
   const expected = strongestDigest(parseDigests(digest));
   const hash = createHash(expected.algorithm);
-  for await (const piece of bytes) {
-    hash.update(piece);
-    yield piece;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
   }
-  const [wanted, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
-  if (found !== wanted) throw digestMismatch(path, found, wanted);
+  const [requested, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
+  if (found !== requested) throw digestMismatch(path, found, requested);
 }
 
 /** Returns the error for a file with a wrong digest. */
-export function digestMismatch(path: string, found: string, wanted: string): ProductError {
+export function digestMismatch(path: string, found: string, expected: string): ProductError {
   return new ProductError(
     'DIGEST_MISMATCH',
-    `'${path}' has the digest ${found}, expected ${wanted}; the file is corrupt or another version`,
+    `'${path}' has the digest ${found}, expected ${expected}; the file is corrupt or another version`,
   );
 }

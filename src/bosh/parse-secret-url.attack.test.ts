@@ -22,7 +22,7 @@ const elsewhere = ['10.0.0.6:6868', 'agent.example:6868', '127.0.0.1.example:1',
 test('the password of an mbus is not sent to another host in clear text', () => {
   for (const host of elsewhere) {
     const mbus = `http://mbus:s3cret@${host}`;
-    const message = faultOf(mbus);
+    const message = problemOf(mbus);
     assert.match(message, /cloud_provider\.mbus: must be https/u);
     assert.doesNotMatch(message, /s3cret/u);
     assert.throws(
@@ -57,7 +57,7 @@ test('http to this machine works with a warning from the deployer, and our agent
   await createAgentClient({ mbusUrl: mbus, directorId: 'd', clock }).ping();
 
   assert.equal(seen.length, 1);
-  assert.equal(faultOf(mbus), '');
+  assert.equal(problemOf(mbus), '');
   const warnings = manifestWarnings({
     ...{ instanceGroup: { networks: [] }, networks: [], resourcePool: { unusedEnv: [] } },
     cloudProvider: { mbus, mbusAt: 'm.yml:1:1: cloud_provider.mbus' },
@@ -86,8 +86,8 @@ test('a URL with an unencoded user or password is refused without a quote of it 
     'https://mbus:s3cret@',
   ]) {
     assert.equal(parseSecretUrl(url), undefined, url);
-    assert.match(faultOf(url), /^m\.yml:1:\d+: cloud_provider\.mbus: is not a URL; in user and password/u);
-    assert.doesNotMatch(faultOf(url), /s3|cret/iu);
+    assert.match(problemOf(url), /^m\.yml:1:\d+: cloud_provider\.mbus: is not a URL; in user and password/u);
+    assert.doesNotMatch(problemOf(url), /s3|cret/iu);
     assert.throws(
       () => resolveBusAddress({ mbus: url, networks: new Map() } as unknown as Settings, '127.0.0.1'),
       (error) => isProductError(error, 'AGENT_SETTINGS_INVALID') && !/s3|cret/iu.test(error.message),
@@ -108,7 +108,7 @@ test('property: a shown URL contains no part of its password', () => {
   );
 });
 
-function faultOf(mbus: string): string {
+function problemOf(mbus: string): string {
   const problems = new ConfigErrors();
   const root = rootField(
     parseYaml(JSON.stringify({ cloud_provider: { mbus } }), 'm.yml', 'MANIFEST_INVALID'),

@@ -21,7 +21,7 @@ const object = { namespace: 'default', name: 'content' };
 
 interface Outcome {
   readonly code: number;
-  readonly said: string;
+  readonly output: string;
 }
 
 /** The command line with its own home directory, and a manifest beside it. */
@@ -48,19 +48,19 @@ class Installation {
     return made;
   }
 
-  run(prefix: readonly string[], words: readonly string[]): Promise<Outcome> {
-    const [program = '', ...args] = [...prefix, process.execPath, main, ...words];
+  run(prefix: readonly string[], argv: readonly string[]): Promise<Outcome> {
+    const [program = '', ...args] = [...prefix, process.execPath, main, ...argv];
     const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: this.home };
     return new Promise((resolve) => {
       execFile(program, args, { env, cwd: '/' }, (error, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
+        resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
       );
     });
   }
 
   async start(prefix: readonly string[]): Promise<void> {
-    const { code, said } = await this.run(prefix, ['cluster', 'start']);
-    assert.equal(code, 0, said);
+    const { code, output } = await this.run(prefix, ['cluster', 'start']);
+    assert.equal(code, 0, output);
   }
 
   /**
@@ -77,10 +77,10 @@ class Installation {
       [['status'], 'look at it as that user [CLUSTER_START]'],
       [['cluster', 'status'], 'look at it as that user [CLUSTER_START]'],
     ] as const;
-    for (const [words, next] of outcomes) {
-      const { code, said } = await this.run(prefix, words);
+    for (const [args, next] of outcomes) {
+      const { code, output } = await this.run(prefix, args);
       const sentence = `The cluster in '${join(this.home, 'cluster')}' belongs to another user; ${next}`;
-      assert.equal(said.split('\n')[0], sentence);
+      assert.equal(output.split('\n')[0], sentence);
       assert.equal(code, 1);
     }
   }

@@ -51,10 +51,7 @@ export async function buildCpiRelease(
   const { root, url, ...given } = options;
   const checkedUrl = url === undefined ? undefined : checkUrl(url);
   const directory = join(root, 'release');
-  const names = await placeArtefacts(
-    join(root, 'dist', 'cpi'),
-    join(directory, 'src', 'bosh_kubernetes_cpi'),
-  );
+  const names = await copyArtefacts(join(root, 'dist', 'cpi'), join(directory, 'src', 'bosh_kubernetes_cpi'));
   // A release's licence is in these files of its directory.
   for (const name of ['LICENSE', 'NOTICE'])
     replaceFile(join(directory, name), readFileSync(join(root, 'dist', 'cpi', name), 'utf8'), 0o644);
@@ -74,7 +71,7 @@ export async function buildCpiRelease(
 }
 
 /** Links the artefacts into the directory and removes everything else from it. Returns their names. */
-async function placeArtefacts(from: string, to: string): Promise<readonly string[]> {
+async function copyArtefacts(from: string, to: string): Promise<readonly string[]> {
   const names = ['cpi.cjs', 'cpi'].filter((name) => existsSync(join(from, name)));
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(to)) await removeTree(join(to, name), { within: to });

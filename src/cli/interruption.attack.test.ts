@@ -37,11 +37,11 @@ for (const [what, program] of Object.entries(programs)) {
       stdio: 'ignore',
     });
     t.after(() => child.kill('SIGKILL'));
-    await using held = await writingEnd(pipe);
+    await using pipeWriter = await writingEnd(pipe);
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
     await ended;
     // Nothing reads from the pipe any more.
-    await assert.rejects(held.write('late'), { code: 'EPIPE' });
+    await assert.rejects(pipeWriter.write('late'), { code: 'EPIPE' });
   });
 }

@@ -110,14 +110,14 @@ test('messages of a CPI, an agent or a server are printed without the values of 
     'the-t0ken-of-a-file',
     'literal-Passw0rd',
   ];
-  const said = [
+  const messages = [
     ...given,
     keyLine,
     ...given.map(base64),
     base64(tls.private_key),
     ...given.map(encodeURIComponent),
   ];
-  await env.cloud.fail({ method: 'create_vm', kind: 'error', message: `no: ${said.join(' ')}` });
+  await env.cloud.fail({ method: 'create_vm', kind: 'error', message: `no: ${messages.join(' ')}` });
 
   const output = await createEnv(env, [
     ...['-v', 'given=given-Passw0rd+1', '-v', 'number=31415926535'],

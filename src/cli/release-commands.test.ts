@@ -21,10 +21,10 @@ interface Ended {
 }
 
 /** Runs a command in `home`, which also contains the cache of archives. */
-function run(home: string, program: string, words: readonly string[]): Promise<Ended> {
+function run(home: string, program: string, args: readonly string[]): Promise<Ended> {
   const env = { PATH: process.env['PATH'], HOME: home, BOSH_KUBERNETES_HOME: join(home, 'kept') };
   return new Promise((resolve) => {
-    execFile(program, [...words], { cwd: home, env }, (error, stdout, stderr) => {
+    execFile(program, [...args], { cwd: home, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });
@@ -44,7 +44,7 @@ test('create-release and inspect-local-release print tables, or with --json one 
   await writeFile(join(home, 'release/packages/base/spec'), '---\nname: base\nfiles: [both/*]\n');
   await writeFile(join(home, 'release/packages/zlib/spec'), '---\nname: zlib\nfiles: [both/*]\n');
   await run(home, 'rm', ['-r', 'release/blobs', 'release/config/blobs.yml']);
-  const ours = (...words: string[]): Promise<Ended> => run(home, process.execPath, [main, ...words]);
+  const ours = (...args: string[]): Promise<Ended> => run(home, process.execPath, [main, ...args]);
 
   const created = await ours(
     'create-release',
@@ -94,7 +94,7 @@ test('the release commands refuse unknown arguments with the usage', async (t) =
     environment: { HOME: home },
     signal: new AbortController().signal,
   };
-  for (const [command, words, message] of [
+  for (const [command, args, message] of [
     [createRelease, ['--version', '1..2'], /--version needs a version/u],
     [createRelease, ['--name', '../x'], /--name: "\.\.\/x" cannot be the name/u],
     [createRelease, ['--url', 'x'], /takes no --url\. Usage: create-release/u],
@@ -102,7 +102,7 @@ test('the release commands refuse unknown arguments with the usage', async (t) =
     [createRelease, ['one.yml', 'two.yml'], /Name one release manifest/u],
     [inspectLocalRelease, [], /Name one release archive\. Usage: inspect-local-release/u],
   ] as const)
-    await assert.rejects(command.run(words, context), { code: 'INVALID_ARGUMENT', message });
+    await assert.rejects(command.run(args, context), { code: 'INVALID_ARGUMENT', message });
   const missing = inspectLocalRelease.run([join(home, 'none.tgz')], context);
   await assert.rejects(missing, { code: 'FILE_NOT_FOUND', message: /none\.tgz/u });
 });
@@ -110,8 +110,8 @@ test('the release commands refuse unknown arguments with the usage', async (t) =
 test('interpolate --json prints the text as a block, and an error as a line with exit code 1', async (t) => {
   const home = await scratchDirectory(t);
   await writeFile(join(home, 'file.yml'), 'a: ((b))\n');
-  const ours = (...words: string[]): Promise<Ended> =>
-    run(home, process.execPath, [main, 'int', 'file.yml', '--json', ...words]);
+  const ours = (...args: string[]): Promise<Ended> =>
+    run(home, process.execPath, [main, 'int', 'file.yml', '--json', ...args]);
   const good = await ours('-v', 'b=1');
   assert.deepEqual(JSON.parse(good.stdout), { Tables: null, Blocks: ['a: 1\n'], Lines: ['Succeeded'] });
   const bad = await ours('--var-errs');

@@ -29,24 +29,24 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
   let built: BuiltExecutable;
   let scratch: string;
   /** Processes whose network namespaces are those of the node and the pods. */
-  const holders = new Map<string, ChildProcess>();
+  const namespaceProcesses = new Map<string, ChildProcess>();
 
   before(async () => {
     built = await buildExecutable();
     scratch = await mkdtemp(join(tmpdir(), 'static-ip-bridge-'));
-    for (const name of ['node', 'one', 'two']) holders.set(name, await holdNamespace());
+    for (const name of ['node', 'one', 'two']) namespaceProcesses.set(name, await holdNamespace());
   });
   after(async () => {
-    for (const holder of holders.values()) {
-      const ended = once(holder, 'close');
-      holder.kill('SIGKILL');
+    for (const child of namespaceProcesses.values()) {
+      const ended = once(child, 'close');
+      child.kill('SIGKILL');
       await ended;
     }
     await built.remove();
     await rm(scratch, { recursive: true, force: true });
   });
 
-  const namespaceOf = (name: string): string => `/proc/${holders.get(name)?.pid ?? 0}/ns/net`;
+  const namespaceOf = (name: string): string => `/proc/${namespaceProcesses.get(name)?.pid ?? 0}/ns/net`;
 
   const config = (address: string | undefined, prevResult?: unknown, type = 'bridge'): string =>
     JSON.stringify({
@@ -75,7 +75,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
   /** Calls the plugin in the node's namespace. */
   const run = (verb: string, pod: string, input: string): Promise<ProcessOutcome> =>
     runExecutable('/usr/bin/nsenter', {
-      words: [`--net=${namespaceOf('node')}`, built.path],
+      args: [`--net=${namespaceOf('node')}`, built.path],
       environment: {
         CNI_COMMAND: verb,
         CNI_CONTAINERID: pod,
@@ -87,8 +87,8 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
       input,
     });
 
-  function ip(namespace: string, ...words: readonly string[]): unknown[] {
-    const { stdout } = spawnSync('nsenter', [`--net=${namespaceOf(namespace)}`, 'ip', '-json', ...words], {
+  function ip(namespace: string, ...args: readonly string[]): unknown[] {
+    const { stdout } = spawnSync('nsenter', [`--net=${namespaceOf(namespace)}`, 'ip', '-json', ...args], {
       encoding: 'utf8',
     });
     return stdout.trim() === '' ? [] : (JSON.parse(stdout) as unknown[]);
@@ -128,23 +128,23 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
   });
 
   test('behind ptp too', async () => {
-    const asked = (pod: string, verb = 'ADD', prevResult?: unknown): Promise<ProcessOutcome> =>
+    const call = (pod: string, verb = 'ADD', prevResult?: unknown): Promise<ProcessOutcome> =>
       run(verb, pod, config('10.88.0.7,fd00::7', prevResult, 'ptp'));
-    const added = await asked('one');
+    const added = await call('one');
     assert.equal(added.code, 0, added.stdout);
     assert.deepEqual(addressesOf('one'), ['10.88.0.7', 'fd00::7']);
-    const checked = await asked('one', 'CHECK', JSON.parse(added.stdout));
+    const checked = await call('one', 'CHECK', JSON.parse(added.stdout));
     assert.deepEqual(checked, { stdout: '', stderr: '', code: 0 });
-    const taken = await asked('two');
+    const taken = await call('two');
     assert.match(
       taken.stdout,
       /'ptp' did not give the fixed address 10\.88\.0\.7 and fd00::7: .*not available/u,
     );
-    for (const pod of ['two', 'one', 'one']) assert.equal((await asked(pod, 'DEL')).code, 0);
+    for (const pod of ['two', 'one', 'one']) assert.equal((await call(pod, 'DEL')).code, 0);
     assert.deepEqual(ip('node', 'link', 'show', 'type', 'veth'), []);
-    assert.equal((await asked('two')).code, 0);
+    assert.equal((await call('two')).code, 0);
     assert.deepEqual(addressesOf('two'), ['10.88.0.7', 'fd00::7']);
-    await asked('two', 'DEL');
+    await call('two', 'DEL');
   });
 
   test('a pod that is made anew has the hardware address that its neighbours know', async () => {

@@ -153,9 +153,9 @@ describe('the executable', { skip: executableIsMissing }, () => {
       ]);
       await run('DEL', 'a', 'both');
       await run('DEL', 'a', 'both');
-      const left = await readdir(join(scratch, 'both', 'pods'));
+      const leftovers = await readdir(join(scratch, 'both', 'pods'));
       assert.deepEqual(
-        left.filter((name) => /^(10|fd00)/u.test(name)),
+        leftovers.filter((name) => /^(10|fd00)/u.test(name)),
         [],
       );
     });

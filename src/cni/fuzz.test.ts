@@ -39,16 +39,16 @@ describe('as processes', { skip: executableIsMissing }, () => {
     { name: 'CNI_ARGS', missing: 7, odd: 7 },
   ])
     test(`${name} that is missing, empty, or of bytes that are no UTF-8`, async () => {
-      const { [name]: left, ...others } = environment;
+      const { [name]: omitted, ...others } = environment;
       for (const changed of [others, { ...others, [name]: '' }]) {
         const outcome = await runExecutable(built.path, { environment: changed, input });
-        assert.equal(assertCniError(outcome.stdout), missing, `${name} was ${left}`);
+        assert.equal(assertCniError(outcome.stdout), missing, `${name} was ${omitted}`);
         assert.deepEqual([outcome.code, outcome.stderr], [1, '']);
       }
       // uses a shell, because environments in Node are text
       const script = 'export "$1=$(printf "$2")"; exec "$0"';
-      const words = ['-c', script, built.path, name, String.raw`c1\377\300x`];
-      const outcome = await runExecutable('/bin/sh', { words, environment: others, input });
+      const args = ['-c', script, built.path, name, String.raw`c1\377\300x`];
+      const outcome = await runExecutable('/bin/sh', { args, environment: others, input });
       assert.equal(assertCniError(outcome.stdout), odd);
       assert.deepEqual([outcome.code, outcome.stderr], [1, '']);
     });

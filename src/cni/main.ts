@@ -6,15 +6,15 @@ import { answerCall } from './plugin/plugin.ts';
  * Without arguments, handles one call of the CNI plugin for a container runtime. With arguments, runs the
  * installer.
  */
-async function main(words: readonly string[]): Promise<void> {
+async function main(args: readonly string[]): Promise<void> {
   // a closed output is not an error, and must not interrupt the work
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
     });
-  if (words.length > 0) {
+  if (args.length > 0) {
     const { runCommand } = await import('./install/command.ts');
-    process.exitCode = await runCommand(words);
+    process.exitCode = await runCommand(args);
     return;
   }
   const { stdout, exitCode } = await answerCall({

@@ -75,14 +75,14 @@ test('a directory as manifest is refused, and no state file is created beside it
 
 test('create-env without a change reports that stop-env has stopped the jobs, and how to start them', async (t) => {
   const { options, ports } = await testEnvironment(t);
-  const said =
+  const message =
     "The jobs of instance 'hello/0' are stopped, and this run did not start them; start-env with the same manifest and flags starts them\n";
   await createEnv(options, ports);
   await stopEnv(options, ports);
   ports.output();
 
   assert.deepEqual((await createEnv(options, ports)).state, 'stopped');
-  assert.ok(ports.output().endsWith(`Skipping deploy.\n${said}`));
+  assert.ok(ports.output().endsWith(`Skipping deploy.\n${message}`));
 
   await startEnv(options, ports);
   await createEnv(options, ports);
@@ -104,8 +104,8 @@ test('stop-env and start-env report why they cannot run', async (t) => {
 
   delete agent.faults.agentId;
   agent.faults.unreachable = true;
-  let asked = 0;
-  const now = (): number => Date.now() + 3000 * asked++;
+  let requestCount = 0;
+  const now = (): number => Date.now() + 3000 * requestCount++;
   const hurried = { ...ports, clock: { ...ports.clock, now } };
   for (const run of [stopEnv, startEnv])
     await assert.rejects(run(options, hurried), { code: 'AGENT_UNREACHABLE' });

@@ -15,9 +15,9 @@ const goElsewhere = ({ editManifest }: TestEnvironment): Promise<void> =>
 const goBack = ({ editManifest }: TestEnvironment): Promise<void> =>
   editManifest((text) => text.replace(/cloud: '(.*)\/elsewhere'/, "cloud: '$1/cloud'"));
 
-function refused(error: unknown, words: readonly string[]): true {
+function refused(error: unknown, args: readonly string[]): true {
   assert.ok(isProductError(error, 'OTHER_CLUSTER'), String(error));
-  for (const word of words) assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+  for (const word of args) assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
   return true;
 }
 

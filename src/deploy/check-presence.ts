@@ -1,5 +1,5 @@
 import { ProductError } from '../errors/product-error.ts';
-import { planDisk, type WantedDisk } from './disk/plan-disk.ts';
+import { planDisk, type DesiredDisk } from './disk/plan-disk.ts';
 import type { Run } from './session.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import { currentDisk } from './state/state-changes.ts';
@@ -43,9 +43,9 @@ export async function assertDeploymentIsHere(
 export function assertDiskExists(
   { state, path }: Run['state'],
   lost: DiskRecord,
-  wanted: WantedDisk | undefined,
+  desired: DesiredDisk | undefined,
 ): void {
-  if (planDisk(state, wanted).action === 'none') return;
+  if (planDisk(state, desired).action === 'none') return;
   throw new ProductError(
     'DISK_NOT_FOUND',
     `Disk '${lost.cid}' of this deployment is no longer in the cluster; nothing was changed. If its volume was kept, ` +

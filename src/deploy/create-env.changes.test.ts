@@ -122,7 +122,7 @@ test('a changed manifest recreates the VM, and a changed package and its depende
   assert.equal((await createEnv(options, ports)).changed, true);
   const compiled = agent.calls
     .filter(({ method }) => method === 'compile_package')
-    .map(({ arguments: words }) => words[2]);
+    .map(({ arguments: args }) => args[2]);
   assert.deepEqual(compiled, ['lib', 'app']);
 });
 

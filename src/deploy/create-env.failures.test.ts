@@ -15,11 +15,11 @@ import { currentDisk } from './state/state-changes.ts';
 import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =
-  (code: ErrorCode, ...words: string[]) =>
+  (code: ErrorCode, ...args: string[]) =>
   (error: unknown) => {
     const chain = errorChain(error).join('\n');
     assert.ok(isProductError(error, code), `${String(isProductError(error) ? error.code : error)}: ${chain}`);
-    for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
+    for (const word of args) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
     return true;
   };
 
@@ -147,19 +147,19 @@ test('failing jobs are named with the last state from the agent', async (t) => {
     // The format of upstream's agent.
     { name: 'worker', state: 'failing', uptime: {} },
   ];
-  const commandInVm = (vm: string, words: readonly string[]): string => `in ${vm} ${words.join(' ')}`;
+  const commandInVm = (vm: string, args: readonly string[]): string => `in ${vm} ${args.join(' ')}`;
 
   await assert.rejects(createEnv({ ...options, commandInVm }, ports), (error) => {
-    const [told = ''] = errorChain(error).slice(-1);
-    assert.match(told, /'hello\/0' was not running after 10 s .*job_state 'failing'\.\n/);
+    const [output = ''] = errorChain(error).slice(-1);
+    assert.match(output, /'hello\/0' was not running after 10 s .*job_state 'failing'\.\n/);
     assert.match(
-      told,
+      output,
       /\nProcess 'web' is failing, its start program exited with 4; its programs printed last:\nno port\nno luck\n/,
     );
-    assert.match(told, /\nProcess 'two' of job 'pair' is failing: there is no pidfile\n/);
-    assert.match(told, /\nProcess 'worker' is failing\n/);
-    assert.match(told, /\nThis shows more: in \S+ tail -n 100 \/var\/vcap\/monit\/log\/web\.log\n/);
-    assert.ok(!told.includes('all is well'));
+    assert.match(output, /\nProcess 'two' of job 'pair' is failing: there is no pidfile\n/);
+    assert.match(output, /\nProcess 'worker' is failing\n/);
+    assert.match(output, /\nThis shows more: in \S+ tail -n 100 \/var\/vcap\/monit\/log\/web\.log\n/);
+    assert.ok(!output.includes('all is well'));
     return isProductError(error, 'INSTANCE_NOT_RUNNING');
   });
 });
@@ -360,8 +360,8 @@ test("a state file in bosh's first format is not taken for a new deployment", as
 
 test('a manifest that the caller does not accept is refused before any CPI call', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
-  const checkManifest = ({ tagPlaces }: Manifest): void => {
-    throw new ProductError('MANIFEST_INVALID', `${tagPlaces['team']}: not this one`);
+  const checkManifest = ({ tagPositions }: Manifest): void => {
+    throw new ProductError('MANIFEST_INVALID', `${tagPositions['team']}: not this one`);
   };
 
   await assert.rejects(

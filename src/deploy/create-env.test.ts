@@ -109,7 +109,7 @@ test('passes the same values to the CPI and the agent as bosh', async (t) => {
 
   const { vmCid, diskCid } = await createEnv(options, ports);
 
-  const of = (wanted: string) => cloud.requests().find(({ method }) => method === wanted)?.arguments ?? [];
+  const of = (name: string) => cloud.requests().find(({ method }) => method === name)?.arguments ?? [];
   const [agentId, stemcell, properties, networks, disks, env] = of('create_vm');
   assert.equal(vmCid, `vm-${String(agentId)}`);
   assert.deepEqual([stemcell, properties, disks], ['stemcell-tiny-1.0', { cpu: 1 }, []]);
@@ -179,12 +179,12 @@ test('a run leaves no files with credentials, and no lock', async (t) => {
   await createEnv(options, ports);
 
   const workspace = join(directory, 'workspace');
-  const left = await filesBelow(workspace);
+  const files = await filesBelow(workspace);
   assert.ok(
-    left.every((path) => !/\/(jobs|tmp)\//.test(path.slice(workspace.length))),
-    left.join('\n'),
+    files.every((path) => !/\/(jobs|tmp)\//.test(path.slice(workspace.length))),
+    files.join('\n'),
   );
-  for (const path of left) assert.ok(!(await readFile(path, 'utf8')).includes('secret'), path);
+  for (const path of files) assert.ok(!(await readFile(path, 'utf8')).includes('secret'), path);
   await assert.rejects(stat(`${options.statePath}.lock`), { code: 'ENOENT' });
   await assert.rejects(stat(`${options.statePath}.pending`), { code: 'ENOENT' });
   assert.equal((await stat(options.statePath)).mode & 0o777, 0o600);

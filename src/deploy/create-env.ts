@@ -1,5 +1,5 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import { describeKeptDisk, unusedCurrentDisk, planDisk, wantedDisk } from './disk/plan-disk.ts';
+import { describeKeptDisk, unusedCurrentDisk, planDisk, desiredDisk } from './disk/plan-disk.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { InstanceDeployment } from './instance-deployment.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
@@ -69,7 +69,7 @@ async function converge(
       releases: valid.releases.map(({ summary }) => summary),
     };
     const isUnchanged = !isForced && isDeployed(state.state, target);
-    if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
+    if (!isUnchanged) planDisk(state.state, desiredDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
       if (isUnchanged && (await recordedVmIsCurrent(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
@@ -128,7 +128,7 @@ function readAgentState({ state, ports, options }: Session, manifest: Manifest):
 }
 
 function summarize({ state, ports }: Session, manifest: Manifest) {
-  const kept = unusedCurrentDisk(state.state, wantedDisk(manifest));
+  const kept = unusedCurrentDisk(state.state, desiredDisk(manifest));
   if (kept !== undefined) ports.write(`${describeKeptDisk(kept)}\n`);
   return {
     manifest,

@@ -44,7 +44,7 @@ test(
           statePath: join(small, 'state.json'),
           varsStorePath: join(small, 'vars.yml'),
         };
-        const words = [{ ...own, fillAt: step }, own].map((wish) => JSON.stringify(wish));
+        const args = [{ ...own, fillAt: step }, own].map((wish) => JSON.stringify(wish));
         const command = [
           ...unshare.slice(1),
           'sh',
@@ -54,7 +54,7 @@ test(
           small,
           process.execPath,
           program,
-          ...words,
+          ...args,
           '64k',
         ];
         const child = spawn(unshare[0] ?? '', command, { env: ports.environment });
@@ -94,10 +94,10 @@ test(
       const small = join(directory, step.replaceAll(/\W/g, '-'));
       await mkdir(small);
       const own = { ...options, statePath: join(small, 'state.json'), workspace: join(small, 'workspace') };
-      const words = [{ ...own, fillAt: step }, own].map((wish) => JSON.stringify(wish));
+      const args = [{ ...own, fillAt: step }, own].map((wish) => JSON.stringify(wish));
       const child = spawn(
         unshare[0] ?? '',
-        [...unshare.slice(1), 'sh', '-c', script, 'sh', small, process.execPath, program, ...words, '4m'],
+        [...unshare.slice(1), 'sh', '-c', script, 'sh', small, process.execPath, program, ...args, '4m'],
         { env: ports.environment },
       );
       const [out, error, [code]] = await Promise.all([

@@ -8,7 +8,7 @@ import { withContext } from '../platform/error-chain.ts';
 import { openReleases } from './archive/release-archive.ts';
 import { assertDeploymentIsHere, assertDiskExists } from './check-presence.ts';
 import { deployDisk } from './disk/deploy-disk.ts';
-import { wantedDisk } from './disk/plan-disk.ts';
+import { desiredDisk } from './disk/plan-disk.ts';
 import { applySpec, instanceAddress } from './instance/apply-spec.ts';
 import {
   checkTemplates,
@@ -98,7 +98,7 @@ export class InstanceDeployment {
       this.#run,
       async () => !this.#options.isKnownCluster && (await files.cpiConfigChanged(state.state, properties)),
     );
-    if (lostDisk !== undefined) assertDiskExists(state, lostDisk, wantedDisk(manifest));
+    if (lostDisk !== undefined) assertDiskExists(state, lostDisk, desiredDisk(manifest));
     await assertAgentReachableAfterMove(this.#run, manifest);
     await assertAgentMatches(this.#run, mbus);
   }
@@ -133,7 +133,7 @@ export class InstanceDeployment {
       const vmCid = await this.#createVm(stage, specification);
       await withContext('Updating instance disks', () =>
         deployDisk(run, stage, {
-          ...{ vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) },
+          ...{ vmCid, desired: desiredDisk(manifest), metadata: diskMetadata(manifest) },
           recreate: this.#options.recreatePersistentDisks,
         }),
       );

@@ -45,5 +45,5 @@ test('any difference, or a failed deploy, does not count as deployed', () => {
       { ...target, releases: [] },
     ],
   ];
-  for (const [state, wanted] of differences) assert.equal(isDeployed(state, wanted), false);
+  for (const [state, requested] of differences) assert.equal(isDeployed(state, requested), false);
 });

@@ -15,7 +15,7 @@ import { scratchDirectory } from './testing/scratch.ts';
 const nobody = 65534;
 const withoutRoot = process.getuid?.() === 0 ? false : 'needs root, to be another user';
 
-interface Place {
+interface StateLocation {
   readonly directory: string;
   readonly statePath: string;
   readonly lockPath: string;
@@ -23,7 +23,7 @@ interface Place {
   readonly acquire: () => Promise<DeploymentLock>;
 }
 
-async function place(t: TestContext): Promise<Place> {
+async function makeState(t: TestContext): Promise<StateLocation> {
   const directory = await realpath(await scratchDirectory(t));
   const [statePath, locks] = [join(directory, 'state.json'), join(directory, 'locks')];
   const acquire = () => acquireLock(statePath, { clock: systemClock, locks });
@@ -45,7 +45,7 @@ const noteOf = (pid: number, changes: object = {}): string =>
   });
 
 test('a lock that names process 1, or no process, as its child is refused by name', async (t) => {
-  const { lockPath, acquire } = await place(t);
+  const { lockPath, acquire } = await makeState(t);
   for (const pid of [1, 0, -1, -process.pid, 1.5, 2 ** 40 + 0.5, '1', null]) {
     await writeFile(lockPath, noteOf(1, { pid }));
     await assert.rejects(acquire(), { code: 'DEPLOYMENT_LOCKED', message: /state\.json\.lock' is not what/ });
@@ -59,7 +59,7 @@ test('no caller can kill all processes by a group of invalid id', (t) => {
 });
 
 test("another user's lock does not make a run kill a process group", { skip: withoutRoot }, async (t) => {
-  const { lockPath, acquire } = await place(t);
+  const { lockPath, acquire } = await makeState(t);
   const { pid = 0 } = await running(t);
   await writeFile(lockPath, noteOf(pid));
   await chown(lockPath, nobody, nobody);
@@ -71,7 +71,7 @@ test(
   "another user's process, or a later one with the same id, is not a child of a killed run",
   { skip: withoutRoot },
   async (t) => {
-    const { lockPath, acquire } = await place(t);
+    const { lockPath, acquire } = await makeState(t);
     const asNobody = ['setpriv', '--reuid', String(nobody), '--regid', String(nobody), '--clear-groups'];
     const foreign = (await running(t, [...asNobody, 'sleep', '600'])).pid ?? 0;
     while (
@@ -88,7 +88,7 @@ test(
 );
 
 test('a lock that is a link or a pipe is refused by name at once, and the target of the link stays', async (t) => {
-  const { directory, lockPath, acquire } = await place(t);
+  const { directory, lockPath, acquire } = await makeState(t);
   const victim = join(directory, 'victim');
   await writeFile(victim, noteOf(process.pid));
   await symlink(victim, lockPath);
@@ -103,7 +103,7 @@ test('a lock that is a link or a pipe is refused by name at once, and the target
 });
 
 test('a link at the path of a temporary lock file is not followed, and these paths are unpredictable', async (t) => {
-  const { directory, lockPath, acquire } = await place(t);
+  const { directory, lockPath, acquire } = await makeState(t);
   const victim = join(directory, 'victim');
   await writeFile(victim, 'whole');
   for (const name of [`${lockPath}.${process.pid}`, `${lockPath}.new`]) await symlink(victim, name);
@@ -116,7 +116,7 @@ test('a link at the path of a temporary lock file is not followed, and these pat
 });
 
 test('an abstract socket of another user does not keep a run from its lock', async (t) => {
-  const { lockPath, acquire } = await place(t);
+  const { lockPath, acquire } = await makeState(t);
   const name = `\0bosh-kubernetes-${createHash('sha256').update(lockPath).digest('hex')}`;
   const server = createServer().listen({ path: name });
   await once(server, 'listening');
@@ -125,7 +125,7 @@ test('an abstract socket of another user does not keep a run from its lock', asy
 });
 
 test('a lock directory that others can write, or that is a link, is refused', async (t) => {
-  const { directory, locks, acquire } = await place(t);
+  const { directory, locks, acquire } = await makeState(t);
   await mkdir(locks);
   await chmod(locks, 0o777);
   await assert.rejects(acquire(), { code: 'FILE_NOT_TRUSTED', message: /chmod go-w '.*locks'/ });
@@ -144,38 +144,38 @@ const probe = spawnSync(pidNamespace[0] ?? '', [...pidNamespace.slice(1), 'true'
 const withoutNamespaces = probe.status !== 0 && `needs user and pid namespaces: ${probe.stderr}`;
 
 /** Starts a run in another process. Resolves when it has reported whether it got the lock. */
-async function another(t: TestContext, { statePath, locks }: Place, prefix: readonly string[] = []) {
-  const [file, ...words] = [...prefix, process.execPath, program, statePath, locks];
-  const child = spawn(file, words, { stdio: ['pipe', 'pipe', 'inherit'] });
+async function another(t: TestContext, { statePath, locks }: StateLocation, prefix: readonly string[] = []) {
+  const [file, ...args] = [...prefix, process.execPath, program, statePath, locks];
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
-  return { child, said: String(said).trim() };
+  const [output] = (await once(child.stdout, 'data')) as [Buffer];
+  return { child, output: String(output).trim() };
 }
 
 test(
   'a run in another pid namespace is excluded like one in this namespace',
   { skip: withoutNamespaces },
   async (t) => {
-    const here = await place(t);
+    const here = await makeState(t);
     const lock = await here.acquire();
-    assert.equal((await another(t, here, pidNamespace)).said, 'DEPLOYMENT_LOCKED');
+    assert.equal((await another(t, here, pidNamespace)).output, 'DEPLOYMENT_LOCKED');
     await lock.release();
     const there = await another(t, here, pidNamespace);
-    assert.equal(there.said, 'locked');
+    assert.equal(there.output, 'locked');
     await assert.rejects(here.acquire(), { code: 'DEPLOYMENT_LOCKED' });
   },
 );
 
 test('the lock of a killed run is free at once, also for many at a time', async (t) => {
-  const here = await place(t);
-  const { child, said } = await another(t, here);
-  assert.equal(said, 'locked');
+  const here = await makeState(t);
+  const { child, output } = await another(t, here);
+  assert.equal(output, 'locked');
   // A hard link to the record must not matter either.
   await link(here.lockPath, join(here.directory, 'second'));
   child.kill('SIGKILL');
   await once(child, 'close');
   const runs = await Promise.all(Array.from({ length: 4 }, () => another(t, here)));
-  assert.deepEqual(runs.map((run) => run.said).toSorted(), [
+  assert.deepEqual(runs.map((run) => run.output).toSorted(), [
     ...Array.from({ length: 3 }, () => 'DEPLOYMENT_LOCKED'),
     'locked',
   ]);

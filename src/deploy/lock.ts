@@ -90,9 +90,8 @@ async function takeKernelLock(
   for (let tries = 1; ; tries += 1) {
     const lock = await takeFileLock(locks, lockName(path));
     if (lock !== undefined) return lock;
-    const holder = await readLock(path);
-    if (tries === noteRetry.tries || (holder !== undefined && isAlive(holder)))
-      throw locked(statePath, holder);
+    const owner = await readLock(path);
+    if (tries === noteRetry.tries || (owner !== undefined && isAlive(owner))) throw locked(statePath, owner);
     await clock.sleep(noteRetry.pause);
   }
 }
@@ -136,8 +135,8 @@ function runningChild(record: LockRecord | undefined): RunningChild | undefined 
   return child !== undefined && isAlive(child) && isOwn(child) ? child : undefined;
 }
 
-function locked(statePath: string, holder: LockRecord | undefined): ProductError {
-  const who = holder === undefined ? '' : ` (process ${holder.pid}, since ${holder.since})`;
+function locked(statePath: string, owner: LockRecord | undefined): ProductError {
+  const who = owner === undefined ? '' : ` (process ${owner.pid}, since ${owner.since})`;
   return new ProductError(
     'DEPLOYMENT_LOCKED',
     `Another run${who} has the lock of '${statePath}'; wait until it has ended`,

@@ -20,7 +20,7 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | '
   /** Absolute path of the directory with installed CPIs and downloads. */
   readonly workspace: string;
   /** Returns the operator's command for running a program in a VM. Errors show it if the caller sets this. */
-  readonly commandInVm?: ((vmCid: string, words: readonly string[]) => string) | undefined;
+  readonly commandInVm?: ((vmCid: string, args: readonly string[]) => string) | undefined;
   /** Timeout of one CPI call, in milliseconds. The default is 30 minutes. */
   readonly cpiDeadline?: number;
   /** Milliseconds that a running CPI call may continue after an interrupt. The default is 30 s. */

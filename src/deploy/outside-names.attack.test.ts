@@ -14,7 +14,8 @@ async function withVictim(t: TestContext) {
   const environment = await testEnvironment(t);
   const victim = join(environment.directory, 'victim');
   const files = ['file', 'jobs/file', 'tmp/file', 'packages/file'].map((name) => join(victim, name));
-  for (const folder of ['jobs', 'tmp', 'packages']) await mkdir(join(victim, folder), { recursive: true });
+  for (const directory of ['jobs', 'tmp', 'packages'])
+    await mkdir(join(victim, directory), { recursive: true });
   for (const file of files) await writeFile(file, '');
   const assertWhole = (): void => assert.deepEqual(files.filter(existsSync), files);
   return { ...environment, victim, assertWhole };
@@ -59,8 +60,8 @@ test('an unsafe name of a release or job in the manifest is refused before any r
   for (const run of [createEnv, deleteEnv])
     await assert.rejects(run(options, ports), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'MANIFEST_INVALID');
-      for (const place of ['releases[1].name', 'jobs[0].name', 'cloud_provider.template.name'])
-        assert.ok(error.message.includes(place), error.message);
+      for (const path of ['releases[1].name', 'jobs[0].name', 'cloud_provider.template.name'])
+        assert.ok(error.message.includes(path), error.message);
       return true;
     });
   assertWhole();

@@ -12,13 +12,13 @@ test('a VM that a killed run created from another manifest is replaced, and not 
   const { cloud, options, ports, editManifest } = environment;
   await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
   await killedRun(environment);
-  const [left] = cloud.vms();
+  const [leftover] = cloud.vms();
   await editManifest((text) => text.replace('{cpu: 1}', '{cpu: 2}'));
 
   const result = await createEnv(options, ports);
 
   assertConverged(environment, result);
-  assert.notEqual(result.vmCid, left);
+  assert.notEqual(result.vmCid, leftover);
 });
 
 /**
@@ -99,7 +99,7 @@ test('a VM recorded before a crash is kept', async (t) => {
   const { vmCid } = await createEnv(options, ports);
   const vm = { agent_id: vmCid.replace('vm-', ''), arguments_sha256: 'other' };
   const { current_vm_cid: _, ...unrecorded } = await environment.state();
-  for (const [what, pending, state, asked] of [
+  for (const [what, pending, state, requested] of [
     ['the VM is in the pending file and the state file', { ...vm, cid: vmCid }, undefined, []],
     ['an earlier version recorded the VM', vm, undefined, ['create_vm']],
     ['the VM is only in the pending file', { ...vm, cid: vmCid }, unrecorded, ['delete_vm', 'create_vm']],
@@ -113,7 +113,7 @@ test('a VM recorded before a crash is kept', async (t) => {
 
       assert.deepEqual(
         cloud.calls().filter((method) => ['create_vm', 'delete_vm'].includes(method)),
-        asked,
+        requested,
       );
       assert.equal(
         (await new DeploymentFiles(options.statePath).readKnownResources())?.pendingAgentId,

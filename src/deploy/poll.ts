@@ -25,10 +25,10 @@ export async function poll<T>(
   const end = clock.now() + timeoutMs;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, maxDelayMs)) {
     throwIfInterrupted(signal);
-    const left = end - clock.now();
+    const remaining = end - clock.now();
     const result = await attempt();
     if (result !== undefined) return result;
-    if (left <= 0) return undefined;
-    await clock.sleep(Math.min(pause, left), signal);
+    if (remaining <= 0) return undefined;
+    await clock.sleep(Math.min(pause, remaining), signal);
   }
 }

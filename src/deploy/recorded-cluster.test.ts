@@ -32,8 +32,8 @@ test('a state of another cluster is refused before any CPI call, with the remedy
 
   await assert.rejects(createEnv({ ...options, cluster: other, recreate: true }, ports), (error: Error) => {
     assert.ok(isProductError(error, 'OTHER_CLUSTER'), error.message);
-    const words = [vmCid, `${diskCid}`, here.uid, here.kubeconfig, other.server, 'BOSH_KUBERNETES_HOME'];
-    for (const word of [...words, options.statePath, clusterPath(options)])
+    const parts = [vmCid, `${diskCid}`, here.uid, here.kubeconfig, other.server, 'BOSH_KUBERNETES_HOME'];
+    for (const word of [...parts, options.statePath, clusterPath(options)])
       assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
     return true;
   });

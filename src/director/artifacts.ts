@@ -42,7 +42,7 @@ export interface Artifacts {
   /** The stemcell of the VMs that the director creates. */
   readonly vmStemcell: DirectorStemcell;
   /** The output folders of `stemcell build` with the stemcells and their images. */
-  readonly stemcellFolders: readonly string[];
+  readonly stemcellDirectories: readonly string[];
 }
 
 /**
@@ -65,7 +65,7 @@ export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
     const byNode = ['nodeport.yml', 'nodeport-uaa.yml', 'nodeport-credhub.yml'].map((name) =>
       readFile(join(manifests, 'bosh-deployment', name), 'utf8'),
     );
-    const folders = [own.folder, vmStemcell.folder].filter((folder) => folder !== undefined);
+    const directories = [own.directory, vmStemcell.directory].filter((directory) => directory !== undefined);
     return {
       opsFiles: Object.fromEntries(pairs),
       cloudConfig: await readFile(join(manifests, 'cloud-config', `${target}.yml`), 'utf8'),
@@ -79,7 +79,7 @@ export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
         stemcell_os: vmStemcell.operatingSystem,
       },
       vmStemcell,
-      stemcellFolders: [...new Set(folders)],
+      stemcellDirectories: [...new Set(directories)],
     };
   } finally {
     await removeTree(scratch, { within: tmpdir() });

@@ -20,7 +20,7 @@ export interface ScriptParts {
   /** The stemcell of the VMs that the director creates; undefined if no suitable one is known. */
   readonly vmStemcell: string | undefined;
   /** Output folders of `stemcell build`, whose images must be loaded onto the nodes. */
-  readonly stemcellFolders: readonly string[];
+  readonly stemcellDirectories: readonly string[];
   /** Paths in the folder, in the order of their use. */
   readonly opsFiles: readonly string[];
 }
@@ -28,7 +28,7 @@ export interface ScriptParts {
 /** Returns the text of commands.sh, one command per line, from the cluster to a first deployment. */
 export function commandsScript(parts: ScriptParts): string {
   const { directory, root, kubeconfig, namespace } = parts;
-  const line: Line = (...words) => words.map(shellWord).join(' ');
+  const line: Line = (...args) => args.map(shellWord).join(' ');
   const kubectl = ['kubectl', ...(parts.context === undefined ? [] : ['--context', parts.context])];
   const ours = ['node', join(root, 'bin', 'bosh-kubernetes.mjs')];
   const createEnv = [
@@ -84,16 +84,16 @@ function clusterLines(target: Target): string[] {
   return [];
 }
 
-type Line = (...words: readonly string[]) => string;
+type Line = (...args: readonly string[]) => string;
 
 function stemcellLines(
-  { target, stemcellFolders }: ScriptParts,
+  { target, stemcellDirectories }: ScriptParts,
   line: Line,
   ours: readonly string[],
 ): string {
   if (target === 'any') return '';
-  return stemcellFolders
-    .map((folder) => `${line(...ours, 'stemcell', 'load', folder, '--to', target)}\n`)
+  return stemcellDirectories
+    .map((directory) => `${line(...ours, 'stemcell', 'load', directory, '--to', target)}\n`)
     .join('');
 }
 

@@ -22,8 +22,8 @@ export async function readDirectorVariables(
   { address, outside }: Pick<DirectorFile, 'address' | 'outside'>,
 ): Promise<Variables> {
   const path = varsStorePath(directory);
-  const place = outside ?? { host: address, director: 25555, credhub: 8844 };
-  return directorVariables(await readStore(path), place, path);
+  const endpoint = outside ?? { host: address, director: 25555, credhub: 8844 };
+  return directorVariables(await readStore(path), endpoint, path);
 }
 
 async function readStore(path: string): Promise<JsonObject> {
@@ -40,13 +40,13 @@ async function readStore(path: string): Promise<JsonObject> {
 /** Returns the variables of `readDirectorVariables` from a vars store. `path` is for errors. */
 export function directorVariables(
   store: JsonObject,
-  place: NonNullable<DirectorFile['outside']>,
+  endpoint: NonNullable<DirectorFile['outside']>,
   path: string,
 ): Variables {
-  const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
+  const host = isIPv6(endpoint.host) ? `[${endpoint.host}]` : endpoint.host;
   const need = (...names: readonly string[]): string => requireVariable(store, names, path);
   const bosh = {
-    BOSH_ENVIRONMENT: `https://${host}:${place.director}`,
+    BOSH_ENVIRONMENT: `https://${host}:${endpoint.director}`,
     BOSH_CLIENT: 'admin',
     BOSH_CLIENT_SECRET: need('admin_password'),
     BOSH_CA_CERT: need('director_ssl', 'ca'),
@@ -54,7 +54,7 @@ export function directorVariables(
   if (store['credhub_admin_client_secret'] === undefined) return bosh;
   return {
     ...bosh,
-    CREDHUB_SERVER: `https://${host}:${place.credhub}/api`,
+    CREDHUB_SERVER: `https://${host}:${endpoint.credhub}/api`,
     CREDHUB_CLIENT: 'credhub-admin',
     CREDHUB_SECRET: need('credhub_admin_client_secret'),
     // CredHub redirects its clients to the UAA
@@ -83,17 +83,17 @@ export async function readDirectorAgent(
 
 function requireVariable(store: JsonObject, names: readonly string[], path: string): string {
   const value = names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), store);
-  const place = `/${names.join('/')}`;
+  const credentialPath = `/${names.join('/')}`;
   if (typeof value !== 'string' || value === '')
     throw new ProductError(
       'VARS_STORE_INVALID',
-      `Vars store '${path}' has no ${place}; it must be the creds.yml that create-env with bosh-deployment wrote`,
+      `Vars store '${path}' has no ${credentialPath}; it must be the creds.yml that create-env with bosh-deployment wrote`,
     );
   // a shell or a terminal would change the value
   if (/[^\P{Cc}\n]/u.test(value))
     throw new ProductError(
       'VARS_STORE_INVALID',
-      `${place} of vars store '${path}' has a control character; correct it there`,
+      `${credentialPath} of vars store '${path}' has a control character; correct it there`,
     );
   return value;
 }

@@ -43,24 +43,24 @@ async function runKilled(t: TestContext, directory: string, count: number, when:
 }
 
 test('a run that is killed at any write leaves a folder that the next run completes', async (t) => {
-  for (const hasFormer of [false, true])
+  for (const hasPrevious of [false, true])
     // the journal, three files, director.json
     for (const [count, when] of [
       ...[1, 2, 3, 4, 5].map((each) => [each, 'before'] as const),
       [5, 'after'] as const,
     ]) {
-      const place = `${hasFormer ? 'a' : 'no'} former run, killed ${when} write ${count}`;
+      const label = `${hasPrevious ? 'a' : 'no'} former run, killed ${when} write ${count}`;
       const directory = join(await scratchDirectory(t), 'director');
-      if (hasFormer) await writeDirectory(directory, filesOf('first'), file);
+      if (hasPrevious) await writeDirectory(directory, filesOf('first'), file);
       await runKilled(t, directory, count, when);
 
       const { keptFiles } = await writeDirectory(directory, filesOf('last'), file);
 
-      assert.deepEqual(keptFiles, [], place);
+      assert.deepEqual(keptFiles, [], label);
       for (const [path, text] of Object.entries(filesOf('last')))
-        assert.equal(await readFile(join(directory, path), 'utf8'), text, place);
+        assert.equal(await readFile(join(directory, path), 'utf8'), text, label);
       const names = (await readdir(directory, { recursive: true })).toSorted();
-      assert.deepEqual(names, ['commands.sh', 'director.json', 'ops', 'ops/cpi.yml', 'vars.yml'], place);
+      assert.deepEqual(names, ['commands.sh', 'director.json', 'ops', 'ops/cpi.yml', 'vars.yml'], label);
     }
 });
 

@@ -19,21 +19,21 @@ const file: DirectorFile = {
   written: { 'vars.yml': 'ab' },
 };
 
-async function folder(t: TestContext): Promise<string> {
+async function makeDirectory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'director-'));
   t.after(() => rm(path, { recursive: true }));
   return path;
 }
 
 test('a written description is read back, and an empty directory has none', async (t) => {
-  const directory = await folder(t);
+  const directory = await makeDirectory(t);
   assert.equal(await readDirectorFile(directory), undefined);
   await writeDirectorFile(directory, file);
   assert.deepEqual(await readDirectorFile(directory), file);
 });
 
 test('a file that init did not write is refused by name, and so is a link', async (t) => {
-  const directory = await folder(t);
+  const directory = await makeDirectory(t);
   for (const wrong of [
     '{',
     '{}',
@@ -46,7 +46,7 @@ test('a file that init did not write is refused by name, and so is a link', asyn
       message: /director\.json/,
     });
   }
-  const elsewhere = await folder(t);
+  const elsewhere = await makeDirectory(t);
   await symlink(directorFilePath(directory), directorFilePath(elsewhere));
   await assert.rejects(readDirectorFile(elsewhere), { code: 'FILE_NOT_TRUSTED' });
 });

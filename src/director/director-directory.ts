@@ -103,14 +103,14 @@ export async function writeDirectory(
   files: Readonly<Record<string, string>>,
   file: Omit<DirectorFile, 'written'>,
 ): Promise<WrittenDirectory> {
-  const folder = await ensurePrivateDirectory(directory);
-  for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(folder, path)));
-  const previousDigests = await readDirectorFile(folder);
-  const intended = await readIntent(folder);
+  const privateDirectory = await ensurePrivateDirectory(directory);
+  for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(privateDirectory, path)));
+  const previousDigests = await readDirectorFile(privateDirectory);
+  const intended = await readIntent(privateDirectory);
   const digests = mapValues(files, digestOf);
   const kept: string[] = [];
   for (const path of Object.keys(files)) {
-    const found = await readOwnFile(join(folder, path));
+    const found = await readOwnFile(join(privateDirectory, path));
     const own = [previousDigests?.written[path], ...(intended[path] ?? []), digests[path]];
     if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
   }
@@ -120,14 +120,14 @@ export async function writeDirectory(
     ...(intended[path] ?? []),
     ...(isKept(path) ? [] : [digest]),
   ]);
-  await writeDurably(intentPath(folder), `${JSON.stringify(intent, null, 2)}\n`);
-  for (const [path, text] of fresh) await writeDurably(join(folder, path), text);
+  await writeDurably(intentPath(privateDirectory), `${JSON.stringify(intent, null, 2)}\n`);
+  for (const [path, text] of fresh) await writeDurably(join(privateDirectory, path), text);
   // a kept file still counts as edited: the record keeps the digest of the file that init wrote
   const written = mapValues(digests, (digest, path) =>
     isKept(path) ? (previousDigests?.written[path] ?? digest) : digest,
   );
-  await writeDirectorFile(folder, { ...file, written });
-  await removeDurably(intentPath(folder));
+  await writeDirectorFile(privateDirectory, { ...file, written });
+  await removeDurably(intentPath(privateDirectory));
   return { written: fresh.map(([path]) => path), keptFiles: kept };
 }
 
@@ -143,10 +143,10 @@ const digestOf = (text: string): string => createHash('sha256').update(text).dig
  * The path of the journal: digests of the files that a run is about to write. It exists only during a run or
  * after a killed one.
  */
-const intentPath = (folder: string): string => join(folder, 'director.json.intent');
+const intentPath = (directory: string): string => join(directory, 'director.json.intent');
 
-async function readIntent(folder: string): Promise<WriteJournal> {
-  const path = intentPath(folder);
+async function readIntent(directory: string): Promise<WriteJournal> {
+  const path = intentPath(directory);
   const isIntent = (value: unknown): value is WriteJournal =>
     isObject(value) && Object.values(value).every(Array.isArray);
   const invalid = (cause?: unknown): ProductError =>

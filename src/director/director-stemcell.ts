@@ -15,7 +15,7 @@ export interface DirectorStemcell {
    * The output folder of `stemcell build` with the stemcell and its image, which must be loaded onto the
    * nodes; undefined for another stemcell.
    */
-  readonly folder: string | undefined;
+  readonly directory: string | undefined;
 }
 
 /**
@@ -26,13 +26,13 @@ export async function readDirectorStemcell(path: string, scratch: string): Promi
   const opened = await openStemcell({
     ...{ archivePath: path, directory: join(scratch, 'stemcell'), within: scratch },
   });
-  const folder = dirname(path);
-  const isBuilt = basename(path) === 'stemcell.tgz' && existsSync(join(folder, 'image'));
+  const directory = dirname(path);
+  const isBuilt = basename(path) === 'stemcell.tgz' && existsSync(join(directory, 'image'));
   return {
     path,
     title: `${opened.name}/${opened.version}`,
     operatingSystem: opened.operatingSystem ?? '',
     hasOurAgent: hasEmbeddedAgent(opened.cloudProperties),
-    folder: isBuilt ? folder : undefined,
+    directory: isBuilt ? directory : undefined,
   };
 }

@@ -198,7 +198,7 @@ function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint
     .map(podRequests);
   const free = (name: string): bigint =>
     taken.reduce(
-      (left, requests) => left - (requests.get(name) ?? 0n),
+      (leftover, requests) => leftover - (requests.get(name) ?? 0n),
       parseMilli(node.status?.allocatable?.[name] ?? '0') ?? 0n,
     );
   return { cpu: free('cpu'), memory: free('memory') };
@@ -229,10 +229,11 @@ function clusterIpFinding(
   { clusterIpRefusal }: DirectorOptions,
 ): Check {
   const check = 'Address';
-  const holder = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
-  if (holder !== undefined && isOf(holder, ownVm))
+  const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
+  if (service !== undefined && isOf(service, ownVm))
     return { check, result: 'ok', detail: `${internalIp} is the director's already` };
-  if (holder !== undefined) return ownerOf(check, internalIp, `Service ${fullName(holder)}`, '--internal-ip');
+  if (service !== undefined)
+    return ownerOf(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
   if (clusterIpRefusal === '') return { check, result: 'ok', detail: `${internalIp}, of a Service, is free` };
   const detail = `${internalIp} is not usable as a cluster IP (${clusterIpRefusal}): choose a free one with --internal-ip`;
   return { check, result: 'missing', detail, isNeeded: true };

@@ -104,12 +104,12 @@ interface Addresses {
 }
 
 function chooseAddresses(
-  { way, internalIp: asked, outsideAddress }: DirectorRequest,
+  { way, internalIp: requestedIp, outsideAddress }: DirectorRequest,
   previous: DirectorFile | undefined,
   facts: DirectorFacts,
 ): Addresses {
   const previousAddress = previous?.way === 'direct' ? undefined : previous?.address;
-  const internalIp = asked ?? previousAddress ?? freeClusterIp(facts.services);
+  const internalIp = requestedIp ?? previousAddress ?? freeClusterIp(facts.services);
   if (internalIp === undefined) throw noAddress('the director', '--internal-ip');
   const outside = outsideAddress ?? nodeAddress(facts);
   if (way === 'nodeport' && outside === undefined) throw noAddress('a node', '--address');
@@ -173,17 +173,17 @@ function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
   );
   const all = ready.flatMap(({ status }) => status?.addresses ?? []);
   return ['ExternalIP', 'InternalIP']
-    .flatMap((wanted) => all.filter(({ type }) => type === wanted))
+    .flatMap((variableType) => all.filter(({ type }) => type === variableType))
     .map(({ address }) => address)[0];
 }
 
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },
-  { opsFiles, cloudConfig, vmStemcell, stemcellFolders }: Artifacts,
+  { opsFiles, cloudConfig, vmStemcell, stemcellDirectories }: Artifacts,
   variables: Variables,
 ): Record<string, string> {
   const script = commandsScript({
-    ...{ ...request, stemcellFolders, opsFiles: Object.keys(opsFiles) },
+    ...{ ...request, stemcellDirectories, opsFiles: Object.keys(opsFiles) },
     vmStemcell: vmStemcell.hasOurAgent ? undefined : vmStemcell.path,
   });
   return {

@@ -19,8 +19,8 @@ export function oneLine(value: string): string {
 export function truncateAtWord(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.slice(0, length + 1);
-  const words = cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)).trimEnd();
-  return words === '' ? `(${text.length} characters without a space left out)` : words;
+  const kept = cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)).trimEnd();
+  return kept === '' ? `(${text.length} characters without a space left out)` : kept;
 }
 
 /** Drops the first word of a text whose beginning was cut off, perhaps within that word. */

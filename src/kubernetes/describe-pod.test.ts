@@ -7,7 +7,7 @@ const spec = { containers: [] };
 const container = { image: 'i', imageID: '', ready: false, restartCount: 0 };
 
 test('what keeps a pod from running is in its words', () => {
-  const words = describePod({
+  const description = describePod({
     metadata: { name: 'vm-1', deletionTimestamp: '2026-01-01T00:00:00Z' },
     spec,
     status: {
@@ -38,7 +38,7 @@ test('what keeps a pod from running is in its words', () => {
   });
 
   assert.equal(
-    words,
+    description,
     'phase Pending, being deleted since 2026-01-01T00:00:00Z, Unschedulable: 0/1 nodes are available, ' +
       'container prepare Error, exit code 3, ' +
       'container bosh ImagePullBackOff: no such image (ended before with exit code 137, 2 restarts), ' +
@@ -66,7 +66,7 @@ test('what the pod says already is not repeated by its events, and what several 
     event(5, 'NotTriggerScaleUp', 'no group fits', 2),
   ];
   const api = { list: async () => ({ items }) } as unknown as KubernetesApi;
-  const words = (conditions: object[]): Promise<string> =>
+  const description = (conditions: object[]): Promise<string> =>
     describePodAndEvents(
       api,
       { namespace: 'bosh', name: 'vm-1' },
@@ -78,9 +78,9 @@ test('what the pod says already is not repeated by its events, and what several 
 
   const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
   const others = 'Failed: no image; NotTriggerScaleUp (x3): no group fits';
-  assert.equal(await words([condition]), `phase Pending, Unschedulable: ${message}; events: ${others}`);
+  assert.equal(await description([condition]), `phase Pending, Unschedulable: ${message}; events: ${others}`);
   assert.equal(
-    await words([]),
+    await description([]),
     `phase Pending; events: Failed: no image; FailedScheduling (x4): ${message}; NotTriggerScaleUp (x3): no group fits`,
   );
 });

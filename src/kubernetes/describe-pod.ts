@@ -65,17 +65,17 @@ export interface EventObject {
 
 /**
  * Returns the last few events of an object as one line, oldest first, without those whose message is part of
- * `said`.
+ * `detail`.
  */
 export async function describeEvents(
   api: KubernetesApi,
   { namespace, name, kind, uid }: EventObject,
-  said = '',
+  detail = '',
 ): Promise<string> {
   const selectors = [`involvedObject.name=${name}`, `involvedObject.kind=${kind}`];
   if (uid !== undefined) selectors.push(`involvedObject.uid=${uid}`);
   const list = await api.list<EventRecord>(eventResource, { namespace, fieldSelector: selectors.join(',') });
-  const news = list.items.filter(({ message = '' }) => message === '' || !said.includes(message));
+  const news = list.items.filter(({ message = '' }) => message === '' || !detail.includes(message));
   const sorted = news.toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)));
   return [...countsByText(sorted)]
     .slice(-eventCount)
@@ -102,10 +102,10 @@ function countsByText(sorted: readonly EventRecord[]): ReadonlyMap<string, numbe
 export async function describeEventsIfAllowed(
   api: KubernetesApi,
   object: EventObject,
-  said = '',
+  detail = '',
 ): Promise<string> {
   try {
-    return await describeEvents(api, object, said);
+    return await describeEvents(api, object, detail);
   } catch (error) {
     if (isApiError(error, 403)) return '';
     throw error;

@@ -55,10 +55,10 @@ test(
   { timeout },
   async () => {
     const page = JSON.stringify({ metadata: { continue: 'more' }, items: [] });
-    let asked = 0;
+    let requestCount = 0;
     const transport: Transport = {
       request: async () => {
-        asked += 1;
+        requestCount += 1;
         return { status: 200, headers: {}, body: page };
       },
       stream: async () => assert.fail('no stream is asked for'),
@@ -68,7 +68,7 @@ test(
       code: 'KUBERNETES_API',
       message: /does not end/,
     });
-    assert.equal(asked, 1001);
+    assert.equal(requestCount, 1001);
     assert.throws(() => readTextFile('/dev/zero'), { code: 'EFBIG' });
   },
 );
@@ -77,31 +77,34 @@ test(
   'an answer whose text is short and whose objects are many is refused before it takes the memory',
   { timeout },
   async () => {
-    const answers = (body: string, status = 200): { api: RestApi; asked: () => number } => {
-      let asked = 0;
+    const answers = (body: string, status = 200): { api: RestApi; requestCount: () => number } => {
+      let requestCount = 0;
       const request = async () => {
-        asked += 1;
+        requestCount += 1;
         return { status, headers: {}, body };
       };
       const stream = async () => assert.fail('no stream is asked for');
-      return { api: new RestApi({ transport: { request, stream, close: () => {} } }), asked: () => asked };
+      return {
+        api: new RestApi({ transport: { request, stream, close: () => {} } }),
+        requestCount: () => requestCount,
+      };
     };
     const page = (items: string): string => `{"metadata":{"continue":"more"},"items":[${items}]}`;
     const given = { code: 'KUBERNETES_API', message: /more than \d+ values/u };
     const whole = answers(page('{},'.repeat(12 << 20) + '{}'));
     await assert.rejects(whole.api.list(pods), given);
     await assert.rejects(whole.api.get({ resource: pods, namespace: 'n', name: 'p' }), given);
-    assert.equal(whole.asked(), 2);
+    assert.equal(whole.requestCount(), 2);
     const many = '{},'.repeat(3 << 20) + '{}';
     const refusal = answers(`{"kind":"Status","code":403,"message":"read","details":[${many}]}`, 403);
     await assert.rejects(refusal.api.list(pods), ({ message }: Error) => !message.includes('read'));
     // many pages
-    const pieces = answers(page('{},'.repeat(1 << 20) + '{}'));
-    await assert.rejects(pieces.api.list(pods), given);
-    assert.ok(pieces.asked() < 5, `${pieces.asked()} pages`);
+    const manyItems = answers(page('{},'.repeat(1 << 20) + '{}'));
+    await assert.rejects(manyItems.api.list(pods), given);
+    assert.ok(manyItems.requestCount() < 5, `${manyItems.requestCount()} pages`);
     // few objects with long texts
     const long = answers(page(`{"a":"${'x'.repeat(16 << 20)}"}`));
     await assert.rejects(long.api.list(pods), given);
-    assert.ok(long.asked() < 6, `${long.asked()} pages`);
+    assert.ok(long.requestCount() < 6, `${long.requestCount()} pages`);
   },
 );

@@ -40,11 +40,11 @@ test('drafts that killed runs left go with the next write, and nothing else does
   const kept = ['file.new', 'file.0123456789abcdef.new.yml', 'other.0123456789abcdef.new', 'file.2024.new'];
   for (const name of kept) await writeFile(join(directory, name), '');
   await mkdir(temporaryPath(path));
-  const left = temporaryPath(path);
-  await writeFile(left, 'half');
+  const leftover = temporaryPath(path);
+  await writeFile(leftover, 'half');
   replaceFile(path, 'new');
   const names = await readdir(directory);
-  assert.equal(names.includes(left.slice(directory.length + 1)), false);
+  assert.equal(names.includes(leftover.slice(directory.length + 1)), false);
   assert.equal(names.length, kept.length + 2, names.join());
 });
 

@@ -68,10 +68,10 @@ export function temporaryPath(path: string): string {
  * while another run writes the same file.
  */
 export function removeTemporaryFiles(path: string): void {
-  const [folder, prefix] = [dirname(path), `${basename(path)}.`];
-  for (const name of readdirSync(folder)) {
+  const [directory, prefix] = [dirname(path), `${basename(path)}.`];
+  for (const name of readdirSync(directory)) {
     if (!name.startsWith(prefix) || !/^[0-9a-f]{16}\.new$/.test(name.slice(prefix.length))) continue;
-    const draft = join(folder, name);
+    const draft = join(directory, name);
     const found = lstatSync(draft, { throwIfNoEntry: false });
     if (found?.isFile() === true && found.uid === process.geteuid?.()) rmSync(draft, { force: true });
   }

@@ -8,8 +8,8 @@ export const isObject = (value: unknown): value is JsonObject =>
 export class Fields {
   readonly #map: JsonObject;
   readonly #path: string;
-  readonly #faults: string[];
-  readonly #longest: number;
+  readonly #problems: string[];
+  readonly #maxLength: number;
 
   /**
    * Adds each problem to `problems`, with the path of its field. Texts may have at most `maxLength`
@@ -18,12 +18,12 @@ export class Fields {
   constructor(map: JsonObject, path: string, problems: string[], maxLength = Infinity) {
     this.#map = map;
     this.#path = path;
-    this.#faults = problems;
-    this.#longest = maxLength;
+    this.#problems = problems;
+    this.#maxLength = maxLength;
   }
 
   report(name: string, what: string): void {
-    this.#faults.push(`${this.#path}${name} ${what}`);
+    this.#problems.push(`${this.#path}${name} ${what}`);
   }
 
   /** Returns the value of a field; undefined for null. */
@@ -40,9 +40,9 @@ export class Fields {
   optionalText(name: string): string | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    if (typeof value === 'string' && value !== '' && value.length <= this.#longest) return value;
-    const most = this.#longest === Infinity ? '' : ` of at most ${this.#longest} characters`;
-    this.report(name, `must be a text${most}, not empty, and in quotes where it is all digits`);
+    if (typeof value === 'string' && value !== '' && value.length <= this.#maxLength) return value;
+    const limit = this.#maxLength === Infinity ? '' : ` of at most ${this.#maxLength} characters`;
+    this.report(name, `must be a text${limit}, not empty, and in quotes where it is all digits`);
     return undefined;
   }
 
@@ -73,10 +73,10 @@ export class Fields {
   item(name: string, index: number, entry: unknown): Fields {
     const path = `${name}[${index}]`;
     if (!isObject(entry)) this.report(path, 'must be an object of names and values');
-    return new Fields(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#faults, this.#longest);
+    return new Fields(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#problems, this.#maxLength);
   }
 
   nested(name: string): Fields {
-    return new Fields(this.map(name), `${this.#path}${name}.`, this.#faults, this.#longest);
+    return new Fields(this.map(name), `${this.#path}${name}.`, this.#problems, this.#maxLength);
   }
 }

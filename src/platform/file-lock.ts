@@ -17,15 +17,15 @@ const busy = 5;
  * no call for it): it ends when the run is killed, and it works across pid namespaces. Rejects with
  * FILE_NOT_TRUSTED if others can write in the folder: they could take or remove the lock.
  */
-export async function takeFileLock(folder: string, name: PathSegment): Promise<FileLock | undefined> {
-  await ensurePrivateDirectory(folder);
-  const path = join(folder, name);
+export async function takeFileLock(directory: string, name: PathSegment): Promise<FileLock | undefined> {
+  await ensurePrivateDirectory(directory);
+  const path = join(directory, name);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path);
     database.exec('BEGIN EXCLUSIVE');
-    const held = database;
-    return { release: () => held.close() };
+    const lockedDatabase = database;
+    return { release: () => lockedDatabase.close() };
   } catch (error) {
     database?.close();
     if (error instanceof Error && 'errcode' in error) {

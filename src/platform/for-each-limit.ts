@@ -1,9 +1,9 @@
 /**
- * Runs `work` for each item, with at most `most` at once. When all have ended, rejects with the first error,
+ * Runs `work` for each item, with at most `max` at once. When all have ended, rejects with the first error,
  * if any.
  */
 export async function forEachLimit<T>(
-  most: number,
+  max: number,
   items: Iterable<T>,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
@@ -18,6 +18,6 @@ export async function forEachLimit<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: most }, worker));
+  await Promise.all(Array.from({ length: max }, worker));
   if (errors.length > 0) throw errors[0];
 }

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { parsePathSegment } from './path-segment.ts';
 
 test('whatever is taken names an entry of the folder that it is joined to, and nothing else', () => {
-  const piece = fc.constantFrom('.', '..', '/', '\\', '\0', '\n', 'a', ' ', 'é', '-');
+  const part = fc.constantFrom('.', '..', '/', '\\', '\0', '\n', 'a', ' ', 'é', '-');
   const text = fc.oneof(
     fc.string(),
-    fc.array(piece).map((pieces) => pieces.join('')),
+    fc.array(part).map((parts) => parts.join('')),
   );
   fc.assert(
     fc.property(text, (candidate) => {

@@ -10,33 +10,33 @@ const skip = process.getuid?.() === 0 ? false : 'needs root: it makes folders of
 const notTrusted = (message: RegExp) => ({ code: 'FILE_NOT_TRUSTED', message });
 
 /** Creates a folder of the other user in /tmp, and one of this user to which nothing may be written. */
-async function places(t: TestContext): Promise<{ theirs: string; own: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'own-folder-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await chmod(folder, 0o1777);
-  const [theirs, own] = [join(folder, 'theirs'), join(folder, 'own')];
-  await mkdir(theirs);
-  await chown(theirs, other, other);
+async function makeDirectories(t: TestContext): Promise<{ foreign: string; own: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'own-folder-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await chmod(directory, 0o1777);
+  const [foreign, own] = [join(directory, 'theirs'), join(directory, 'own')];
+  await mkdir(foreign);
+  await chown(foreign, other, other);
   await mkdir(own, { mode: 0o700 });
-  return { theirs, own };
+  return { foreign, own };
 }
 
 describe('another user makes what lies above the workspace', { skip }, () => {
   test('the folder, so that it can exchange the workspace later', async (t) => {
-    const { theirs, own } = await places(t);
+    const { foreign, own } = await makeDirectories(t);
     await assert.rejects(
-      ensurePrivateDirectory(join(theirs, 'workspace')),
+      ensurePrivateDirectory(join(foreign, 'workspace')),
       notTrusted(/belongs to user 4001/u),
     );
     await assert.rejects(
-      ensurePrivateDirectory(join(theirs, 'a', 'workspace')),
+      ensurePrivateDirectory(join(foreign, 'a', 'workspace')),
       notTrusted(/belongs to user 4001/u),
     );
-    assert.deepEqual([await readdir(theirs), await readdir(own)], [[], []]);
+    assert.deepEqual([await readdir(foreign), await readdir(own)], [[], []]);
   });
 
   test('a link in the place of the workspace, or of a folder above it', async (t) => {
-    const { theirs, own } = await places(t);
+    const { foreign, own } = await makeDirectories(t);
     const link = join(own, '..', 'link');
     await symlink(own, link);
     await lchown(link, other, other);
@@ -46,7 +46,7 @@ describe('another user makes what lies above the workspace', { skip }, () => {
       ensurePrivateDirectory(join(link, 'workspace')),
       notTrusted(/symbolic link of user 4001/u),
     );
-    await symlink(theirs, join(own, 'workspace'));
+    await symlink(foreign, join(own, 'workspace'));
     await assert.rejects(
       ensurePrivateDirectory(join(own, 'workspace'), options),
       notTrusted(/belongs to user 4001/u),
@@ -55,7 +55,7 @@ describe('another user makes what lies above the workspace', { skip }, () => {
   });
 
   test('a folder that the other may write, as one that all may', async (t) => {
-    const { own } = await places(t);
+    const { own } = await makeDirectories(t);
     const shared = join(own, 'shared');
     await mkdir(shared);
     await chmod(shared, 0o777);
@@ -73,12 +73,15 @@ describe('another user makes what lies above the workspace', { skip }, () => {
 });
 
 test('a folder of the user is used by its path without links, below /tmp too, and stays private', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'own-folder-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await mkdir(join(folder, 'real'), { mode: 0o700 });
-  await symlink('real', join(folder, 'link'));
-  const made = await ensurePrivateDirectory(join(folder, 'link', 'a', 'workspace'));
-  assert.equal(made, join(folder, 'real', 'a', 'workspace'));
-  assert.equal(await ensurePrivateDirectory(join(folder, 'link'), { mayBeLink: true }), join(folder, 'real'));
-  await assert.rejects(ensurePrivateDirectory(join(folder, 'link')), notTrusted(/is a symbolic link/u));
+  const directory = await mkdtemp(join(tmpdir(), 'own-folder-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await mkdir(join(directory, 'real'), { mode: 0o700 });
+  await symlink('real', join(directory, 'link'));
+  const made = await ensurePrivateDirectory(join(directory, 'link', 'a', 'workspace'));
+  assert.equal(made, join(directory, 'real', 'a', 'workspace'));
+  assert.equal(
+    await ensurePrivateDirectory(join(directory, 'link'), { mayBeLink: true }),
+    join(directory, 'real'),
+  );
+  await assert.rejects(ensurePrivateDirectory(join(directory, 'link')), notTrusted(/is a symbolic link/u));
 });

@@ -14,30 +14,30 @@ const maxLinks = 40;
  * and the owner of this program are trusted.
  */
 export async function ensurePrivateDirectory(
-  folder: string,
+  directory: string,
   { mayBeLink = false }: { readonly mayBeLink?: boolean } = {},
 ): Promise<string> {
-  if (!mayBeLink && (await isLink(folder)))
-    throw notTrusted(folder, 'is a symbolic link; put a folder in its place');
-  const path = await resolveTrusted(folder);
+  if (!mayBeLink && (await isLink(directory)))
+    throw notTrusted(directory, 'is a symbolic link; put a folder in its place');
+  const path = await resolveTrusted(directory);
   await mkdir(path, { recursive: true, mode: 0o700 });
   const found = await lstat(path);
   const own = process.geteuid?.();
-  if (!found.isDirectory()) throw notTrusted(folder, 'is a symbolic link; put a folder in its place');
+  if (!found.isDirectory()) throw notTrusted(directory, 'is a symbolic link; put a folder in its place');
   if (found.uid !== own)
     throw notTrusted(
-      folder,
+      directory,
       `belongs to user ${found.uid}, not to user ${own} who runs this; run as that user`,
     );
   if ((found.mode & 0o022) !== 0)
-    throw notTrusted(folder, `can be written by others; run: chmod go-w '${folder}'`);
+    throw notTrusted(directory, `can be written by others; run: chmod go-w '${directory}'`);
   return path;
 }
 
 /** Resolves all links of a path; parts that do not exist stay unchanged. */
-async function resolveTrusted(folder: string): Promise<string> {
+async function resolveTrusted(directory: string): Promise<string> {
   const trusted = trustedOwners();
-  const segments = folder.split('/');
+  const segments = directory.split('/');
   let at = '/';
   let links = 0;
   for (let name = segments.shift(); name !== undefined; name = segments.shift()) {
@@ -48,17 +48,18 @@ async function resolveTrusted(folder: string): Promise<string> {
     if (found.isSymbolicLink()) {
       if (!trusted.has(found.uid))
         throw notTrusted(
-          folder,
+          directory,
           `is reached by '${next}', a symbolic link of user ${found.uid}; remove that`,
         );
-      if (++links > maxLinks) throw notTrusted(folder, `is reached by links that go round, as '${next}'`);
+      if (++links > maxLinks) throw notTrusted(directory, `is reached by links that go round, as '${next}'`);
       const target = await readlink(next);
       segments.unshift(...target.split('/'));
       if (isAbsolute(target)) at = '/';
       continue;
     }
     // the caller checks the last segment more strictly
-    if (segments.some((segment) => segment !== '')) assertNotWritableByOthers(folder, next, found, trusted);
+    if (segments.some((segment) => segment !== ''))
+      assertNotWritableByOthers(directory, next, found, trusted);
     at = next;
   }
   return at;
@@ -69,17 +70,20 @@ async function resolveTrusted(folder: string): Promise<string> {
  * entries.
  */
 function assertNotWritableByOthers(
-  folder: string,
+  directory: string,
   above: string,
   { uid, gid, mode }: Stats,
   trusted: Set<number>,
 ): void {
   if (!trusted.has(uid))
-    throw notTrusted(folder, `is in '${above}', which belongs to user ${uid}; choose a folder of your own`);
+    throw notTrusted(
+      directory,
+      `is in '${above}', which belongs to user ${uid}; choose a folder of your own`,
+    );
   const isSticky = (mode & 0o1000) !== 0;
   const byOthers = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.() && gid !== 0);
   if (byOthers && !isSticky)
-    throw notTrusted(folder, `is in '${above}', which others can write; run: chmod go-w '${above}'`);
+    throw notTrusted(directory, `is in '${above}', which others can write; run: chmod go-w '${above}'`);
 }
 
 /**
@@ -104,6 +108,6 @@ async function entryAt(path: string): Promise<Stats | undefined> {
   }
 }
 
-function notTrusted(folder: string, why: string): ProductError {
-  return new ProductError('FILE_NOT_TRUSTED', `Folder '${folder}' was not used: it ${why}`);
+function notTrusted(directory: string, why: string): ProductError {
+  return new ProductError('FILE_NOT_TRUSTED', `Folder '${directory}' was not used: it ${why}`);
 }

@@ -1,5 +1,5 @@
 /** Bytes: a kubeconfig with the keys of a hundred clusters has half a megabyte. */
-const longest = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /**
  * Reads the text of a file, which may be a pipe. Throws as node:fs does, and EFBIG if the file is too large.
@@ -10,14 +10,14 @@ export function readTextFile(path: string): string {
   const fs = process.getBuiltinModule('node:fs');
   const file = fs.openSync(path, 'r');
   try {
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     for (let length = 0; ;) {
-      const piece = Buffer.allocUnsafe(1 << 16);
-      const read = fs.readSync(file, piece);
-      if (read === 0) return Buffer.concat(pieces).toString('utf8');
+      const chunk = Buffer.allocUnsafe(1 << 16);
+      const read = fs.readSync(file, chunk);
+      if (read === 0) return Buffer.concat(chunks).toString('utf8');
       length += read;
-      if (length > longest) throw Object.assign(new Error(`'${path}' is too large`), { code: 'EFBIG' });
-      pieces.push(piece.subarray(0, read));
+      if (length > maxBytes) throw Object.assign(new Error(`'${path}' is too large`), { code: 'EFBIG' });
+      chunks.push(chunk.subarray(0, read));
     }
   } finally {
     fs.closeSync(file);

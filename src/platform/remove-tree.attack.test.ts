@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { removeTree } from './remove-tree.ts';
 
-async function folders(t: TestContext): Promise<{ within: string; victim: string }> {
+async function makeDirectories(t: TestContext): Promise<{ within: string; victim: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-remove-'));
   t.after(() => rm(directory, { recursive: true }));
   const [within, victim] = [join(directory, 'within'), join(directory, 'victim')];
@@ -16,7 +16,7 @@ async function folders(t: TestContext): Promise<{ within: string; victim: string
 }
 
 test('a path with .. and the folder itself are refused', async (t) => {
-  const { within, victim } = await folders(t);
+  const { within, victim } = await makeDirectories(t);
   await mkdir(`${within}-beside`);
   for (const path of [join(within, '../victim'), `${within}-beside`, within, join(within, 'a/..'), '/'])
     await assert.rejects(removeTree(path, { within }), { code: 'PATH_OUTSIDE' }, path);
@@ -25,7 +25,7 @@ test('a path with .. and the folder itself are refused', async (t) => {
 });
 
 test('a link on the way is refused, and a link at the end is removed as a link', async (t) => {
-  const { within, victim } = await folders(t);
+  const { within, victim } = await makeDirectories(t);
   await mkdir(join(victim, 'jobs'));
   await symlink(victim, join(within, 'link'));
 
@@ -38,7 +38,7 @@ test('a link on the way is refused, and a link at the end is removed as a link',
 });
 
 test('what lies in the folder goes, also where the folder is reached by a link', async (t) => {
-  const { within, victim } = await folders(t);
+  const { within, victim } = await makeDirectories(t);
   await mkdir(join(within, 'a/b'), { recursive: true });
   await symlink(within, join(victim, 'workspace'));
   await removeTree(join(victim, 'workspace', 'a'), { within: join(victim, 'workspace') });

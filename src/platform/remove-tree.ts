@@ -8,16 +8,16 @@ import { ProductError } from '../errors/product-error.ts';
  * removed, never its target.
  */
 export async function removeTree(path: string, { within }: { readonly within: string }): Promise<void> {
-  const [target, folder] = [resolve(path), resolve(within)];
-  if (!isBelow(target, folder)) throw outside(path, within);
-  const [parent, realFolder] = await Promise.all([realPath(dirname(target)), realPath(folder)]);
-  if (parent === undefined || realFolder === undefined) return;
-  if (parent !== realFolder && !isBelow(parent, realFolder)) throw outside(path, within);
+  const [target, directory] = [resolve(path), resolve(within)];
+  if (!isBelow(target, directory)) throw outside(path, within);
+  const [parent, realDirectory] = await Promise.all([realPath(dirname(target)), realPath(directory)]);
+  if (parent === undefined || realDirectory === undefined) return;
+  if (parent !== realDirectory && !isBelow(parent, realDirectory)) throw outside(path, within);
   await rm(target, { recursive: true, force: true });
 }
 
-function isBelow(path: string, folder: string): boolean {
-  return path !== folder && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+function isBelow(path: string, directory: string): boolean {
+  return path !== directory && path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);
 }
 
 async function realPath(path: string): Promise<string | undefined> {

@@ -28,8 +28,8 @@ export async function resolveLinks(path: string): Promise<string> {
  * protected_symlinks has a similar rule for /tmp.
  */
 async function assertTrustedLink(link: string): Promise<void> {
-  const [{ uid }, folder] = await Promise.all([lstat(link), stat(dirname(link))]);
-  if ([process.geteuid?.(), folder.uid, 0].includes(uid)) return;
+  const [{ uid }, directory] = await Promise.all([lstat(link), stat(dirname(link))]);
+  if ([process.geteuid?.(), directory.uid, 0].includes(uid)) return;
   throw new ProductError(
     'FILE_NOT_TRUSTED',
     `'${link}' is a symbolic link that user ${uid} put there, and was not followed; remove it, or name the file itself`,

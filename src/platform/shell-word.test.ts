@@ -8,8 +8,8 @@ test('a shell reads each word as the text that it was', () => {
   const text = fc.string({ unit: 'grapheme' }).filter((each) => !each.includes('\0'));
   fc.assert(
     fc.property(fc.array(text, { minLength: 1 }), (texts) => {
-      const words = texts.map(shellWord).join(' ');
-      const { stdout } = spawnSync('sh', ['-c', `printf '%s\\0' ${words}`], { encoding: 'utf8' });
+      const line = texts.map(shellWord).join(' ');
+      const { stdout } = spawnSync('sh', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' });
       assert.deepEqual(stdout.split('\0').slice(0, -1), texts);
     }),
     { numRuns: 30 },

@@ -61,9 +61,9 @@ test('a stemcell that is changed, truncated or for machines is refused, and leav
   await fails(cut, { code: 'ARCHIVE_INVALID', message: /its image is damaged or cut off/ });
   const whole = await lookAlikeStemcell(directory);
   const { length } = await readFile(whole);
-  for (const left of [length - 8, length - 40, Math.floor(length / 2), 30]) {
+  for (const keptBytes of [length - 8, length - 40, Math.floor(length / 2), 30]) {
     await cp(whole, join(directory, 'cut.tgz'));
-    await truncate(join(directory, 'cut.tgz'), left);
+    await truncate(join(directory, 'cut.tgz'), keptBytes);
     await fails(join(directory, 'cut.tgz'), { code: 'ARCHIVE_INVALID', message: /cut\.tgz.*/ }, 'x');
   }
 });
@@ -106,8 +106,8 @@ test('a layout with an upper layer that removes the agent or the shell is refuse
   const lacksShell = { code: 'STEMCELL_INVALID', message: /it has no program \/bin\/sh\./u };
   await fails(await layout(await empty('var/vcap/bosh/bin/.wh.bosh-agent')), lacksAgent, 'x');
   await fails(await layout(await empty('usr/bin/.wh..wh..opq')), lacksShell, 'x');
-  const folder = { name: 'var/vcap/bosh/bin/bosh-agent', type: 'directory', size: 0 } as const;
-  await fails(await layout(await packTar([{ header: folder }])), lacksAgent, 'x');
+  const entry = { name: 'var/vcap/bosh/bin/bosh-agent', type: 'directory', size: 0 } as const;
+  await fails(await layout(await packTar([{ header: entry }])), lacksAgent, 'x');
   await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
 });
 
@@ -152,14 +152,14 @@ test('an image for an unsupported architecture is refused', async (t) => {
 test('a layout whose only image has another architecture than the requested one is refused', async (t) => {
   const { directory, convert } = await workshop(t);
   const { layout } = await convert(await lookAlikeStemcell(directory));
-  const asked = { architecture: 'arm64', operatingSystem: 'x' } as const;
-  await assert.rejects(convert(layout, { ...asked, isArchitectureRequired: true, output: 'other' }), {
+  const options = { architecture: 'arm64', operatingSystem: 'x' } as const;
+  await assert.rejects(convert(layout, { ...options, isArchitectureRequired: true, output: 'other' }), {
     code: 'INVALID_ARGUMENT',
     message: /has one image, for amd64, and --architecture asks for arm64$/u,
   });
   assert.ok(!(await readdir(directory)).includes('other'));
   // The default architecture of an arm64 machine was not given by the user.
-  await convert(layout, { ...asked, output: 'again' });
+  await convert(layout, { ...options, output: 'again' });
 });
 
 test("a root in xz or bzip2, and a stemcell's image in them, are named with the command that repacks them", async (t) => {
@@ -190,7 +190,7 @@ test("a container image's tar is named, with the command that converts it to an 
   const { directory, convert, fails } = await workshop(t);
   const path = join(directory, 'image.tar');
   const [id, blob] = ['a'.repeat(64), `blobs/sha256/${'b'.repeat(64)}`];
-  const folder = [`${id}/`, `${id}/VERSION`, `${id}/json`, `${id}/layer.tar`];
+  const imageFiles = [`${id}/`, `${id}/VERSION`, `${id}/json`, `${id}/layer.tar`];
   const oci =
     /is the tar of a container image in OCI layout\. .*: mkdir layout && tar -xf \S*image\.tar -C layout; /u;
   const docker =
@@ -199,8 +199,8 @@ test("a container image's tar is named, with the command that converts it to an 
     [['blobs/', 'blobs/sha256/', blob, 'index.json', 'oci-layout'], oci],
     [['blobs/', 'blobs/sha256/', blob, 'index.json', 'manifest.json', 'oci-layout', 'repositories'], oci],
     [['./', './oci-layout', './index.json', `./${blob}`], oci],
-    [[...folder, `${id}.json`, 'manifest.json', 'repositories'], docker],
-    [[`${id}.tar`, `${'c'.repeat(64)}.json`, ...folder, 'manifest.json'], docker],
+    [[...imageFiles, `${id}.json`, 'manifest.json', 'repositories'], docker],
+    [[`${id}.tar`, `${'c'.repeat(64)}.json`, ...imageFiles, 'manifest.json'], docker],
   ];
   for (const [files, message] of cases)
     for (const pack of [(tar: Uint8Array) => tar, gzipSync, zstdCompressSync]) {
@@ -263,9 +263,9 @@ test('a conversion that is interrupted after its first megabyte leaves no files'
 const megabyte = 1024 * 1024;
 
 /** Returns the number of bytes in the files of a folder; 0 if it does not exist. */
-async function sizeBelow(folder: string): Promise<number> {
+async function sizeBelow(directory: string): Promise<number> {
   try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
     const stats = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
     return stats.reduce((sum, { size }) => sum + size, 0);

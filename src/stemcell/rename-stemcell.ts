@@ -6,17 +6,17 @@ import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell, type LightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import { renameLayout } from '../oci/layout/layout-reference.ts';
 import { removeTree } from '../platform/remove-tree.ts';
-import { archiveFile, layoutFolder } from './write-stemcell.ts';
+import { archiveFile, layoutDirectory } from './write-stemcell.ts';
 
 /**
  * Returns the metadata of the light archive in a folder of publishStemcell, without its image; undefined if
  * the folder has no archive.
  */
 export async function readPublished(
-  folder: string,
+  output: string,
 ): Promise<Omit<LightStemcell, 'imageReference' | 'imageDigest'> | undefined> {
-  const archivePath = join(folder, archiveFile);
-  if (!existsSync(archivePath) || !existsSync(join(folder, layoutFolder))) return undefined;
+  const archivePath = join(output, archiveFile);
+  if (!existsSync(archivePath) || !existsSync(join(output, layoutDirectory))) return undefined;
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
   try {
     const directory = join(scratch, 'stemcell');
@@ -34,9 +34,9 @@ export async function readPublished(
  * name. Returns the archive's path. After a kill, each file is the old or the new one; the same call
  * completes the renaming.
  */
-export async function renamePublished(folder: string, stemcell: LightStemcell): Promise<string> {
-  await renameLayout(join(folder, layoutFolder), stemcell.imageReference);
-  const archive = join(folder, archiveFile);
+export async function renamePublished(directory: string, stemcell: LightStemcell): Promise<string> {
+  await renameLayout(join(directory, layoutDirectory), stemcell.imageReference);
+  const archive = join(directory, archiveFile);
   await packLightStemcell(stemcell, archive);
   return archive;
 }

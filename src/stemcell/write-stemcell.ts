@@ -5,7 +5,7 @@ import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
-import { assertOutputFree, outputExists, createStagingFolder } from './output-folder.ts';
+import { assertOutputFree, outputExists, createStagingDirectory } from './output-directory.ts';
 import { writeFile } from '../platform/write-file.ts';
 
 export interface StemcellIdentity {
@@ -27,7 +27,7 @@ export interface PublishedStemcell extends StemcellIdentity {
   readonly manifest: Descriptor;
 }
 
-export const layoutFolder = 'image';
+export const layoutDirectory = 'image';
 export const archiveFile = 'stemcell.tgz';
 
 /** The parts of a stemcell. The BlobWriter has written all blobs that the manifest names. */
@@ -48,14 +48,17 @@ export async function publishStemcell(
   signal: AbortSignal,
   make: (blobs: BlobWriter) => Promise<StemcellParts>,
 ): Promise<PublishedStemcell> {
-  const place = await assertOutputFree(directory);
-  const made = await createStagingFolder(place);
+  const path = await assertOutputFree(directory);
+  const made = await createStagingDirectory(path);
   const partial = made.path;
   try {
-    const { files, reference, ...parts } = await writeLayout(join(partial, layoutFolder), async (blobs) => {
-      const stemcell = await make(blobs);
-      return { ...stemcell, reference: stemcell.image };
-    });
+    const { files, reference, ...parts } = await writeLayout(
+      join(partial, layoutDirectory),
+      async (blobs) => {
+        const stemcell = await make(blobs);
+        return { ...stemcell, reference: stemcell.image };
+      },
+    );
     const { name, version, operatingSystem, architecture, hasEmbeddedAgent, manifest } = parts;
     for (const [file, content] of Object.entries(files)) await writeFile(join(partial, file), content);
     const cloudProperties = { architecture, ...(hasEmbeddedAgent ? embeddedAgentProperties : {}) };
@@ -67,8 +70,8 @@ export async function publishStemcell(
       join(partial, archiveFile),
     );
     signal.throwIfAborted();
-    await rename(partial, place);
-    return { ...parts, layout: join(directory, layoutFolder), archive: join(directory, archiveFile) };
+    await rename(partial, path);
+    return { ...parts, layout: join(directory, layoutDirectory), archive: join(directory, archiveFile) };
   } catch (error) {
     await made.remove();
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;

@@ -76,8 +76,8 @@ test(
     const { tunnel, reached, log } = await withTunnel(t, findClientOwners(), findOwnSockets());
     const script = `exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && head -c 2 <&3 2>/dev/null`;
     const answerTo = async (...command: string[]): Promise<number> => {
-      const [program, ...words] = [...command, '/bin/bash', '-c', script];
-      const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+      const [program, ...args] = [...command, '/bin/bash', '-c', script];
+      const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
       const [output] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
       return output.length;
     };
@@ -102,13 +102,13 @@ test(
   "a closed socket of another user's client has no owner, although older kernels show root",
   asRoot,
   async (t) => {
-    const gone = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
     const { tunnel, reached } = await withTunnel(t, async (connection: Connection) => {
-      await gone.promise;
+      await closed.promise;
       return findClientOwners()(connection);
     });
     await asStranger(`exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && exec 3>&-`);
-    gone.resolve();
+    closed.resolve();
     // a later client of this user is served
     const own = connect(tunnel.port, '127.0.0.1');
     own.write(Uint8Array.of(5, 1, 0));

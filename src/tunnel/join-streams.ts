@@ -7,7 +7,7 @@ import { unsentBytes } from './unsent-bytes.ts';
 
 const pauseMs = 20;
 /** Milliseconds after which a client that accepts no data is given up. */
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 /**
  * Pipes both directions until both have ended. On a failure resets the client's connection, after the client
@@ -49,12 +49,12 @@ const isReset = (error: Error | undefined): boolean =>
  * would drop it.
  */
 async function delivered(client: Socket, connection: Connection): Promise<void> {
-  let former = Number.POSITIVE_INFINITY;
-  for (let since = Date.now(); Date.now() - since < patienceMs && !client.destroyed; await sleep(pauseMs)) {
+  let previous = Number.POSITIVE_INFINITY;
+  for (let since = Date.now(); Date.now() - since < timeoutMs && !client.destroyed; await sleep(pauseMs)) {
     const unsent = client.writableLength + (await unsentOf(connection));
     if (unsent === 0) return;
-    if (unsent < former) since = Date.now();
-    former = unsent;
+    if (unsent < previous) since = Date.now();
+    previous = unsent;
   }
 }
 

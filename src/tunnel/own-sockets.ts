@@ -18,16 +18,16 @@ export function findOwnSockets(): OwnSocket {
   let next: Wanted | undefined;
   const ask = (inode: string): Promise<boolean> => {
     if (next === undefined) {
-      const wanted: Wanted = new Map();
-      next = wanted;
+      const pending: Wanted = new Map();
+      next = pending;
       last = last.then(() => {
         next = undefined;
-        return search(wanted);
+        return search(pending);
       });
     }
-    const asked = next.get(inode) ?? Promise.withResolvers<boolean>();
-    next.set(inode, asked);
-    return asked.promise;
+    const request = next.get(inode) ?? Promise.withResolvers<boolean>();
+    next.set(inode, request);
+    return request.promise;
   };
   // a new process may have received the socket during the first search from a process that the search had
   // already passed
@@ -35,20 +35,20 @@ export function findOwnSockets(): OwnSocket {
 }
 
 /** Searches all processes for the sockets. Never rejects. */
-async function search(wanted: Wanted): Promise<void> {
+async function search(pending: Wanted): Promise<void> {
   try {
     const own = readlinkSync('/proc/self/ns/pid');
     for (const pid of newestFirst()) {
-      if (wanted.size === 0) return;
+      if (pending.size === 0) return;
       for (const inode of socketsOf(pid, own)) {
-        wanted.get(inode)?.resolve(true);
-        wanted.delete(inode);
+        pending.get(inode)?.resolve(true);
+        pending.delete(inode);
       }
       await othersTurn();
     }
-    for (const { resolve } of wanted.values()) resolve(false);
+    for (const { resolve } of pending.values()) resolve(false);
   } catch (error) {
-    for (const { reject } of wanted.values()) reject(error);
+    for (const { reject } of pending.values()) reject(error);
   }
 }
 
@@ -72,9 +72,9 @@ function socketsOf(pid: number, namespace: string): string[] {
   });
 }
 
-function lookAt<T>(look: () => T): T | undefined {
+function lookAt<T>(read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return undefined;

@@ -185,8 +185,8 @@ test('a client that stalls or speaks another protocol is refused, and one that d
   assert.match(log.at(-1) ?? '', /timed out before it sent a destination/);
   await raw('GET / HTTP/1.1\r\n\r\n');
   assert.match(log.at(-1) ?? '', /does not speak SOCKS5/);
-  const gone = connect(port, '127.0.0.1', () => gone.resetAndDestroy());
-  await once(gone, 'close');
+  const client = connect(port, '127.0.0.1', () => client.resetAndDestroy());
+  await once(client, 'close');
   assert.equal(await text(await open('10.244.0.6', 25555)), 'the director');
 });
 

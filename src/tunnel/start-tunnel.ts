@@ -41,12 +41,12 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
     socket.on('close', () => clients.delete(socket));
     // failures are reported by the functions that use the socket
     socket.on('error', () => undefined);
-    void serve(socket, options, told);
+    void serve(socket, options, failures);
   });
-  const told: FailureState = {
+  const failures: FailureState = {
     failures: new FailureLog(options.log),
     refusedUsers: new Set(),
-    hasToldOfContainers: false,
+    hasReportedContainers: false,
   };
   server.listen(options.port, '127.0.0.1');
   try {
@@ -82,14 +82,14 @@ function portUnavailable(port: number, error: unknown): unknown {
 interface FailureState {
   readonly failures: FailureLog;
   readonly refusedUsers: Set<number>;
-  hasToldOfContainers: boolean;
+  hasReportedContainers: boolean;
 }
 
-async function serve(socket: Socket, options: TunnelOptions, told: FailureState): Promise<void> {
-  const { failures } = told;
+async function serve(socket: Socket, options: TunnelOptions, failureState: FailureState): Promise<void> {
+  const { failures } = failureState;
   const connection = connectionOf(socket);
   try {
-    if (!(await isAllowedClient(connection, options, told))) return void socket.destroy();
+    if (!(await isAllowedClient(connection, options, failureState))) return void socket.destroy();
     const destination = await receiveRequest(socket, AbortSignal.timeout(options.handshakeMs ?? 10_000));
     const remote = await connectOrRefuse(socket, destination, options, failures);
     if (remote === undefined) return;
@@ -124,20 +124,20 @@ function connectionOf({
 async function isAllowedClient(
   connection: Connection,
   { clientOwner, ownSocket, uid, log }: TunnelOptions,
-  told: FailureState,
+  failures: FailureState,
 ): Promise<boolean> {
   if (clientOwner === undefined) return true;
   const owner = await clientOwner(connection);
   if (owner === undefined) return false;
   if (owner.uid !== uid) {
-    if (!told.refusedUsers.has(owner.uid))
+    if (!failures.refusedUsers.has(owner.uid))
       log(`A client of user ${owner.uid} was refused: this tunnel serves only user ${uid}`);
-    told.refusedUsers.add(owner.uid);
+    failures.refusedUsers.add(owner.uid);
     return false;
   }
   if (ownSocket === undefined || (await ownSocket(owner.inode))) return true;
-  if (!told.hasToldOfContainers) log(ofContainer);
-  told.hasToldOfContainers = true;
+  if (!failures.hasReportedContainers) log(ofContainer);
+  failures.hasReportedContainers = true;
   return false;
 }
 
@@ -183,7 +183,7 @@ const describe = (error: unknown): string => (error instanceof Error ? error.mes
  */
 class FailureLog {
   readonly #log: (line: string) => void;
-  readonly #told = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
 
   constructor(log: (line: string) => void) {
     this.#log = log;
@@ -191,13 +191,13 @@ class FailureLog {
 
   note({ host, port }: Destination, error: unknown): void {
     const key = `${host}:${port}`;
-    const words = describe(error);
-    if (this.#told.get(key) === words) return;
-    this.#told.set(key, words);
-    this.#log(`${key}: ${words}`);
+    const message = describe(error);
+    if (this.#reported.get(key) === message) return;
+    this.#reported.set(key, message);
+    this.#log(`${key}: ${message}`);
   }
 
   forget({ host, port }: Destination): void {
-    this.#told.delete(`${host}:${port}`);
+    this.#reported.delete(`${host}:${port}`);
   }
 }

@@ -48,8 +48,8 @@ test('everything from a main.ts on is a program and its arguments', () => {
 });
 
 test('rejects ambiguous arguments with the usage', () => {
-  for (const words of [['--up', '--down'], ['--up', 'a.test.ts'], ['--enter'], ['--up', '--enter', 'true']]) {
-    assert.throws(() => parseCommand(words), /npm run test:cluster/);
+  for (const args of [['--up', '--down'], ['--up', 'a.test.ts'], ['--enter'], ['--up', '--enter', 'true']]) {
+    assert.throws(() => parseCommand(args), /npm run test:cluster/);
   }
   assert.throws(() => parseCommand(['--what']), /--what/);
 });

@@ -18,12 +18,12 @@ const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter CO
 npm run test:cluster -- --build PROGRAM,...`;
 
 /** Throws an error of one sentence for invalid arguments. */
-export function parseCommand(words: readonly string[]): Command {
+export function parseCommand(args: readonly string[]): Command {
   // The arguments after either of these belong to another program.
-  const at = words.findIndex((word) => word === '--enter' || word.endsWith('main.ts'));
-  const own = at < 0 ? words : words.slice(0, at);
-  const command = words[at] === '--enter' ? words.slice(at + 1) : undefined;
-  const program = at < 0 || command !== undefined ? undefined : words.slice(at);
+  const at = args.findIndex((word) => word === '--enter' || word.endsWith('main.ts'));
+  const own = at < 0 ? args : args.slice(0, at);
+  const command = args[at] === '--enter' ? args.slice(at + 1) : undefined;
+  const program = at < 0 || command !== undefined ? undefined : args.slice(at);
   const { values, positionals: files } = parseArgs({
     args: [...own],
     allowPositionals: true,
@@ -37,8 +37,8 @@ export function parseCommand(words: readonly string[]): Command {
   const { name, build } = values;
   const given = command !== undefined || program !== undefined;
   const isDown = values.down && files.length === 0;
-  const asked = [values.up, isDown, build !== undefined, given, files.length > 0];
-  if (asked.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
+  const options = [values.up, isDown, build !== undefined, given, files.length > 0];
+  if (options.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
   if (build !== undefined) return { action: 'build', programs: parseProgramNames(build) };
   if (command?.length === 0) throw new Error(`--enter needs a command\n${usage}`);
   if (command !== undefined) return { action: 'enter', name, command };

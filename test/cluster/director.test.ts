@@ -7,7 +7,7 @@ import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
-import { writeStandIn } from '../director/write-stand-in.ts';
+import { writeReplacement } from '../director/write-replacement.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
@@ -58,7 +58,7 @@ describe("director init and the stand-in of a director's releases", () => {
         const lines = commandsOf(script.slice(0, script.indexOf('# 4.')));
         const commands = program === undefined ? lines.filter((line) => line !== 'bosh env') : lines;
         const createEnv = commands.find((line) => line.includes(' create-env ')) ?? '';
-        const [throughTunnel = '', words = ''] = createEnv.split(' -- bosh create-env ');
+        const [throughTunnel = '', message = ''] = createEnv.split(' -- bosh create-env ');
         const enter = (await testCluster().node('node-1').machine.enteringNetwork()).join(' ');
 
         const printed = await operator.run([
@@ -67,9 +67,9 @@ describe("director init and the stand-in of a director's releases", () => {
           `${info} --proxy "\${BOSH_ALL_PROXY/socks5:/socks5h:}"`,
           `node ${own} tunnel stop --directory .`,
           'unset BOSH_ALL_PROXY',
-          `${enter} bosh create-env ${words} --recreate`,
+          `${enter} bosh create-env ${message} --recreate`,
           `${enter} ${info}`,
-          `${throughTunnel} -- bosh delete-env ${words}`,
+          `${throughTunnel} -- bosh delete-env ${message}`,
         ]);
 
         for (const text of [printed.at(-6), printed.at(-2)])
@@ -104,7 +104,7 @@ const commandsOf = (script: string): string[] =>
 
 interface Operator {
   /** Runs `director init` twice. Changes in between are kept. */
-  readonly init: (...words: string[]) => Promise<void>;
+  readonly init: (...args: string[]) => Promise<void>;
   readonly script: () => Promise<string>;
   readonly run: (commands: readonly string[]) => Promise<string[]>;
 }
@@ -134,8 +134,8 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
   };
   const run = (commands: readonly string[]): Promise<string[]> =>
     runInShell(commands, { script: join(home, 'run.sh'), cwd: home, env, signal: t.signal });
-  const init = async (...words: string[]): Promise<void> => {
-    const command = `node ${own} director init ${words.join(' ')} --stemcell ${stemcell} ${directory}`;
+  const init = async (...args: string[]): Promise<void> => {
+    const command = `node ${own} director init ${args.join(' ')} --stemcell ${stemcell} ${directory}`;
     await run([command]);
     const ops = join(directory, 'ops', 'cpi.yml');
     await writeFile(ops, `${await readFile(ops, 'utf8')}${edits}`);
@@ -143,7 +143,7 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
     assert.match(table, /^Kept, since they were edited: ops\/cpi\.yml;/mu);
     for (const check of ['Kubernetes', 'Rights', 'Pod Security', 'Storage class', 'Address'])
       assert.match(table, new RegExp(`^${check} +ok `, 'mu'));
-    await writeStandIn(join(directory, 'bosh-deployment'));
+    await writeReplacement(join(directory, 'bosh-deployment'));
   };
   return { init, run, script: () => readFile(join(directory, 'commands.sh'), 'utf8') };
 }
@@ -171,7 +171,7 @@ async function stemcellOfNoble(home: string, archivePath: string): Promise<strin
 async function assertNothingLeft(): Promise<void> {
   const api = await openApi(await clusterAccess());
   try {
-    const left = async (): Promise<string[]> => {
+    const leftovers = async (): Promise<string[]> => {
       const lists = await Promise.all(
         [pods, services, persistentVolumeClaims, secrets].map((resource) =>
           api.list(resource, { namespace: 'bosh' }),
@@ -179,7 +179,7 @@ async function assertNothingLeft(): Promise<void> {
       );
       return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
     };
-    await until('all objects of the director to go', async () => (await left()).length === 0);
+    await until('all objects of the director to go', async () => (await leftovers()).length === 0);
   } finally {
     api.close();
   }

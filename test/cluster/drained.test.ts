@@ -14,9 +14,9 @@ describeCluster('a node that is drained while jobs write to the disks of its VM'
     survivesVmDeletion(world(), {
       ...{ classes: ['loop', 'loop-wait'], withinSeconds },
       end: async (vm) => {
-        const said = await drain(world(), vm);
-        assert.match(said, new RegExp(`${vm} evicted`, 'u'));
-        assert.match(said, /attach-disk-\S+ evicted/u);
+        const output = await drain(world(), vm);
+        assert.match(output, new RegExp(`${vm} evicted`, 'u'));
+        assert.match(output, /attach-disk-\S+ evicted/u);
       },
     }),
   );

@@ -25,14 +25,14 @@ describe('volumes of nodes that are lost', withoutNodes, () => {
     const node = cluster.node('node-2');
     await world.claim('powered');
     await world.pod('writer', 'powered', 'node-2', { script: writer });
-    const former = await world.pods.ready('writer');
+    const previous = await world.pods.ready('writer');
     const lines = await count(world, 'writer');
     await node.restart(cluster.controlPlane.machine);
     await world.pods.until<Pod, true>(pods, 'writer', (pod) => {
       const isReady = pod?.status?.conditions?.some(
         ({ type, status }) => type === 'Ready' && status === 'True',
       );
-      return isReady === true && restartsOf(pod) > restartsOf(former) ? true : undefined;
+      return isReady === true && restartsOf(pod) > restartsOf(previous) ? true : undefined;
     });
     await awaitNodes(world.pods.api, nodePlans);
     assert.ok((await count(world, 'writer')) >= lines);

@@ -6,8 +6,8 @@ import { busyboxImages } from './image/images.ts';
 import type { ClusterPaths } from './cluster-paths.ts';
 import { drivers } from './csi/drivers.ts';
 import { awaitService } from './machine/machine.ts';
-import { controllerDriverService, sidecarServices, volumePlaces } from './volumes/services.ts';
-import { holdingLock } from './programs/folder-cache.ts';
+import { controllerDriverService, sidecarServices, volumePaths } from './volumes/services.ts';
+import { withFileLock } from './programs/directory-cache.ts';
 import { nodePlans } from './network.ts';
 import { ClusterNode } from './node/cluster-node.ts';
 import { renewStaticIp } from './node/renew-static-ip.ts';
@@ -36,11 +36,11 @@ export class RealCluster {
    */
   async up(stage: Stage, store?: string): Promise<void> {
     const { layout, controlPlane, nodes } = this;
-    const { volumes, sockets } = volumePlaces(layout);
+    const { volumes, sockets } = volumePaths(layout);
     for (const directory of [layout.directory, volumes, sockets]) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
     }
-    await holdingLock(`${layout.directory}.lock`, async () => {
+    await withFileLock(`${layout.directory}.lock`, async () => {
       await stage('credentials', () => writeCredentials(layout));
       await stage('static-ip', () => renewStaticIp(layout, nodes));
       await stage('machines', async () => {
@@ -69,7 +69,7 @@ export class RealCluster {
       // A sidecar exits when it notices that its driver was restarted, which may be only at its next call.
       for (const sidecar of sidecars) await controlPlane.machine.endService(sidecar);
     }
-    const sockets = drivers.map(({ socketName }) => join(volumePlaces(layout).sockets, `${socketName}.sock`));
+    const sockets = drivers.map(({ socketName }) => join(volumePaths(layout).sockets, `${socketName}.sock`));
     await awaitService(controlPlane.machine, 'csi-controller', async () =>
       sockets.every((path) => existsSync(path)),
     );
@@ -83,7 +83,7 @@ export class RealCluster {
   async down(): Promise<void> {
     const { layout, controlPlane, nodes } = this;
     if (!existsSync(layout.directory)) return;
-    await holdingLock(`${layout.directory}.lock`, async () => {
+    await withFileLock(`${layout.directory}.lock`, async () => {
       for (const node of nodes) await node.machine.kill();
       await controlPlane.machine.kill();
       await removeTraces(

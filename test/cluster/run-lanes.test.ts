@@ -6,11 +6,11 @@ import { after, before, test } from 'node:test';
 import { runLanes } from './run-lanes.ts';
 import type { ParallelGroup } from './suites.ts';
 
-let folder = '';
+let directory = '';
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-lanes-'));
+  directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-lanes-'));
 });
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
 const laneOf = (cluster: number, file: string): ParallelGroup => ({
   cluster,
@@ -19,16 +19,16 @@ const laneOf = (cluster: number, file: string): ParallelGroup => ({
 
 /** Runs `action` with the variable that CI sets. */
 async function withFailedFiles<T>(action: () => Promise<T>): Promise<{ answer: T; failed: string[] }> {
-  const path = join(folder, 'failed');
+  const path = join(directory, 'failed');
   await writeFile(path, '');
-  const { FAILED_TEST_FILES: former } = process.env;
+  const { FAILED_TEST_FILES: previous } = process.env;
   process.env['FAILED_TEST_FILES'] = path;
   try {
     const answer = await action();
     return { answer, failed: (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '') };
   } finally {
-    if (former === undefined) delete process.env['FAILED_TEST_FILES'];
-    else process.env['FAILED_TEST_FILES'] = former;
+    if (previous === undefined) delete process.env['FAILED_TEST_FILES'];
+    else process.env['FAILED_TEST_FILES'] = previous;
   }
 }
 
@@ -41,7 +41,7 @@ async function run(command: readonly string[]): Promise<number> {
 }
 
 test('if a cluster does not start, all files of its lane have failed, and the other lanes run', async (t) => {
-  const said = t.mock.method(console, 'error', () => {});
+  const errors = t.mock.method(console, 'error', () => {});
   const lanes = [laneOf(0, 'passes'), laneOf(1, 'never-run'), laneOf(1, 'neither'), laneOf(2, 'passes')];
   const closed: string[] = [];
   const { answer, failed } = await withFailedFiles(() =>
@@ -55,7 +55,7 @@ test('if a cluster does not start, all files of its lane have failed, and the ot
   assert.deepEqual(failed, ['never-run', 'neither']);
   assert.deepEqual(closed.toSorted(), ['a', 'a-3']);
   assert.match(
-    String(said.mock.calls[0]?.arguments[0]),
+    String(errors.mock.calls[0]?.arguments[0]),
     /cluster a-2: no node is Ready.*never-run, neither/u,
   );
 });

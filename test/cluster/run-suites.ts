@@ -36,9 +36,11 @@ interface SuiteRun {
  * that disturb nodes. With KUBECONFIG they run against that cluster, where tests that need access to nodes
  * are skipped. Prints the counts as the last line and returns the exit code.
  */
-export async function runSuites({ name, files: asked, isDownAfter }: SuiteRun): Promise<number> {
-  const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
-  if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
+export async function runSuites({ name, files: requestedFiles, isDownAfter }: SuiteRun): Promise<number> {
+  const files = (requestedFiles.length > 0 ? requestedFiles : suites).flatMap((path) =>
+    suitesBelow(checkout, path),
+  );
+  if (files.length === 0) throw new Error(`there is no test below ${requestedFiles.join(', ')}`);
   const { passed, failed, skipped } = await runOn(parallelGroupsOf(files), name, isDownAfter);
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   return failed === 0 ? 0 : 1;

@@ -47,23 +47,23 @@ async function runGroup(
   directory: string,
   { run, isBeside }: TestRun,
 ): Promise<TestCounts> {
-  const [said, results] = [join(directory, 'said'), join(directory, 'results')];
+  const [output, results] = [join(directory, 'said'), join(directory, 'results')];
   const reporters = [
-    ['spec', isBeside ? said : 'stdout'],
+    ['spec', isBeside ? output : 'stdout'],
     [join(checkout, 'scripts', 'test-results.mjs'), results],
   ] as const;
-  const flags = reporters.flatMap(([name, place]) => [
+  const flags = reporters.flatMap(([name, path]) => [
     `--test-reporter=${name}`,
-    `--test-reporter-destination=${place}`,
+    `--test-reporter-destination=${path}`,
   ]);
   const limits = [`--test-concurrency=${concurrency}`, '--test-timeout=900000'];
   // If a run dies before its reporters open these files, they are empty.
-  for (const path of [said, results]) await writeFile(path, '');
+  for (const path of [output, results]) await writeFile(path, '');
   const code = await run([
     ...[process.execPath, ...asTestsRun, '--test'],
     ...[...limits, ...flags, ...files],
   ]);
-  process.stdout.write(await readFile(said, 'utf8'));
+  process.stdout.write(await readFile(output, 'utf8'));
   const line = (await readFile(results, 'utf8')).trim();
   const { files: named = [], ...counts } = JSON.parse(line || '{}') as Partial<TestResults>;
   await addFailedFiles(code !== 0 && named.length === 0 ? files : named);
@@ -84,6 +84,6 @@ export const sumOf = (one: TestCounts, other: TestCounts): TestCounts => ({
  * FAILED_TEST_FILES, if it is set.
  */
 export async function addFailedFiles(files: readonly string[]): Promise<void> {
-  const { FAILED_TEST_FILES: wanted = '' } = process.env;
-  if (wanted !== '') await appendFile(wanted, files.map((file) => `${file}\n`).join(''));
+  const { FAILED_TEST_FILES: failedFiles = '' } = process.env;
+  if (failedFiles !== '') await appendFile(failedFiles, files.map((file) => `${file}\n`).join(''));
 }

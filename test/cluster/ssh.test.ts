@@ -82,13 +82,13 @@ async function byUpstream(cli: string, deployment: HelloDeployment, address: str
     readonly mbus_password: string;
     readonly mbus_tls: { readonly ca: string };
   };
-  const bosh = async (...words: readonly string[]): Promise<string> => {
+  const bosh = async (...args: readonly string[]): Promise<string> => {
     const environment = {
       ...{ PATH: process.env['PATH'], HOME: deployment.file('.') },
       BOSH_AGENT_ENDPOINT: `https://mbus:${vars.mbus_password}@${address}:6868`,
       BOSH_AGENT_CERTIFICATE: vars.mbus_tls.ca,
     };
-    const [command = '', ...rest] = words;
+    const [command = '', ...rest] = args;
     const list = ['--non-interactive', command, '--director', ...rest];
     const { stdout } = await run(cli, list, { env: environment, cwd: deployment.file('.') });
     return stdout;

@@ -54,12 +54,12 @@ describe('static-ip on real nodes', withoutNodes, () => {
     return (await world.run(pod, `until ${ask}; do sleep 1; done`)).trim();
   }
   /** Returns the container that host-local keeps the address for, or undefined if it is free. */
-  async function holder(): Promise<string | undefined> {
+  async function addressOwner(): Promise<string | undefined> {
     const file = join(cluster.layout.podAddresses, 'pods', address);
     return existsSync(file) ? (await readFile(file, 'utf8')).split(/\s/u)[0] : undefined;
   }
   const free = (): Promise<true> =>
-    until(`${address} to be free`, async () => ((await holder()) === undefined ? true : undefined));
+    until(`${address} to be free`, async () => ((await addressOwner()) === undefined ? true : undefined));
 
   test('a pod has the address that it requests, on either node, and again after it was created again', async () => {
     await world.pod('peer', { spec: { nodeName: 'node-1' } });
@@ -87,7 +87,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
     test(`an address that a pod has is refused on ${node}, the error says so, and nothing is left of the second pod`, async () => {
       await asking('first', 'node-1');
       assert.equal(await addressOf('first'), address);
-      const held = await holder();
+      const owner = await addressOwner();
       await asking('second', node);
       await until('an event that says why', async () => {
         const { items } = await world.api.list<KubernetesObject & { message?: string }>(events, {
@@ -101,7 +101,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       const second = await world.api.get<Pod>({ resource: pods, namespace: world.namespace, name: 'second' });
       assert.equal(second.status?.phase, 'Pending');
       await world.remove(pods, 'second');
-      assert.equal(await holder(), held);
+      assert.equal(await addressOwner(), owner);
       assert.equal(await nameSeenBy('first'), 'first');
       await world.remove(pods, 'first');
       await free();
@@ -142,27 +142,27 @@ describe('static-ip on real nodes', withoutNodes, () => {
      * Waits until each node's containerd has read its configuration directory: a new pod then has the
      * address, or does not have it.
      */
-    async function withAddress(wanted: boolean): Promise<void> {
+    async function withAddress(isEnabled: boolean): Promise<void> {
       for (const { name } of cluster.nodes) {
-        await until(`a pod on ${name} ${wanted ? 'with' : 'without'} its address`, async () => {
+        await until(`a pod on ${name} ${isEnabled ? 'with' : 'without'} its address`, async () => {
           await asking('probe', name);
           const has = (await addressOf('probe')) === address;
           await world.remove(pods, 'probe');
           await free();
-          return has === wanted;
+          return has === isEnabled;
         });
       }
     }
 
     test('it is put before the network of every node, and the former one is back when it is removed', async () => {
-      const former = new Map<ClusterNode, string>();
-      for (const node of cluster.nodes) former.set(node, await readFile(conflist(node), 'utf8'));
+      const previous = new Map<ClusterNode, string>();
+      for (const node of cluster.nodes) previous.set(node, await readFile(conflist(node), 'utf8'));
       await withAddress(false);
 
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
       await withAddress(true);
-      for (const [node, text] of former) assert.equal(await readFile(conflist(node), 'utf8'), text);
+      for (const [node, text] of previous) assert.equal(await readFile(conflist(node), 'utf8'), text);
 
       // During an update the file always stays in place.
       const placed = await Promise.all(cluster.nodes.map((node) => stat(own(node))));
@@ -181,7 +181,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       assert.equal(await addressOf('survivor'), address);
       kubectl(['delete', '-f', '-'], await manifest());
       await until('the installers to be gone', async () => (await installers()).length === 0);
-      for (const [node, text] of former) {
+      for (const [node, text] of previous) {
         assert.equal(existsSync(own(node)), false);
         assert.equal(existsSync(executable(node)), false);
         assert.equal(await readFile(conflist(node), 'utf8'), text);
@@ -194,36 +194,36 @@ describe('static-ip on real nodes', withoutNodes, () => {
     });
 
     test('removed while its installer cannot answer and is killed: the guard puts the former network back', async () => {
-      const former = await contents();
+      const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
       const stopped = new Map<ClusterNode, string>();
       for (const node of cluster.nodes) stopped.set(node, await stopProcess(node, 'static-ip'));
       kubectl(['delete', '-f', '-'], await manifest());
-      for (const [node, id] of stopped) await killOnceAsked(node, id);
+      for (const [node, id] of stopped) await killOnceRequested(node, id);
       await until('the installers to be gone', async () => (await installers()).length === 0);
-      assert.deepEqual(await contents(), former);
+      assert.deepEqual(await contents(), previous);
     });
 
     test('removed while nobody on the node can answer: it stays, and remove.yaml puts the former network back', async () => {
-      const former = await contents();
+      const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
       const [first = assert.fail()] = cluster.nodes;
       const stopped = [await stopProcess(first, 'static-ip'), await stopProcess(first, 'guard')];
       kubectl(['delete', '-f', '-'], await manifest());
-      for (const id of stopped) await killOnceAsked(first, id);
+      for (const id of stopped) await killOnceRequested(first, id);
       await until('the installers to be gone', async () => (await installers()).length === 0);
       assert.equal(existsSync(own(first)), true);
 
       kubectl(['apply', '-f', '-'], await manifest('remove'));
       awaitRollout('static-ip-remove');
-      assert.deepEqual(await contents(), former);
+      assert.deepEqual(await contents(), previous);
       kubectl(['delete', '-f', '-'], await manifest('remove'));
     });
 
     test('its Role deleted first, and its containers killed after that: it is removed with its DaemonSet', async () => {
-      const former = await contents();
+      const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
       kubectl(['--namespace=kube-system', 'delete', 'role', 'static-ip']);
@@ -240,7 +240,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       );
       kubectl(['--namespace=kube-system', 'delete', 'daemonset', 'static-ip']);
       await until('the installers to be gone', async () => (await installers()).length === 0);
-      assert.deepEqual(await contents(), former);
+      assert.deepEqual(await contents(), previous);
       kubectl(['delete', '--ignore-not-found', '-f', '-'], await manifest());
     });
 
@@ -275,7 +275,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
      * Sends SIGKILL, as at the end of the pod's grace period, to a stopped process that has a pending
      * SIGTERM. Earlier, the container would be restarted.
      */
-    async function killOnceAsked(node: ClusterNode, id: string): Promise<void> {
+    async function killOnceRequested(node: ClusterNode, id: string): Promise<void> {
       const { stdout } = await node.ctr(['tasks', 'list']);
       const [, pid = assert.fail(stdout)] = new RegExp(`^${id}\\s+(\\d+)`, 'mu').exec(stdout) ?? [];
       await until(`TERM to wait for process ${pid}`, async () => {
@@ -311,9 +311,9 @@ async function manifest(name: 'daemonset' | 'remove' = 'daemonset'): Promise<str
   return forAll.replace(/image: registry\.example\.com\/.*/gu, image);
 }
 
-function kubectl(words: readonly string[], input = ''): string {
-  const { status, stdout, stderr } = spawnSync('kubectl', words, { input, encoding: 'utf8' });
-  assert.equal(status, 0, `kubectl ${words.join(' ')}: ${stderr}`);
+function kubectl(args: readonly string[], input = ''): string {
+  const { status, stdout, stderr } = spawnSync('kubectl', args, { input, encoding: 'utf8' });
+  assert.equal(status, 0, `kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
 

@@ -45,7 +45,7 @@ export const long = [
   'foreign',
   'create-env',
   'your-cluster',
-  'vm-gone',
+  'vm-deleted',
   'stock-stemcell',
   'recreate',
   'disk-changes',

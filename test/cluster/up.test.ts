@@ -56,14 +56,14 @@ describe('a real cluster of plain processes', withoutNodes, () => {
   test('brings a node back after a power cut: pods run again', async () => {
     const cluster = testCluster();
     const node = cluster.node('node-2');
-    const former = await world.ready('node-2');
+    const previous = await world.ready('node-2');
     await node.restart(cluster.controlPlane.machine);
-    const again = await world.until<typeof former, typeof former>(pods, 'node-2', (pod) => {
+    const again = await world.until<typeof previous, typeof previous>(pods, 'node-2', (pod) => {
       const restarts = pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
       const ready = pod?.status?.conditions?.find(({ type }) => type === 'Ready');
       return restarts > 0 && ready?.status === 'True' ? pod : undefined;
     });
-    assert.equal(again.metadata.uid, former.metadata.uid);
+    assert.equal(again.metadata.uid, previous.metadata.uid);
     await awaitNodes(world.api, nodePlans);
     assert.equal((await world.run('node-2', 'cat /www/name')).trim(), 'node-2');
   });

@@ -42,7 +42,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
 
   test('a class that waits makes no volume before its pod has a node', async () => {
     await world.claim('waiting', { storageClassName: 'loop-wait' });
-    await world.told('waiting', /waiting for first consumer/);
+    await world.untilEvent('waiting', /waiting for first consumer/);
     const { spec } = await world.claimNow('waiting');
     assert.equal(spec.volumeName, undefined);
   });
@@ -52,7 +52,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
     await world.pod('holder', 'held', 'node-1');
     await world.pods.ready('holder');
     await world.pod('asking', 'held', 'node-2');
-    await world.told('asking', /Multi-Attach error/);
+    await world.untilEvent('asking', /Multi-Attach error/);
     await world.pods.run('holder', 'echo held >/disk/data');
     await world.pods.remove(pods, 'holder');
     await world.pods.ready('asking');
@@ -66,7 +66,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
     await world.pod('first', 'alone', 'node-1');
     await world.pods.ready('first');
     await world.pod('second', 'alone', 'node-1');
-    await world.told('second', /ReadWriteOncePod/);
+    await world.untilEvent('second', /ReadWriteOncePod/);
     await world.pods.remove(pods, 'first');
     await world.pods.ready('second');
     await world.pods.remove(pods, 'second');

@@ -39,7 +39,7 @@ const podNetwork = {
  * All machines of these clusters are on one bridge. On it a node cannot forward packets for its port to a pod
  * of another node, because the frame would leave through the port on which it arrived.
  */
-const placeOps = `
+const addressOps = `
 - type: replace
   path: /resource_pools/name=vms/cloud_properties/node_selector?
   value: {kubernetes.io/hostname: node-1}
@@ -101,8 +101,8 @@ const runsOf = (deploy: readonly PageCommand[]): PageCommand[] =>
 const entering = async (node: string): Promise<string> =>
   (await testCluster().node(node).machine.enteringNetwork()).join(' ');
 
-const fromNode = (words: string, commands: readonly PageCommand[]): PageCommand[] =>
-  commands.map(({ command, output }) => ({ command: `${words} ${command}`, output }));
+const fromNode = (text: string, commands: readonly PageCommand[]): PageCommand[] =>
+  commands.map(({ command, output }) => ({ command: `${text} ${command}`, output }));
 
 interface OperatorShell {
   readonly run: (commands: readonly string[]) => Promise<string[]>;
@@ -128,7 +128,7 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
     t.after(() => forgetRegistry(node, registry.host));
   }
   await writeFile(join(home, 'registry-ca.pem'), registry.ca);
-  await writeFile(join(home, 'place.yml'), placeOps);
+  await writeFile(join(home, 'place.yml'), addressOps);
   await writeFile(join(home, 'login.json'), loginOf(registry), { mode: 0o600 });
   const here = (command: string): string => adapted(command, registry);
   const env = {
@@ -149,8 +149,8 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
 async function volumesOf(namespace: string): Promise<boolean> {
   const { kubectl, layout } = testCluster();
   const claims = '{range .items[*]}{.spec.claimRef.namespace}{"\\n"}{end}';
-  const words = ['--kubeconfig', layout.kubeconfig, 'get', 'persistentvolumes', '-o', `jsonpath=${claims}`];
-  return (await runWell([kubectl, ...words])).split('\n').includes(namespace);
+  const args = ['--kubeconfig', layout.kubeconfig, 'get', 'persistentvolumes', '-o', `jsonpath=${claims}`];
+  return (await runWell([kubectl, ...args])).split('\n').includes(namespace);
 }
 
 /** Returns a command of the page with the names that are used here. */
@@ -172,8 +172,8 @@ function adapted(command: string, { host }: DockerRegistry): string {
   if (!asRoot.includes(' stemcell build ')) return asRoot;
   // The packages of the suites' stemcell, whose root is on this machine. A version makes it a distinct image:
   // if it were the same image, nodes would also lose the suites' copy when the registry's copy is removed.
-  const words = stemcellPackages.map((name) => `--include ${name}`).join(' ');
-  return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline ${words}`;
+  const flags = stemcellPackages.map((name) => `--include ${name}`).join(' ');
+  return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline ${flags}`;
 }
 
 /** Returns the login in the format of docker, podman and skopeo. */

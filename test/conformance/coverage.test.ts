@@ -3,9 +3,9 @@ import { readFile, readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { clauses, notRun, notRunEverywhere } from './clauses.ts';
 
-const folder = new URL('./', import.meta.url);
-const files = (await readdir(folder)).filter((name) => name.endsWith('.test.ts'));
-const texts = await Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
+const directory = new URL('./', import.meta.url);
+const files = (await readdir(directory)).filter((name) => name.endsWith('.test.ts'));
+const texts = await Promise.all(files.map((name) => readFile(new URL(name, directory), 'utf8')));
 
 test('every clause of the list is tested once', () => {
   const tested = texts.flatMap((text) =>

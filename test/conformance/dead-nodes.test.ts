@@ -27,10 +27,10 @@ test('of the nodes on a cluster only simulated ones go that have been silent for
     const conditions = [{ type: 'Ready', status, lastTransitionTime: since, reason: 'x', message: '' }];
     await api.patch({ resource: nodes, name }, { status: { conditions } }, { subresource: 'status' });
   }
-  const left = async (): Promise<unknown> =>
+  const leftovers = async (): Promise<unknown> =>
     (await api.list(nodes)).items.map(({ metadata }) => metadata.name ?? '').toSorted();
   await removeDeadNodes(api, later(2));
-  assert.deepEqual(await left(), ['alive', 'dead', 'real']);
+  assert.deepEqual(await leftovers(), ['alive', 'dead', 'real']);
   await removeDeadNodes(api, later(6));
-  assert.deepEqual(await left(), ['alive', 'real']);
+  assert.deepEqual(await leftovers(), ['alive', 'real']);
 });

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { nowhere, soon, stranger } from './strangers.ts';
+import { nowhere, soon, stranger } from './foreign-access.ts';
 import { attachWaiting, withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 
@@ -154,9 +154,9 @@ describe('disks', () => {
     const settings = { settings: { deadlines: { delete_disk: 2 } } };
     const { error } = await world.request('delete_disk', [disk], settings);
     assert.match(error?.message ?? '', /conformance\.test\/held/u);
-    const { finalizers: left = [] } = (await claimOf(disk)).metadata;
+    const { finalizers: leftovers = [] } = (await claimOf(disk)).metadata;
     await world.api.patch(reference, {
-      metadata: { finalizers: left.filter((name) => name !== 'conformance.test/held') },
+      metadata: { finalizers: leftovers.filter((name) => name !== 'conformance.test/held') },
     });
     await world.call('delete_disk', disk);
   });
@@ -237,7 +237,7 @@ describe('disks', () => {
     await world.refuses('DiskNotAttached', 'detach_disk', [vm, disk]);
     // the same call again, as after one that was killed
     const detached = await attached(vm);
-    for (let left = 2; left > 0; left -= 1) await world.call('detach_disk', vm, detached);
+    for (let remaining = 2; remaining > 0; remaining -= 1) await world.call('detach_disk', vm, detached);
     await remove([vm], [disk, detached]);
   });
 

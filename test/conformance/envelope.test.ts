@@ -8,7 +8,7 @@ import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { runCpi, type Outcome } from '../cpi/artefact.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { clause, skipHere } from './clause.ts';
-import { nowhere, soon } from './strangers.ts';
+import { nowhere, soon } from './foreign-access.ts';
 import { World } from './world.ts';
 
 const cpi = { name: 'executable', command: [join(checkout, 'dist', 'cpi', 'cpi')] };

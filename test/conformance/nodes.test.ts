@@ -120,7 +120,7 @@ describe('nodes', () => {
     // no process runs there that could unmount the disk
     await world.api
       .delete({ resource: pods, namespace: world.namespace, name: `attach-${disk}` })
-      .catch(unlessGone);
+      .catch(ignoreNotFound);
     for (const vm of [fixed, owner]) await world.call('delete_vm', vm);
     await world.call('delete_disk', disk);
     await world.api.delete({ resource: persistentVolumes, name: volume });
@@ -223,7 +223,7 @@ describe('nodes', () => {
 });
 
 /** Ignores a missing pod: delete_vm may have requested its deletion already. */
-function unlessGone(error: unknown): void {
+function ignoreNotFound(error: unknown): void {
   if (!isApiError(error, 404)) throw error;
 }
 

@@ -120,7 +120,7 @@ describe('robustness', () => {
 
   clause('44b', async () => {
     const harmed = new Set<string>();
-    const left = troubles();
+    const remaining = troubles();
     const harm = (request: ProxiedRequest): Fate => {
       if (isExec(request.url)) return pass;
       const kind = kindOf(request);
@@ -129,8 +129,8 @@ describe('robustness', () => {
       // some watches
       if (harmed.has(what) && kind !== 'watch') return pass;
       harmed.add(what);
-      const [next = pass, ...others] = left[kind];
-      left[kind] = kind === 'watch' ? others : [...others, next];
+      const [next = pass, ...others] = remaining[kind];
+      remaining[kind] = kind === 'watch' ? others : [...others, next];
       return next;
     };
     await through(world, harm, async (settings, { requests }) => {
@@ -146,11 +146,11 @@ describe('robustness', () => {
       await call('delete_vm', [vm]);
       await call('delete_disk', [disk]);
       // the object of a wait may exist before the wait needs a watch
-      for (let more = 0; more < 5 && left.watch.length > 0; more += 1)
+      for (let more = 0; more < 5 && remaining.watch.length > 0; more += 1)
         await call('delete_vm', [((await call('create_vm', world.vmArguments())) as [string])[0]]);
-      assert.deepEqual(left.watch, []);
+      assert.deepEqual(remaining.watch, []);
       const reads = [...harmed].filter((what) => what.startsWith('read ')).length;
-      assert.ok(reads >= left.read.length && harmed.size >= 8, [...harmed].join('\n'));
+      assert.ok(reads >= remaining.read.length && harmed.size >= 8, [...harmed].join('\n'));
       assert.ok(requests.length < 200, `${requests.length} requests`);
     });
     await overtaken(world);
@@ -193,7 +193,7 @@ describe('robustness', () => {
     const disk = `disk-${randomUUID()}`;
     const living = await world.newVm();
     const detached = await world.newDisk();
-    for (const [method, args, words] of [
+    for (const [method, args, message] of [
       ['detach_disk', [living, detached], [detached, living, world.namespace, 'nothing to detach']],
       ['reboot_vm', [vm], [vm, world.namespace, 'recreate it']],
       ['set_disk_metadata', [disk, {}], [disk, world.namespace, 'correct kubernetes.namespace']],
@@ -208,7 +208,7 @@ describe('robustness', () => {
       ],
     ] as const) {
       const { error } = await world.request(method, args);
-      for (const word of words) assert.ok(error?.message.includes(word), `${method}: ${error?.message}`);
+      for (const word of message) assert.ok(error?.message.includes(word), `${method}: ${error?.message}`);
     }
   });
 

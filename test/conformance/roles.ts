@@ -35,8 +35,8 @@ export async function applyRoles(
   for (const object of [...readManifest('namespaced'), ...readManifest('cluster')]) {
     const resource = kinds[object.kind];
     assert.ok(resource !== undefined, object.kind);
-    for (const place of resource.namespaced ? [namespace, ...others] : [undefined]) {
-      await createOnce(api, resource, placed(object, { place, namespace, change }));
+    for (const roleNamespace of resource.namespaced ? [namespace, ...others] : [undefined]) {
+      await createOnce(api, resource, placed(object, { roleNamespace, namespace, change }));
     }
   }
 }
@@ -81,19 +81,19 @@ export function tokenKubeconfig({ server, ca = '' }: Access, token: string): obj
 function placed(
   object: KubernetesObject & { kind: string },
   {
-    place,
+    roleNamespace: location,
     namespace,
     change,
-  }: { place: string | undefined; namespace: string; change: (rule: Rule) => Rule },
+  }: { roleNamespace: string | undefined; namespace: string; change: (rule: Rule) => Rule },
 ): KubernetesObject {
   const copy = structuredClone(object) as KubernetesObject & {
     rules?: Rule[];
     roleRef?: { name: string };
     subjects?: { namespace?: string }[];
   };
-  if (place === undefined) copy.metadata = { ...copy.metadata, name: `bosh-cpi-${namespace}` };
-  else copy.metadata = { ...copy.metadata, namespace: place };
-  if (place === undefined && copy.roleRef !== undefined) copy.roleRef.name = `bosh-cpi-${namespace}`;
+  if (location === undefined) copy.metadata = { ...copy.metadata, name: `bosh-cpi-${namespace}` };
+  else copy.metadata = { ...copy.metadata, namespace: location };
+  if (location === undefined && copy.roleRef !== undefined) copy.roleRef.name = `bosh-cpi-${namespace}`;
   for (const subject of copy.subjects ?? []) subject.namespace = namespace;
   if (copy.rules !== undefined) copy.rules = copy.rules.map(change).filter(({ verbs }) => verbs.length > 0);
   return copy;

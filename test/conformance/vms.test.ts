@@ -8,7 +8,7 @@ import { pods, secrets } from '../../src/kubernetes/resources.ts';
 import { objectsLeft } from '../crash/support/objects-left.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { nowhere, soon, stranger } from './strangers.ts';
+import { nowhere, soon, stranger } from './foreign-access.ts';
 import { World } from './world.ts';
 
 describe('VMs', () => {
@@ -144,7 +144,7 @@ describe('VMs', () => {
     const cid = await world.newVm({ properties });
     assert.notDeepEqual((await world.objects()).services, existing.services);
     await world.call('delete_vm', cid);
-    assert.equal(await world.podIsGone(cid), true);
+    assert.equal(await world.podIsDeleted(cid), true);
     await until('the secondary objects to be gone', async () =>
       isDeepStrictEqual(await world.objects(), existing),
     );
@@ -157,7 +157,7 @@ describe('VMs', () => {
   clause('24c', async () => {
     const cid = await world.newVm();
     await Promise.all([world.call('delete_vm', cid), world.call('delete_vm', cid)]);
-    assert.equal(await world.podIsGone(cid), true);
+    assert.equal(await world.podIsDeleted(cid), true);
   });
 
   clause('25a', async () => {
@@ -223,8 +223,8 @@ describe('VMs', () => {
   });
 
   clause('28a', async () => {
-    const wanted = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
-    const properties = await world.call<object>('calculate_vm_cloud_properties', wanted);
+    const requested = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
+    const properties = await world.call<object>('calculate_vm_cloud_properties', requested);
     const cid = await world.newVm({ properties });
     const pod = await world.pod(cid);
     const requests = pod.spec.containers[0]?.resources?.requests;
@@ -236,8 +236,8 @@ describe('VMs', () => {
 
   clause('28b', async () => {
     const unreachable = { settings: { kubernetes: { kubeconfig: nowhere } } };
-    const wanted = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
-    const { error } = await world.request('calculate_vm_cloud_properties', [wanted], unreachable);
+    const requested = { cpu: 1, ram: 256, ephemeral_disk_size: 2048 };
+    const { error } = await world.request('calculate_vm_cloud_properties', [requested], unreachable);
     assert.equal(error, null);
   });
 

@@ -73,12 +73,12 @@ describe('volumes', () => {
 
   clause('39a', async () => {
     const disk = await filled();
-    const former = await sizeInVm(disk);
+    const previous = await sizeInVm(disk);
     await world.call('resize_disk', disk, 128);
     const size = await sizeInVm(disk);
     // all volumes of the embedded cluster are folders of one file system
     const isOwnSystem = world.target.kind !== 'embedded';
-    assert.ok(!isOwnSystem || (former <= 64 && size > 64), `${former} MiB, and then ${size} MiB`);
+    assert.ok(!isOwnSystem || (previous <= 64 && size > 64), `${previous} MiB, and then ${size} MiB`);
     await until('the new capacity', async () => (await claimOf(disk)).status?.capacity?.storage === '128Mi');
     await world.call('delete_disk', disk);
   });

@@ -244,7 +244,7 @@ export class World {
     return this.api.get<Pod>({ resource: pods, namespace: this.namespace, name });
   }
 
-  async podIsGone(name: string): Promise<boolean> {
+  async podIsDeleted(name: string): Promise<boolean> {
     try {
       await this.pod(name);
       return false;

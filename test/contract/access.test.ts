@@ -31,7 +31,7 @@ const userOf = (account: string): string => `system:serviceaccount:${subject.nam
 const path = (rest: string): string => `/api/v1/namespaces/${subject.namespace}/${rest}`;
 
 /** Creates a service account with a Role of these rules. */
-async function holder(account: string, rules: readonly object[]): Promise<Somebody> {
+async function grantedUser(account: string, rules: readonly object[]): Promise<Somebody> {
   const { admin, namespace } = subject;
   await admin.api.create(roles, made(namespace, account, { rules }));
   await admin.api.create(roleBindings, binding(account, { kind: 'Role', name: account }));
@@ -116,7 +116,9 @@ test('each verb needs its own permission', async () => {
     deletecollection: (who) => who.call('DELETE', path(`configmaps${query}&dryRun=All`)),
   };
   for (const verb of Object.keys(attempts)) {
-    const who = await holder(`only-${verb}`, [{ apiGroups: [''], resources: ['configmaps'], verbs: [verb] }]);
+    const who = await grantedUser(`only-${verb}`, [
+      { apiGroups: [''], resources: ['configmaps'], verbs: [verb] },
+    ]);
     const allowed: string[] = [];
     for (const [other, attempt] of Object.entries(attempts))
       if ((await attempt(who)).status !== 403) allowed.push(other);
@@ -137,7 +139,7 @@ test('resourceNames allow one object, also through a field selector on its name'
   const { namespace, admin } = subject;
   await admin.api.create(secrets, made(namespace, 'named', {}));
   const rule = { apiGroups: [''], resources: ['secrets'], resourceNames: ['named'], verbs: ['get', 'list'] };
-  const who = await holder('by-name', [rule]);
+  const who = await grantedUser('by-name', [rule]);
   await who.api.get({ resource: secrets, namespace, name: 'named' });
   const { items } = await who.api.list(secrets, { namespace, fieldSelector: 'metadata.name=named' });
   assert.equal(items.length, 1);
@@ -150,8 +152,8 @@ test('resourceNames allow one object, also through a field selector on its name'
 test('permission for an object does not include its subresources', async () => {
   const { namespace, admin } = subject;
   await admin.api.create(pods, unschedulablePod(namespace, 'halves'));
-  const main = await holder('main-only', [{ apiGroups: [''], resources: ['pods'], verbs: ['*'] }]);
-  const status = await holder('status-only', [
+  const main = await grantedUser('main-only', [{ apiGroups: [''], resources: ['pods'], verbs: ['*'] }]);
+  const status = await grantedUser('status-only', [
     { apiGroups: [''], resources: ['*/status'], verbs: ['patch'] },
   ]);
   const patch = { metadata: { labels: { a: 'b' } } };
@@ -185,7 +187,7 @@ test('a role with permissions that its author lacks is refused, unless the autho
   const { namespace, admin } = subject;
   const rbacRule = { apiGroups: [rbac], resources: ['roles', 'rolebindings'], verbs: ['create', 'update'] };
   const readPods = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };
-  const who = await holder('clerk', [rbacRule, readPods]);
+  const who = await grantedUser('clerk', [rbacRule, readPods]);
   await who.api.create(roles, made(namespace, 'lesser', { rules: [readPods] }));
   const more = { apiGroups: [''], resources: ['pods', 'secrets'], verbs: ['get', 'list'] };
   await assert.rejects(who.api.create(roles, made(namespace, 'greater', { rules: [more] })), (error) => {

@@ -61,9 +61,9 @@ export function attributesContract(makeSubject: () => Promise<AttributesSubject>
     await bringTo(attributes.impossible);
     await seen(
       'the attributes to be infeasible',
-      ({ currentVolumeAttributesClassName: current, modifyVolumeStatus: said }) =>
-        said?.status === 'Infeasible' &&
-        said.targetVolumeAttributesClassName === attributes.impossible &&
+      ({ currentVolumeAttributesClassName: current, modifyVolumeStatus: status }) =>
+        status?.status === 'Infeasible' &&
+        status.targetVolumeAttributesClassName === attributes.impossible &&
         current === attributes.possible,
     );
     assert.equal((await api.get<PersistentVolumeClaim>({ ...claim, namespace })).status?.phase, 'Bound');

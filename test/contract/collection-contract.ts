@@ -7,7 +7,7 @@ import { configMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 import { until } from './until.ts';
 
-const hold = ['bosh.cloudfoundry.org/contract'];
+const finalizers = ['bosh.cloudfoundry.org/contract'];
 
 /** Owners and dependents (kubernetes.io: Garbage Collection; pkg/controller/garbagecollector). */
 export function collectionContract(makeSubject: () => Promise<Subject>): void {
@@ -41,7 +41,7 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     ...more,
   });
   const remove = (name: string): Promise<void> => subject.api.delete(at(name));
-  const gone = (name: string): Promise<true> =>
+  const untilDeleted = (name: string): Promise<true> =>
     until(`${name} to go`, async () => ((await find(name)) === undefined ? true : undefined));
   const leaving = (name: string): Promise<KubernetesObject> =>
     until(`the deletion of ${name}`, async () => {
@@ -68,7 +68,7 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
       [undefined, 's3'],
     );
     await remove('s3');
-    await gone('shared');
+    await untilDeleted('shared');
   });
 
   test(
@@ -76,12 +76,12 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     limit,
     async () => {
       const owner = await make('back');
-      await make('back-child', { ownerReferences: [owning(owner)], finalizers: hold });
+      await make('back-child', { ownerReferences: [owning(owner)], finalizers });
       await remove('back');
       assert.equal(await find('back'), undefined);
       await leaving('back-child');
       await release('back-child');
-      await gone('back-child');
+      await untilDeleted('back-child');
     },
   );
 
@@ -97,7 +97,7 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     await api.create<KubernetesObject & { spec: object }>(persistentVolumes, volume);
     await make('of-nobody', { ownerReferences: [owning(owner, { uid: 'no-such-uid' })] });
     // the collector received the events of both, this one later
-    await gone('of-nobody');
+    await untilDeleted('of-nobody');
     assert.equal((await api.get(reference)).metadata.deletionTimestamp, undefined);
     await api.delete(reference);
   });

@@ -115,7 +115,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
   // kubernetes: pkg/apis/core/validation/validation.go, validatePodDNSConfig
   test('name servers of a pod are addresses, three at most, and under None at least one', async () => {
     const { api, namespace } = subject;
-    const asked = (dnsConfig: NonNullable<Pod['spec']['dnsConfig']>): Promise<Pod> => {
+    const createWith = (dnsConfig: NonNullable<Pod['spec']['dnsConfig']>): Promise<Pod> => {
       const pod = unschedulablePod(namespace, 'name-servers');
       pod.spec.dnsPolicy = 'None';
       pod.spec.dnsConfig = dnsConfig;
@@ -128,7 +128,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
       [four, 'spec.dnsConfig.nameservers: Invalid'],
     ] as const) {
       await assert.rejects(
-        asked({ nameservers: [...nameservers] }),
+        createWith({ nameservers: [...nameservers] }),
         (error) => isApiError(error, 422) && error.message.includes(field),
       );
     }
@@ -137,19 +137,19 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
       searches: ['a.example.org.'],
       options: [{ name: 'ndots' }],
     };
-    assert.deepEqual((await asked(dnsConfig)).spec.dnsConfig, dnsConfig);
+    assert.deepEqual((await createWith(dnsConfig)).spec.dnsConfig, dnsConfig);
   });
 
   // kubernetes: pkg/apis/core/validation/validation.go, ValidateSecurityContext and
   // validateSeccompProfileField
   test('a contradictory securityContext, and unknown profiles, are invalid', async () => {
     const { api, namespace } = subject;
-    const refused = async (securityContext: object, words: string): Promise<void> => {
+    const refused = async (securityContext: object, message: string): Promise<void> => {
       const pod = unschedulablePod(namespace, 'security');
       for (const container of pod.spec.containers) container.securityContext = securityContext;
       await assert.rejects(
         api.create(pods, pod),
-        (error) => isApiError(error, 422) && error.message.includes(words),
+        (error) => isApiError(error, 422) && error.message.includes(message),
       );
     };
     await refused({ privileged: true, allowPrivilegeEscalation: false }, '`privileged` to true');

@@ -17,15 +17,15 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
   });
   after(() => subject.end());
 
-  const isGone = (error: unknown): boolean => isApiError(error, 404, 'NotFound');
+  const isNotFound = (error: unknown): boolean => isApiError(error, 404, 'NotFound');
 
   test('a deleted object is 404, also for a second delete', async () => {
     const { api, namespace } = subject;
     const reference = { resource: configMaps, namespace, name: 'short' };
     await api.create(configMaps, configMap(namespace, 'short'));
     await api.delete(reference);
-    await assert.rejects(api.get(reference), isGone);
-    await assert.rejects(api.delete(reference), isGone);
+    await assert.rejects(api.get(reference), isNotFound);
+    await assert.rejects(api.delete(reference), isNotFound);
   });
 
   test('a pod without a node is deleted at once', async () => {
@@ -33,7 +33,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
     const reference = { resource: pods, namespace, name: 'unscheduled' };
     await api.create(pods, unschedulablePod(namespace, 'unscheduled'));
     await api.delete(reference);
-    await assert.rejects(api.get(reference), isGone);
+    await assert.rejects(api.get(reference), isNotFound);
   });
 
   test('a wrong uid or resourceVersion as precondition is 409 and deletes nothing', async () => {
@@ -50,7 +50,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
       isApiError(error, 409, 'Conflict'),
     );
     await api.delete(reference, { preconditions: { uid: made.metadata.uid ?? '' } });
-    await assert.rejects(api.get(reference), isGone);
+    await assert.rejects(api.get(reference), isNotFound);
   });
 
   test('a finalizer keeps the object until it is removed, and none can be added during the deletion', async () => {
@@ -59,12 +59,12 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
     const finalizers = ['bosh.cloudfoundry.org/contract'];
     await api.create(configMaps, configMap(namespace, 'held', { finalizers }));
     await api.delete(reference);
-    const held = await api.get(reference);
-    assert.notEqual(held.metadata.deletionTimestamp, undefined);
+    const terminating = await api.get(reference);
+    assert.notEqual(terminating.metadata.deletionTimestamp, undefined);
     const more = { metadata: { finalizers: [...finalizers, 'bosh.cloudfoundry.org/late'] } };
     await assert.rejects(api.patch(reference, more), (error) => isApiError(error, 422));
     await api.patch(reference, { metadata: { finalizers: null } });
-    await assert.rejects(api.get(reference), isGone);
+    await assert.rejects(api.get(reference), isNotFound);
   });
 
   test('deletionTimestamp and uid cannot be written', async () => {

@@ -101,11 +101,11 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     await endpointAt('two', '192.0.2.22', true);
     // sets the condition as kubelet does: upstream's controller ignores a change of only the phase
     await setStatus('two-1', { phase: 'Succeeded', conditions: [ready('False')] });
-    const left = await until('one endpoint', async () => {
+    const slice = await until('one endpoint', async () => {
       const all = (await slicesOf('two')).flatMap(({ endpoints }) => endpoints ?? []);
       return all.length === 1 ? all : undefined;
     });
-    assert.deepEqual(left[0]?.addresses, ['192.0.2.22']);
+    assert.deepEqual(slice[0]?.addresses, ['192.0.2.22']);
   });
 
   test('a pod without a node is an endpoint only of a Service with publishNotReadyAddresses', async () => {

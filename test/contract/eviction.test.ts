@@ -55,9 +55,9 @@ const counts = async (group: string): Promise<number[] | undefined> => {
 };
 
 /** Waits until the budget's expected, current, desired and allowed counts are these. */
-async function reaches(group: string, wanted: readonly number[]): Promise<void> {
-  await until(`budget ${group} with ${wanted.join()}`, async () =>
-    String(await counts(group)) === String(wanted) ? true : undefined,
+async function reaches(group: string, expected: readonly number[]): Promise<void> {
+  await until(`budget ${group} with ${expected.join()}`, async () =>
+    String(await counts(group)) === String(expected) ? true : undefined,
   );
 }
 

@@ -9,7 +9,7 @@ import { ContractNodes, staying } from './node-objects.ts';
 import type { Subject } from './subject.ts';
 
 /** Milliseconds; a real cluster waits 40 to 50 s before it reacts to a lost node. */
-const patience = 150_000;
+const timeoutMs = 150_000;
 
 /**
  * The behaviour of nodes that become unresponsive or are deleted, and of their pods (kubernetes:
@@ -37,9 +37,9 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
         const pod = await world.pod(name);
         return pod.metadata.deletionTimestamp === undefined ? undefined : pod;
       },
-      patience,
+      timeoutMs,
     );
-  const untilGone = (name: string): Promise<boolean> =>
+  const untilDeleted = (name: string): Promise<boolean> =>
     until(
       `pod ${name} to be gone`,
       () =>
@@ -47,7 +47,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
           () => false,
           (error: unknown) => isApiError(error, 404),
         ),
-      patience,
+      timeoutMs,
     );
 
   test('nodelifecycle: a cordoned node has a taint too', async () => {
@@ -65,19 +65,19 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
 
   test('nodelifecycle: a node is tainted while its Ready condition is not True', async () => {
     const name = await world.addNode('unready', 'unready');
-    const say = (status: string): Promise<Node> =>
+    const setReady = (status: string): Promise<Node> =>
       subject.api.patch<Node>(
         { resource: nodes, name },
         { status: { conditions: [{ type: 'Ready', status, reason: 'Contract', message: 'said' }] } },
         { subresource: 'status' },
       );
-    await say('False');
+    await setReady('False');
     const both = ['node.kubernetes.io/not-ready:NoExecute', 'node.kubernetes.io/not-ready:NoSchedule'];
     await until('both taints', async () => {
       const taints = await taintsOf(name);
       return both.every((taint) => taints.includes(taint));
     });
-    await say('True');
+    await setReady('True');
     await until('their end', async () => !(await taintsOf(name)).some((taint) => both.includes(taint)));
   });
 
@@ -97,7 +97,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('evicting', 'at-once');
     await world.addPod('evicting', 'later', tolerating(2));
     await world.addPod('evicting', 'never', tolerating());
-    for (const pod of ['at-once', 'later', 'never']) await world.placeOf(pod);
+    for (const pod of ['at-once', 'later', 'never']) await world.nodeOf(pod);
     const taintedAt = Date.now();
     const { spec } = await nodeOf(name);
     await subject.api.patch(
@@ -120,14 +120,17 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     const renewTime = new Date().toISOString().replace('Z', '000Z');
     const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
     await subject.api.create(leases, { metadata: { name, namespace: nodeLeaseNamespace }, spec } as never);
-    const wanted = ['node.kubernetes.io/unreachable:NoExecute', 'node.kubernetes.io/unreachable:NoSchedule'];
+    const requested = [
+      'node.kubernetes.io/unreachable:NoExecute',
+      'node.kubernetes.io/unreachable:NoSchedule',
+    ];
     await until(
       'both taints',
       async () => {
         const taints = await taintsOf(name);
-        return wanted.every((taint) => taints.includes(taint));
+        return requested.every((taint) => taints.includes(taint));
       },
-      patience,
+      timeoutMs,
     );
     const ready = (await nodeOf(name)).status?.conditions?.find(({ type }) => type === 'Ready');
     assert.equal(ready?.status, 'Unknown');
@@ -141,19 +144,19 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     const name = await world.addNode('deleted', 'deleted');
     for (const pod of ['lost', 'lost-ending']) {
       await world.addPod('deleted', pod);
-      await world.placeOf(pod);
+      await world.nodeOf(pod);
     }
     await subject.api.delete({ resource: pods, namespace: subject.namespace, name: 'lost-ending' });
     await subject.api.delete({ resource: nodes, name });
-    await untilGone('lost');
-    await untilGone('lost-ending');
+    await untilDeleted('lost');
+    await untilDeleted('lost-ending');
   });
 
   test('podgc: a terminating pod on a lost node stays until the node is out of service', async () => {
     const name = await world.addNode('outage', 'outage');
     for (const pod of ['ending', 'staying']) {
       await world.addPod('outage', pod, { tolerations: [...staying] });
-      await world.placeOf(pod);
+      await world.nodeOf(pod);
     }
     await subject.api.patch(
       { resource: nodes, name },
@@ -174,8 +177,8 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
       { resource: nodes, name },
       { spec: { taints: [...(spec?.taints ?? []), ...outOfService] } },
     );
-    await untilGone('ending');
+    await untilDeleted('ending');
     // the pod tolerates an unreachable node, but not one that is out of service
-    await untilGone('staying');
+    await untilDeleted('staying');
   });
 }

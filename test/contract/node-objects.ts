@@ -78,7 +78,7 @@ export class ContractNodes {
   }
 
   /** Returns the short name of the pod's node. */
-  async placeOf(name: string): Promise<string> {
+  async nodeOf(name: string): Promise<string> {
     const node = await until(`pod ${name} to have a node`, async () => (await this.pod(name)).spec.nodeName);
     return node.slice(this.#namespace.length + 1);
   }

@@ -61,8 +61,8 @@ export async function makePolicySubject(): Promise<PolicySubject> {
           isReal: true,
         };
   const open: Transport[] = [];
-  const someone = async (theirs: Access): Promise<Somebody> => {
-    const transport = await openTransport(theirs);
+  const someone = async (ownAccess: Access): Promise<Somebody> => {
+    const transport = await openTransport(ownAccess);
     open.push(transport);
     return somebody(transport);
   };

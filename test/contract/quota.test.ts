@@ -39,11 +39,11 @@ async function limit(name: string, limits: Readonly<Record<string, string>>): Pr
 }
 
 /** Waits until the quota's status has these values; undefined matches any value. */
-async function uses(name: string, wanted: Readonly<Record<string, string | undefined>>): Promise<void> {
+async function uses(name: string, expected: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { admin, namespace } = subject;
-  await until(`quota ${name} with ${JSON.stringify(wanted)}`, async () => {
+  await until(`quota ${name} with ${JSON.stringify(expected)}`, async () => {
     const { status } = await admin.api.get<Quota>({ resource: resourceQuotas, namespace, name });
-    const isSo = Object.entries(wanted).every(([key, value]) =>
+    const isSo = Object.entries(expected).every(([key, value]) =>
       value === undefined ? status?.used?.[key] !== undefined : status?.used?.[key] === value,
     );
     return isSo ? true : undefined;

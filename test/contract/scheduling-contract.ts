@@ -29,7 +29,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('zones', 'in-z2', { nodeSelector: { [zone]: 'z2' } });
     await world.addPod('zones', 'in-z3', { nodeSelector: { [zone]: 'z3' } });
 
-    assert.equal(await world.placeOf('in-z2'), 'zones-b');
+    assert.equal(await world.nodeOf('in-z2'), 'zones-b');
     assert.match(await world.refusalOf('in-z3'), /node\(s\) didn't match Pod's node affinity\/selector/u);
   });
 
@@ -59,8 +59,8 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('affine', 'refused', required('tape'));
     await world.addPod('affine', 'preferred', preferred);
 
-    assert.equal(await world.placeOf('required'), 'affine-b');
-    assert.equal(await world.placeOf('preferred'), 'affine-b');
+    assert.equal(await world.nodeOf('required'), 'affine-b');
+    assert.equal(await world.nodeOf('preferred'), 'affine-b');
     assert.match(await world.refusalOf('refused'), /affinity\/selector/u);
   });
 
@@ -73,9 +73,9 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('tainted', 'ours', {
       tolerations: [{ key: 'pool', operator: 'Equal', value: 'bosh', effect: 'NoSchedule' }],
     });
-    assert.equal(await world.placeOf('ours'), 'tainted-a');
+    assert.equal(await world.nodeOf('ours'), 'tainted-a');
     await world.addNode('tainted', 'tainted-b', { taints: [{ key: 'old', effect: 'PreferNoSchedule' }] });
-    assert.equal(await world.placeOf('stranger'), 'tainted-b');
+    assert.equal(await world.nodeOf('stranger'), 'tainted-b');
   });
 
   test('nodeunschedulable: a cordoned node gets no pods, and gets them after it is uncordoned', async () => {
@@ -86,9 +86,9 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('cordoned', 'tolerating', {
       tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }],
     });
-    assert.equal(await world.placeOf('tolerating'), 'cordoned-a');
+    assert.equal(await world.nodeOf('tolerating'), 'cordoned-a');
     await subject.api.patch({ resource: nodes, name }, { spec: { unschedulable: null } });
-    assert.equal(await world.placeOf('waiting'), 'cordoned-a');
+    assert.equal(await world.nodeOf('waiting'), 'cordoned-a');
   });
 
   test('schedulinggates: a pod waits for the last of its gates, and gates can only be removed', async () => {
@@ -109,7 +109,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.equal((await leave(other)).spec.nodeName, undefined);
     assert.equal((await leave()).spec.schedulingGates, undefined);
 
-    assert.equal(await world.placeOf('gated'), 'gates-a');
+    assert.equal(await world.nodeOf('gated'), 'gates-a');
     await assert.rejects(leave(one), /only deletion is allowed/u);
     await assert.rejects(
       world.addPod('gates', 'placed', { schedulingGates: [one], nodeName: 'gates-a' }),
@@ -129,9 +129,9 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
       },
     });
     await world.addPod('apart', 'first', { nodeSelector: { [zone]: 'z1' } }, labels);
-    await world.placeOf('first');
+    await world.nodeOf('first');
     await world.addPod('apart', 'other-zone', away(zone), labels);
-    assert.equal(await world.placeOf('other-zone'), 'apart-c');
+    assert.equal(await world.nodeOf('other-zone'), 'apart-c');
     await world.addPod('apart', 'no-zone-left', away(zone), labels);
     assert.match(await world.refusalOf('no-zone-left'), /didn't match pod anti-affinity rules/u);
     const near: Partial<PodSpec> = {
@@ -142,7 +142,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
       },
     };
     await world.addPod('apart', 'near', { ...near, nodeSelector: { [zone]: 'z2' } });
-    assert.equal(await world.placeOf('near'), 'apart-c');
+    assert.equal(await world.nodeOf('near'), 'apart-c');
   });
 
   test('podtopologyspread: DoNotSchedule keeps the skew, and ScheduleAnyway prefers the emptier zone', async () => {
@@ -156,12 +156,12 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
         { maxSkew: 1, topologyKey: zone, whenUnsatisfiable, labelSelector: { matchLabels: labels } },
       ],
     });
-    const places: string[] = [];
+    const nodeNames: string[] = [];
     for (const name of ['soft-1', 'soft-2']) {
       await world.addPod('spread', name, constraint('ScheduleAnyway'), labels);
-      places.push(await world.placeOf(name));
+      nodeNames.push(await world.nodeOf(name));
     }
-    assert.deepEqual(places.toSorted(), ['spread-a', 'spread-b']);
+    assert.deepEqual(nodeNames.toSorted(), ['spread-a', 'spread-b']);
     const full = { ...constraint('DoNotSchedule'), nodeSelector: { [zone]: 'z1' } };
     await world.addPod(
       'spread',
@@ -169,12 +169,12 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
       { ...constraint('ScheduleAnyway'), ...{ nodeSelector: { [zone]: 'z1' } } },
       labels,
     );
-    assert.equal(await world.placeOf('third'), 'spread-a');
+    assert.equal(await world.nodeOf('third'), 'spread-a');
     // only the zones that the pod's own selector allows count: with one zone there is no skew
     await world.addPod('spread', 'fourth', full, labels);
-    assert.equal(await world.placeOf('fourth'), 'spread-a');
+    assert.equal(await world.nodeOf('fourth'), 'spread-a');
     await world.addPod('spread', 'fifth', constraint('DoNotSchedule'), labels);
-    assert.equal(await world.placeOf('fifth'), 'spread-b');
+    assert.equal(await world.nodeOf('fifth'), 'spread-b');
   });
 
   test('noderesources: a pod needs a node with its requested resources', async () => {
@@ -183,7 +183,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
       containers: [{ name: 'main', image: 'i', resources: { requests: { cpu } } }],
     });
     await world.addPod('small', 'fits', asking('700m'));
-    assert.equal(await world.placeOf('fits'), 'small-a');
+    assert.equal(await world.nodeOf('fits'), 'small-a');
     await world.addPod('small', 'too-big', asking('400m'));
     assert.match(await world.refusalOf('too-big'), /Insufficient cpu/u);
   });

@@ -49,9 +49,9 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     name,
   });
   const size = (storage: string): unknown => ({ spec: { resources: { requests: { storage } } } });
-  const isInvalid = (words: RegExp) => (error: unknown) => {
+  const isInvalid = (pattern: RegExp) => (error: unknown) => {
     assert.ok(isApiError(error, 422, 'Invalid'), String(error));
-    assert.match(error.message, words);
+    assert.match(error.message, pattern);
     return true;
   };
 

@@ -41,10 +41,10 @@ test('a token has the requested lifetime and audience, of at least ten minutes',
   const { admin, namespace } = subject;
   await subject.as('robot');
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/robot/token`;
-  const askedAt = Date.now();
+  const requestedAt = Date.now();
   const { body } = await admin.call('POST', path, { spec: { expirationSeconds: 900, audiences: ['vault'] } });
   const { token, expirationTimestamp } = body['status'] as { token: string; expirationTimestamp: string };
-  assert(Math.abs(Date.parse(expirationTimestamp) - askedAt - 900_000) < 60_000);
+  assert(Math.abs(Date.parse(expirationTimestamp) - requestedAt - 900_000) < 60_000);
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
     string,
     unknown
@@ -136,9 +136,9 @@ test('SelfSubjectAccessReview and SelfSubjectRulesReview return the permissions 
 test('a pod with an account gets its token, the authority and its namespace in every container', async () => {
   const { admin, namespace } = subject;
   await subject.as('tenant');
-  const wanted = unschedulablePod(namespace, 'mounted');
-  wanted.spec.serviceAccountName = 'tenant';
-  const { spec } = await admin.api.create<Pod>(pods, wanted);
+  const requested = unschedulablePod(namespace, 'mounted');
+  requested.spec.serviceAccountName = 'tenant';
+  const { spec } = await admin.api.create<Pod>(pods, requested);
   const volume = spec.volumes?.find(({ name }) => name.startsWith('kube-api-access-'));
   const sources = volume?.projected?.sources ?? [];
   assert.deepEqual(

@@ -90,12 +90,12 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
   }
 
   const isBound = async (name: string): Promise<boolean> => (await claim(name))?.status?.phase === 'Bound';
-  const isGone = async (resource: Resource, name: string): Promise<boolean> =>
+  const isDeleted = async (resource: Resource, name: string): Promise<boolean> =>
     (await find(resource, name)) === undefined;
 
   async function removePod(name: string): Promise<void> {
     await subject.api.delete(at(pods, name));
-    await until(() => isGone(pods, name));
+    await until(() => isDeleted(pods, name));
   }
 
   async function boundClaim(name: string, spec: Partial<PersistentVolumeClaim['spec']> = {}): Promise<void> {
@@ -117,7 +117,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     await subject.api.delete(at(persistentVolumeClaims, 'waits'));
     assert.notEqual((await claim('waits'))?.metadata.deletionTimestamp, undefined);
     await removePod('consumer');
-    await until(() => isGone(persistentVolumeClaims, 'waits'));
+    await until(() => isDeleted(persistentVolumeClaims, 'waits'));
   });
 
   test('external-resizer: a bound claim gets its new size in its status or at the next mount', async () => {
@@ -136,7 +136,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     await boundClaim('original');
     await boundClaim('clone', { dataSource: { kind: 'PersistentVolumeClaim', name: 'original' } });
     await subject.api.delete(at(persistentVolumeClaims, 'original'));
-    await until(() => isGone(persistentVolumeClaims, 'original'));
+    await until(() => isDeleted(persistentVolumeClaims, 'original'));
     assert.equal(await isBound('clone'), true);
   });
 
@@ -155,13 +155,13 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     assert.equal(typeof status?.boundVolumeSnapshotContentName, 'string');
     assert.equal(typeof spec.volumeSnapshotClassName, 'string');
     await subject.api.delete(at(persistentVolumeClaims, 'source'));
-    await until(() => isGone(persistentVolumeClaims, 'source'));
+    await until(() => isDeleted(persistentVolumeClaims, 'source'));
 
     await boundClaim('restored', {
       dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snapshot' },
     });
     await subject.api.delete(at(volumeSnapshots, 'snapshot'));
-    await until(() => isGone(volumeSnapshots, 'snapshot'));
+    await until(() => isDeleted(volumeSnapshots, 'snapshot'));
   });
 
   test('external-snapshotter: a snapshot of a missing claim has an error in its status', async () => {

@@ -116,10 +116,10 @@ for (const name of ['executable', 'bundle'] as const) {
     test('authenticates with a token, and names an invalid token as the reason', async () => {
       const { url, ca } = server;
       const token = await tokenOf(await loadAccess(world.settings.kubernetes['kubeconfig']), namespace);
-      const asked = (given: string): ReturnType<typeof ask> =>
+      const askWith = (given: string): ReturnType<typeof ask> =>
         ask('has_disk', ['disk-none'], { kubernetes: { server: url, ca, token: given, namespace } });
-      assert.deepEqual(await asked(token), { result: false, error: null, log: '' });
-      const refused = (await asked(`${token}x`)).error?.message ?? '';
+      assert.deepEqual(await askWith(token), { result: false, error: null, log: '' });
+      const refused = (await askWith(`${token}x`)).error?.message ?? '';
       assert.match(refused, /401.*renew the token/u);
       assert.ok(!refused.includes(token));
     });
@@ -152,18 +152,18 @@ for (const name of ['executable', 'bundle'] as const) {
           },
         ],
       };
-      const asked = (env: object): ReturnType<typeof ask> =>
+      const askWith = (env: object): ReturnType<typeof ask> =>
         ask('has_disk', ['disk-none'], { kubernetes: { kubeconfig }, env });
       const address = `127.0.0.1:${proxy.port}`;
-      assert.equal((await asked({ https_proxy: `http://user:pass%20word@${address}` })).error, null);
+      assert.equal((await askWith({ https_proxy: `http://user:pass%20word@${address}` })).error, null);
       const refused =
-        (await asked({ https_proxy: `http://user:s3cret-word@${address}` })).error?.message ?? '';
+        (await askWith({ https_proxy: `http://user:s3cret-word@${address}` })).error?.message ?? '';
       assert.match(
         refused,
         new RegExp(`through the proxy ${address.replaceAll('.', '\\.')} could not be reached`, 'u'),
       );
       assert.doesNotMatch(refused, /s3cret-word/u);
-      const direct = await asked({ https_proxy: `http://${address}`, no_proxy: '.invalid' });
+      const direct = await askWith({ https_proxy: `http://${address}`, no_proxy: '.invalid' });
       assert.match(direct.error?.message ?? '', /its name cannot be resolved/u);
     });
 
@@ -249,8 +249,8 @@ for (const name of ['executable', 'bundle'] as const) {
         return result;
       };
       const vm = `a:east:${vmCidOfTest}`;
-      const wanted = createVmRequest({ properties: { context: 'a:east' } });
-      assert.deepEqual(await done('create_vm', ...createVmArguments(wanted)), [vm, wanted.networks]);
+      const request = createVmRequest({ properties: { context: 'a:east' } });
+      assert.deepEqual(await done('create_vm', ...createVmArguments(request)), [vm, request.networks]);
       const disk = String(await done('create_disk', 64, { storage_class: 'now' }, vm));
       const claim = disk.replace('a:east:', '');
       assert.match(claim, /^disk-/u);
@@ -308,9 +308,11 @@ for (const name of ['executable', 'bundle'] as const) {
 }
 
 /** Waits until the claim is bound: a snapshot needs a volume, which the controllers make asynchronously. */
-const untilBound = (api: LocalApi, place: string): Promise<unknown> =>
-  until(`the claim of ${place} to be bound`, async () => {
-    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace: place });
+const untilBound = (api: LocalApi, podNamespace: string): Promise<unknown> =>
+  until(`the claim of ${podNamespace} to be bound`, async () => {
+    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+      namespace: podNamespace,
+    });
     return items.some(({ status }) => status?.phase === 'Bound');
   });
 

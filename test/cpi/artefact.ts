@@ -32,11 +32,11 @@ export async function runCpi(
   input: string | Buffer,
   options: CallOptions = {},
 ): Promise<Outcome> {
-  const [program = '', ...words] = [
+  const [program = '', ...args] = [
     ...artefact.command,
     ...(options.config === undefined ? [] : [options.config]),
   ];
-  const child = spawn(program, words, {
+  const child = spawn(program, args, {
     env: options.environment ?? {
       PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
       TMPDIR: '/tmp',

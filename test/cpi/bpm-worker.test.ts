@@ -20,7 +20,7 @@ import { kubernetesCpiJob, type KubernetesCpiJob } from './kubernetes-cpi-job.ts
 // director.cpi_additional_volumes.
 
 const node = '/var/vcap/packages/node/bin/node';
-const tokenFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const tokenDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** A user without files and rights here, like vcap on a VM. */
 const vcap = 65_534;
 /** The system calls that bpm's filter refuses and a runtime may try, by the error that they return. */
@@ -53,7 +53,7 @@ const withoutRunc =
 let world: CpiWorld;
 let access: Access;
 let job: KubernetesCpiJob;
-let place: string;
+let directory: string;
 
 before(async () => {
   if (withoutRunc !== false) return;
@@ -61,11 +61,11 @@ before(async () => {
   job = await kubernetesCpiJob();
   await applyRoles(world.api, { namespace, others: [] });
   access = await loadAccess(world.settings.kubernetes['kubeconfig']);
-  place = join(world.directory, 'vm');
+  directory = join(world.directory, 'vm');
   await write('token/token', await tokenOf(access, namespace));
   await write('token/ca.crt', access.ca ?? '');
   await write('token/namespace', namespace);
-  await mkdir(join(place, 'log'));
+  await mkdir(join(directory, 'log'));
 });
 after(async () => {
   await job?.close();
@@ -73,8 +73,8 @@ after(async () => {
 });
 
 async function write(path: string, content: string): Promise<void> {
-  await mkdir(dirname(join(place, path)), { recursive: true });
-  await writeFile(join(place, path), content);
+  await mkdir(dirname(join(directory, path)), { recursive: true });
+  await writeFile(join(directory, path), content);
 }
 
 interface Volume {
@@ -124,21 +124,23 @@ function configuration(volumes: readonly Volume[]): object {
 }
 
 /** Runs one call of the job's bin/cpi in that container. */
-async function ask(method: string, words: readonly unknown[], hasToken: boolean): Promise<CpiResponse> {
+async function ask(method: string, args: readonly unknown[], hasToken: boolean): Promise<CpiResponse> {
   const readOnly = ['exec', 'ro'];
   const volumes = [
-    { path: '/var/vcap/packages', source: join(place, 'packages'), options: readOnly },
-    { path: '/var/vcap/jobs/kubernetes_cpi', source: join(place, 'job'), options: readOnly },
-    { path: '/var/vcap/sys/log/kubernetes_cpi', source: join(place, 'log'), options: ['noexec', 'rw'] },
-    ...(hasToken ? [{ path: tokenFolder, source: join(place, 'token'), options: ['noexec', 'ro'] }] : []),
+    { path: '/var/vcap/packages', source: join(directory, 'packages'), options: readOnly },
+    { path: '/var/vcap/jobs/kubernetes_cpi', source: join(directory, 'job'), options: readOnly },
+    { path: '/var/vcap/sys/log/kubernetes_cpi', source: join(directory, 'log'), options: ['noexec', 'rw'] },
+    ...(hasToken
+      ? [{ path: tokenDirectory, source: join(directory, 'token'), options: ['noexec', 'ro'] }]
+      : []),
   ];
-  const bundle = join(place, 'bundle');
+  const bundle = join(directory, 'bundle');
   await rm(bundle, { recursive: true, force: true });
   await mkdir(join(bundle, 'rootfs'), { recursive: true });
   await writeFile(join(bundle, 'config.json'), JSON.stringify(configuration(volumes)));
   const id = basename(world.directory);
-  const child = spawn('runc', ['--root', join(place, 'state'), 'run', '--bundle', bundle, id]);
-  child.stdin.end(JSON.stringify({ method, arguments: words, context: {} }));
+  const child = spawn('runc', ['--root', join(directory, 'state'), 'run', '--bundle', bundle, id]);
+  child.stdin.end(JSON.stringify({ method, arguments: args, context: {} }));
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   assert.equal(errors, '');
   return JSON.parse(output) as CpiResponse;
@@ -151,13 +153,13 @@ for (const name of ['executable', 'bundle'] as const) {
     { skip },
     () => {
       before(async () => {
-        await rm(join(place, 'packages'), { recursive: true, force: true });
+        await rm(join(directory, 'packages'), { recursive: true, force: true });
         const artefacts = join(import.meta.dirname, '../../dist/cpi');
         const [from, to] =
           name === 'executable'
             ? [join(artefacts, 'cpi'), 'bin/cpi']
             : [join(artefacts, 'cpi.cjs'), 'lib/cpi.cjs'];
-        const target = join(place, 'packages/bosh_kubernetes_cpi', to);
+        const target = join(directory, 'packages/bosh_kubernetes_cpi', to);
         await mkdir(dirname(target), { recursive: true });
         await copyFile(from, target);
         const properties = {
@@ -165,11 +167,11 @@ for (const name of ['executable', 'bundle'] as const) {
           ...(name === 'bundle' ? { node_path: node } : {}),
         };
         if (name === 'bundle') {
-          await mkdir(join(place, 'packages/node/bin'), { recursive: true });
-          await copyFile(process.execPath, join(place, 'packages/node/bin/node'));
+          await mkdir(join(directory, 'packages/node/bin'), { recursive: true });
+          await copyFile(process.execPath, join(directory, 'packages/node/bin/node'));
         }
         await write('job/bin/cpi', await job.render('cpi.erb', properties));
-        await chmod(join(place, 'job/bin/cpi'), 0o755);
+        await chmod(join(directory, 'job/bin/cpi'), 0o755);
         await write('job/config/cpi.json', await job.render('cpi.json.erb', properties));
       });
 

@@ -132,12 +132,12 @@ function consoleOf(commands: Pick<CallContext, 'exec'>): PodConsole {
         message: 'there are no logs here',
       });
     },
-    exec: async ({ namespace: place, pod, container, command }: ExecRequest): Promise<ExecSession> => {
-      const [shell, flag, script = '', ...words] = command;
+    exec: async ({ namespace: podNamespace, pod, container, command }: ExecRequest): Promise<ExecSession> => {
+      const [shell, flag, script = '', ...args] = command;
       assert.deepEqual([shell, flag], ['/bin/sh', '-c']);
       const { exitCode, stdout } = await commands.exec({
-        ...{ namespace: place, pod, container, deadlineMs: 0 },
-        command: ['/bin/sh', '-c', script, ...words],
+        ...{ namespace: podNamespace, pod, container, deadlineMs: 0 },
+        command: ['/bin/sh', '-c', script, ...args],
       });
       const output = new PassThrough();
       const errors = new PassThrough();

@@ -13,10 +13,10 @@ export interface Section {
 
 /** Returns the sections of all pages in docs/cpi by their headings, which differ. */
 export async function cpiSections(): Promise<Map<string, Section>> {
-  const folder = join(import.meta.dirname, '../../docs/cpi');
-  const pages = (await readdir(folder)).filter((name) => name.endsWith('.md'));
+  const directory = join(import.meta.dirname, '../../docs/cpi');
+  const pages = (await readdir(directory)).filter((name) => name.endsWith('.md'));
   const sections = await Promise.all(
-    pages.map(async (name) => [...sectionsOf(await readFile(join(folder, name), 'utf8'))]),
+    pages.map(async (name) => [...sectionsOf(await readFile(join(directory, name), 'utf8'))]),
   );
   const all = new Map(sections.flat());
   assert.equal(all.size, sections.flat().length, 'two pages of docs/cpi have a section of the same name');

@@ -23,7 +23,7 @@ const isRefused = spawnSync(unshare[0] ?? '', [...unshare.slice(1), 'true']).sta
 const inPod = `mount -t tmpfs tmpfs /var/run && mkdir -p /var/run/secrets/kubernetes.io/serviceaccount &&
   mount --bind "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"`;
 
-interface Asked {
+interface TestRequest {
   readonly config: object;
   /** Variables in addition to those that a director leaves. */
   readonly environment?: NodeJS.ProcessEnv;
@@ -68,7 +68,7 @@ for (const name of ['executable', 'bundle'] as const) {
     const ask = async (
       method: string,
       args: readonly unknown[],
-      { config, environment }: Asked,
+      { config, environment }: TestRequest,
     ): Promise<CpiResponse> => {
       const artefact = world.artefacts.get(name) ?? assert.fail(`no ${name}`);
       const path = join(world.directory, `${name}.json`);
@@ -84,13 +84,13 @@ for (const name of ['executable', 'bundle'] as const) {
         { config: path },
       );
     };
-    const succeeds = async (...words: Parameters<typeof ask>): Promise<unknown> => {
-      const { result, error } = await ask(...words);
+    const succeeds = async (...args: Parameters<typeof ask>): Promise<unknown> => {
+      const { result, error } = await ask(...args);
       assert.equal(error, null, error?.message);
       return result;
     };
-    const fails = async (...words: Parameters<typeof ask>): Promise<string> =>
-      (await ask(...words)).error?.message ?? '';
+    const fails = async (...args: Parameters<typeof ask>): Promise<string> =>
+      (await ask(...args)).error?.message ?? '';
 
     test('needs no configuration of the cluster, and works in the namespace of its own or in one given', async () => {
       const own = { config: { kubernetes: {} }, environment: ownServer };
@@ -115,11 +115,11 @@ for (const name of ['executable', 'bundle'] as const) {
       const server = { server: access.server };
       // the configuration takes precedence over these variables
       const environment = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' };
-      const asked = (kubernetes: object): Asked => ({ config: { kubernetes }, environment });
-      assert.equal(await succeeds('has_disk', ['disk-none'], asked(server)), false);
+      const requestWith = (kubernetes: object): TestRequest => ({ config: { kubernetes }, environment });
+      assert.equal(await succeeds('has_disk', ['disk-none'], requestWith(server)), false);
       await mount('ca.crt', (await createTestAuthority()).ca);
-      assert.match(await fails('has_disk', ['disk-none'], asked(server)), /certificate/u);
-      const withAuthority = asked({ ...server, ca: access.ca });
+      assert.match(await fails('has_disk', ['disk-none'], requestWith(server)), /certificate/u);
+      const withAuthority = requestWith({ ...server, ca: access.ca });
       assert.equal(await succeeds('has_disk', ['disk-none'], withAuthority), false);
     });
 
@@ -128,25 +128,25 @@ for (const name of ['executable', 'bundle'] as const) {
       t.after(() => {
         proxy.close();
       });
-      const asked = (password: string): Promise<string> => {
+      const failWith = (password: string): Promise<string> => {
         const proxies = { https_proxy: `http://user:${password}@127.0.0.1:${proxy.port}` };
         return fails('has_disk', ['disk-none'], { config: { kubernetes: {}, env: proxies } });
       };
       const way = /kubernetes\.default\.svc:443 through the proxy 127\.0\.0\.1:\d+ could not be reached/u;
-      assert.match(await asked('wrong'), way);
+      assert.match(await failWith('wrong'), way);
       // this API's certificate names only this machine: the proxy was used, and the certificate rejected
-      const reached = await asked('pass%20word');
+      const reached = await failWith('pass%20word');
       assert.match(reached, way);
       assert.match(reached, /ERR_TLS_CERT_ALTNAME_INVALID/u);
     });
 
     test('uses the next token when it was replaced during a wait', async (t) => {
       const statuses: number[] = [];
-      let former = '';
+      let previous = '';
       let disk: unknown;
       const decide: ApiProxyOptions['decide'] = async ({ url }) => {
-        if (!url.includes('watch=') || former !== '') return { kind: 'pass' };
-        former = await replaceToken();
+        if (!url.includes('watch=') || previous !== '') return { kind: 'pass' };
+        previous = await replaceToken();
         // a running watch would request no token; Bun itself repeats a lost GET, with the previous token
         return { kind: 'answer', status: 200, body: '' };
       };
@@ -157,13 +157,13 @@ for (const name of ['executable', 'bundle'] as const) {
       const proxy = await startApiProxy({ access, decide, onAnswer });
       t.after(() => proxy.close());
       await mount('ca.crt', proxy.ca);
-      const asked = { config: { kubernetes: { server: proxy.server } } };
-      disk = await succeeds('create_disk', [64, {}], asked);
+      const request = { config: { kubernetes: { server: proxy.server } } };
+      disk = await succeeds('create_disk', [64, {}], request);
       world.node.keepsClaims = true;
-      await succeeds('delete_disk', [disk], asked);
-      assert.ok(former !== '' && !statuses.includes(401), statuses.join());
+      await succeeds('delete_disk', [disk], request);
+      assert.ok(previous !== '' && !statuses.includes(401), statuses.join());
       const { server, ca } = access;
-      const outdated = { config: { kubernetes: { server, ca, token: former } } };
+      const outdated = { config: { kubernetes: { server, ca, token: previous } } };
       assert.match(await fails('has_disk', ['disk-none'], outdated), /401/u);
     });
   });
@@ -171,11 +171,11 @@ for (const name of ['executable', 'bundle'] as const) {
 
 /** Replaces the token and returns the previous one, which is not valid any more. */
 async function replaceToken(): Promise<string> {
-  const former = await readFile(join(mounted, 'token'), 'utf8');
+  const previous = await readFile(join(mounted, 'token'), 'utf8');
   await world.api.delete({ resource: serviceAccounts, namespace, name: account });
   await world.api.create(serviceAccounts, { metadata: { namespace, name: account } });
   await mount('token', await tokenOf(access, namespace));
-  return former;
+  return previous;
 }
 
 /** Ends the protection of that disk's claim. */

@@ -40,11 +40,11 @@ function isNarrow({ labelSelector = '', fieldSelector = '' }: ListQuery = {}): b
  */
 function watchedApi(api: KubernetesApi): { readonly api: KubernetesApi; readonly wide: Set<string> } {
   const wide = new Set<string>();
-  const look = (resource: Resource, query: ListQuery | undefined): void => {
+  const check = (resource: Resource, query: ListQuery | undefined): void => {
     if (!few.includes(resource) && !isNarrow(query)) wide.add(resource.plural);
   };
   const list = async (resource: Resource, query?: ListQuery): Promise<unknown> => {
-    look(resource, query);
+    check(resource, query);
     if (resource !== volumeAttachments) return api.list(resource, query);
     return { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '1' }, items: [] };
   };
@@ -62,7 +62,7 @@ function watchedApi(api: KubernetesApi): { readonly api: KubernetesApi; readonly
       get,
       list: list as KubernetesApi['list'],
       watch: (resource, query) => {
-        look(resource, query);
+        check(resource, query);
         return api.watch(resource, query);
       },
     },

@@ -138,8 +138,8 @@ const packagings: readonly [string, string | undefined, boolean][] = [
 
 for (const [name, executable, isInstalled] of packagings) {
   test(`the packaging script installs the bundle, and of the executable what runs: ${name}`, async () => {
-    const place = await mkdtemp(join(directory, 'package-'));
-    const source = join(place, 'source');
+    const packageDirectory = await mkdtemp(join(directory, 'package-'));
+    const source = join(packageDirectory, 'source');
     await writeProgram(join(source, 'bosh_kubernetes_cpi', 'cpi.cjs'), 'bundle');
     if (executable !== undefined) await writeProgram(join(source, 'bosh_kubernetes_cpi', 'cpi'), executable);
     const script = await readFile(new URL('../../packages/bosh_kubernetes_cpi/packaging', job), 'utf8');
@@ -147,11 +147,11 @@ for (const [name, executable, isInstalled] of packagings) {
     const { status, stderr } = spawnSync('bash', ['-x', 'packaging'], {
       cwd: source,
       encoding: 'utf8',
-      env: { PATH: process.env['PATH'], BOSH_INSTALL_TARGET: join(place, 'target') },
+      env: { PATH: process.env['PATH'], BOSH_INSTALL_TARGET: join(packageDirectory, 'target') },
     });
     assert.equal(status, 0, stderr);
-    assert.match(await readFile(join(place, 'target', 'lib', 'cpi.cjs'), 'utf8'), /bundle/u);
-    assert.equal(existsSync(join(place, 'target', 'bin', 'cpi')), isInstalled);
+    assert.match(await readFile(join(packageDirectory, 'target', 'lib', 'cpi.cjs'), 'utf8'), /bundle/u);
+    assert.equal(existsSync(join(packageDirectory, 'target', 'bin', 'cpi')), isInstalled);
   });
 }
 

@@ -52,11 +52,11 @@ for (const scenario of verbScenarios) {
       },
       args,
     );
-    const said = rows.get(scenario.name);
-    assert.ok(said !== undefined);
+    const row = rows.get(scenario.name);
+    assert.ok(row !== undefined);
     const seen = JSON.stringify({ ...requests, execs });
-    assert.equal(requests.writes.length, said.writes, seen);
-    assert.ok(requests.reads.length <= said.reads, seen);
-    assert.ok(execs <= said.execs, seen);
+    assert.equal(requests.writes.length, row.writes, seen);
+    assert.ok(requests.reads.length <= row.reads, seen);
+    assert.ok(execs <= row.execs, seen);
   });
 }

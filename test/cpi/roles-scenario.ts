@@ -91,33 +91,39 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
     name: String(snapshot),
   };
   await deleteSlowly(volumeSnapshot, () => call('delete_snapshot', [snapshot]));
-  const left = await changed(caller, disk);
+  const leftover = await changed(caller, disk);
   await deleteSlowly({ resource: secrets, namespace, name: vm }, () => call('delete_vm', [vm]));
-  const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: left };
-  await deleteSlowly(claim, () => call('delete_disk', [left]));
+  const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: leftover };
+  await deleteSlowly(claim, () => call('delete_disk', [leftover]));
 }
 
 /** Both kinds of network, a second call for the same one, and a VM that names it. */
 async function bothNetworkKinds({ call, deleteSlowly }: Caller): Promise<void> {
-  const asked = { network_policy: true, network_attachment: { type: 'macvlan' } };
+  const cloudProperties = { network_policy: true, network_attachment: { type: 'macvlan' } };
   for (const [key, resource] of [
     ['network_policy', networkPolicies],
     ['network_attachment', networkAttachmentDefinitions],
   ] as const) {
-    const definition = { type: 'manual', range: '10.0.0.0/24', cloud_properties: { [key]: asked[key] } };
+    const definition = {
+      type: 'manual',
+      range: '10.0.0.0/24',
+      cloud_properties: { [key]: cloudProperties[key] },
+    };
     const made = (await call('create_network', [definition])) as [string, object, object];
     assert.deepEqual(await call('create_network', [definition]), made);
     const [name, , properties] = made;
     const network = { type: 'dynamic', cloud_properties: properties };
-    const wanted = createVmArguments(
+    const request = createVmArguments(
       createVmRequest({ agentId: `in-${name}`.slice(0, 40), networks: { network } }),
     );
     if (key === 'network_policy') {
-      const [cid] = (await call('create_vm', wanted)) as [string];
+      const [cid] = (await call('create_vm', request)) as [string];
       await call('delete_vm', [cid]);
       // the cluster has no Multus, so there is no interface
     } else
-      await assert.rejects(call('create_vm', wanted), (error) => isProductError(error, 'VM_CREATION_FAILED'));
+      await assert.rejects(call('create_vm', request), (error) =>
+        isProductError(error, 'VM_CREATION_FAILED'),
+      );
     await deleteSlowly({ resource, namespace, name }, () => call('delete_network', [name]));
   }
 }
@@ -148,16 +154,15 @@ async function servicesOfSuccessors({ call, deleteSlowly }: Caller): Promise<voi
     { name: 'shared', ports: [{ port: 80 }] },
   ];
   const newOne = async (agentId: string): Promise<string> => {
-    const wanted = { agentId, properties: { services: list }, networks: { default: { type: 'dynamic' } } };
+    const request = { agentId, properties: { services: list }, networks: { default: { type: 'dynamic' } } };
     const env = { bosh: { group: 'd-group' } };
-    const [cid] = (await call('create_vm', createVmArguments(createVmRequest({ ...wanted, env })))) as [
-      string,
-    ];
+    const args = createVmArguments(createVmRequest({ ...request, env }));
+    const [cid] = (await call('create_vm', args)) as [string];
     return cid;
   };
-  const former = await newOne('former');
+  const previous = await newOne('former');
   const next = await newOne('next');
-  await call('delete_vm', [former]);
+  await call('delete_vm', [previous]);
   await deleteSlowly({ resource: services, namespace, name: 'own' }, () => call('delete_vm', [next]));
 }
 

@@ -119,15 +119,17 @@ export class RolesWorld {
   async deleteSlowly(reference: ObjectReference, deletion: () => Promise<unknown>): Promise<void> {
     const { api } = this.world;
     const { metadata } = await api.get(reference);
-    const held = [...(metadata.finalizers ?? []), 'bosh.cloudfoundry.org/test'];
-    await api.patch(reference, { metadata: { finalizers: held } });
+    const finalizers = [...(metadata.finalizers ?? []), 'bosh.cloudfoundry.org/test'];
+    await api.patch(reference, { metadata: { finalizers } });
     const seen = this.requests.length;
     const isWatched = (): boolean =>
       this.requests
         .slice(seen)
         .some(
-          (wanted) =>
-            'resource' in wanted && wanted.resource === reference.resource.plural && wanted.verb === 'watch',
+          (requirement) =>
+            'resource' in requirement &&
+            requirement.resource === reference.resource.plural &&
+            requirement.verb === 'watch',
         );
     const deleting = deletion();
     await Promise.race([
@@ -135,7 +137,7 @@ export class RolesWorld {
       eventually(`a watch of ${reference.name}`, async () => isWatched() || undefined),
     ]);
     const { metadata: now } = await api.get(reference);
-    const rest = (now.finalizers ?? []).filter((name) => name !== held.at(-1));
+    const rest = (now.finalizers ?? []).filter((name) => name !== finalizers.at(-1));
     await api.patch(reference, { metadata: { finalizers: rest } });
     await deleting;
   }

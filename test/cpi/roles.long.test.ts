@@ -75,7 +75,7 @@ function assertAllUsed({ requests }: RolesWorld, manifests: readonly Manifest[])
   const unused = rightsOf(manifests)
     .filter(
       ({ namespace: where, rule }) =>
-        !requests.some((wanted) => ruleMatches(rule, wanted) && isIn(where, wanted)),
+        !requests.some((requirement) => ruleMatches(rule, requirement) && isIn(where, requirement)),
     )
     .map(({ rule: { verbs = [], resources = [] } }) => `${verbs.join()} ${resources.join()}`);
   assert.deepEqual(
@@ -84,5 +84,5 @@ function assertAllUsed({ requests }: RolesWorld, manifests: readonly Manifest[])
   );
 }
 
-const isIn = (where: string | undefined, wanted: Attributes): boolean =>
-  where === undefined || ('namespace' in wanted && wanted.namespace === where);
+const isIn = (where: string | undefined, requirement: Attributes): boolean =>
+  where === undefined || ('namespace' in requirement && requirement.namespace === where);

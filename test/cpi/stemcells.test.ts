@@ -145,11 +145,11 @@ for (const name of ['executable', 'bundle'] as const) {
       const { imagePath } = await unpackedStemcell(await scratchDirectory(t));
       const registry = await HostileRegistry.start(t);
       registry.trouble = (request, response) => {
-        const said = `${request.headers.authorization ?? 'nothing'} pass-word-of-robot`;
+        const output = `${request.headers.authorization ?? 'nothing'} pass-word-of-robot`;
         response.writeHead(request.headers.authorization === undefined ? 401 : 418, {
           'www-authenticate': 'Basic realm="x"',
         });
-        response.end(JSON.stringify({ errors: [{ code: 'ODD', message: said }] }));
+        response.end(JSON.stringify({ errors: [{ code: 'ODD', message: output }] }));
         return true;
       };
       const section = {

@@ -13,16 +13,14 @@ import {
 test('the bosh CLI is what BOSH_CLI names, else the first program bosh on PATH', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-path-'));
   t.after(() => rm(directory, { recursive: true }));
-  const [empty, folder, data, found] = ['empty', 'folder', 'data', 'found'].map((name) =>
-    join(directory, name),
-  );
-  assert.ok(empty !== undefined && folder !== undefined && data !== undefined && found !== undefined);
-  for (const path of [empty, join(folder, 'bosh'), data, found]) await mkdir(path, { recursive: true });
+  const [empty, dir, data, found] = ['empty', 'folder', 'data', 'found'].map((name) => join(directory, name));
+  assert.ok(empty !== undefined && dir !== undefined && data !== undefined && found !== undefined);
+  for (const path of [empty, join(dir, 'bosh'), data, found]) await mkdir(path, { recursive: true });
   await writeFile(join(data, 'bosh'), '', { mode: 0o600 });
   await writeFile(join(found, 'bosh'), '#!/bin/sh\n');
   await chmod(join(found, 'bosh'), 0o755);
 
-  const path = ['', empty, folder, data, found].join(':');
+  const path = ['', empty, dir, data, found].join(':');
   assert.equal(boshCli({ PATH: path }), join(found, 'bosh'));
   assert.equal(withoutBoshCli({ PATH: path }), false);
   assert.equal(boshCli({ PATH: path, BOSH_CLI: 'named/bosh' }), resolve('named/bosh'));

@@ -72,14 +72,14 @@ test(`${processes} inputs to real processes`, async (t) => {
   const random = seededRandom(seed + 1);
   const make = await inputMaker();
   const tally = new Tally();
-  let left = processes;
+  let remaining = processes;
   const config = join(world.directory, 'hasty.json');
   await writeFile(config, JSON.stringify({ ...world.settings, deadlines: await shortDeadlines() }), {
     mode: 0o600,
   });
   await inParallel(processesAtOnce, async () => {
-    if (left <= 0) return false;
-    left -= 1;
+    if (remaining <= 0) return false;
+    remaining -= 1;
     const input = make(random, { vms: [], disks: [] });
     const { stdout, stderr, code } = await runCpi(artefact, input.bytes, { config });
     assert.equal(`${code} ${stderr}`, '0 ', `seed ${seed}: ${input.bytes.toString('utf8').slice(0, 2000)}`);
@@ -97,12 +97,12 @@ test(`${inputs} inputs in this process`, async (t) => {
   const make = await inputMaker();
   const tally = new Tally();
   while (tally.total < inputs) {
-    let left = Math.min(perWorld, inputs - tally.total);
+    let remaining = Math.min(perWorld, inputs - tally.total);
     await t.test(`from ${tally.total}`, async (part) => {
       const { ask, known } = await fuzzWorld(part);
       await inParallel(atOnce, async () => {
-        if (left <= 0) return false;
-        left -= 1;
+        if (remaining <= 0) return false;
+        remaining -= 1;
         const input = make(random, known);
         const { stdout, isPastEnvelope } = await ask(input.bytes);
         if (isPastEnvelope) tally.pastEnvelope += 1;
@@ -111,7 +111,7 @@ test(`${inputs} inputs in this process`, async (t) => {
         return true;
       });
     });
-    if (left > 0) return;
+    if (remaining > 0) return;
   }
   t.diagnostic(
     `seed ${seed}: ${tally.total} inputs, ${tally.pastEnvelope} past the envelope, ` +

@@ -17,9 +17,9 @@ import { verbCases } from './support/verb-cases.ts';
 import { type VerbCase, VerbWorld } from './support/verb-world.ts';
 
 /** With any other type a director continues as if the resource did not exist or were not supported. */
-const asFault = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);
-const isTold = ({ againMayFail }: VerbCase, type: string): boolean =>
-  asFault.has(type) || againMayFail?.test(type) === true;
+const expectedTypes = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);
+const isExpectedFailure = ({ againMayFail }: VerbCase, type: string): boolean =>
+  expectedTypes.has(type) || againMayFail?.test(type) === true;
 
 /** Long enough for a responding server, even on a busy machine. */
 const silentDeadlines = { request: 3 };
@@ -136,13 +136,13 @@ describe('faults of the API', () => {
         continue;
       }
       const counts = met.get(row) ?? new Map<FaultKind, number>();
-      const wanted = faultKinds.filter(
+      const kinds = faultKinds.filter(
         (kind) =>
           (each.waits === true || !watchFaults.includes(kind)) &&
           (kind !== '502' || hasReads(each)) &&
           (kind !== 'silent' || meetsSilence.has(row)),
       );
-      assert.deepEqual([...counts.keys()].toSorted(), wanted.toSorted(), row);
+      assert.deepEqual([...counts.keys()].toSorted(), kinds.toSorted(), row);
       const [refused = 0, lost = 0, unheard = 0] = (['500', 'lost', 'unheard'] as const).map((kind) =>
         counts.get(kind),
       );
@@ -178,17 +178,17 @@ describe('faults of the API', () => {
     const { first, ...rest } = await struck(each, args, strokes);
     if (first.error !== null) {
       const { type, message } = first.error;
-      assert.ok(isTold(each, type), `${each.row}, ${what}: ${type}: ${message}`);
+      assert.ok(isExpectedFailure(each, type), `${each.row}, ${what}: ${type}: ${message}`);
       assert.match(first.error.message, /\S/u);
     }
     const { result, error } =
       first.error === null && each.isSlowAgain === true
         ? first
         : await verbs.world.request(each.method, args, { settings: each.settings ?? {} });
-    const words = `${each.row} again, ${what}: ${error?.type}: ${error?.message}; at first: ${first.error?.message}`;
-    if (error !== null) assert.ok(each.againMayFail?.test(error.type) === true, words);
+    const text = `${each.row} again, ${what}: ${error?.type}: ${error?.message}; at first: ${first.error?.message}`;
+    if (error !== null) assert.ok(each.againMayFail?.test(error.type) === true, text);
     else if (first.error === null && each.mayLeave === undefined)
-      assert.deepEqual(result, first.result, words);
+      assert.deepEqual(result, first.result, text);
     await each.check?.(verbs, args, error === null ? result : first.result);
     await verbs.isAsBefore(each, { empty, what });
     return { first, ...rest };

@@ -45,11 +45,11 @@ test(
 
 /** Runs all writers at once. Kills the server at a random moment after a random number of responses. */
 async function writeUntilKilled(api: ApiProcess, acknowledged: Acknowledged, random: Random): Promise<void> {
-  let left = 1 + random.below(40);
+  let remaining = 1 + random.below(40);
   let killed: Promise<void> | undefined;
   const count = (): void => {
-    left -= 1;
-    if (left <= 0) killed ??= setTimeout(random.below(6)).then(() => api.kill());
+    remaining -= 1;
+    if (remaining <= 0) killed ??= setTimeout(random.below(6)).then(() => api.kill());
   };
   await Promise.all(writers.map((names) => acknowledged.write(api.transport, names, count)));
   await killed;

@@ -50,7 +50,7 @@ test('a changed manifest makes these calls', async () => {
 
 for (const { call, method, moment } of killCases(recreation)) {
   test(`killed ${moment} ${method} of a recreate, the next run has one VM with the same disk`, async () => {
-    const { disks, current_vm_cid: former } = await line.state();
+    const { disks, current_vm_cid: previous } = await line.state();
     await changeManifest();
     await control.killAt(call, moment);
     assertKilled(await line.createEnv());
@@ -62,6 +62,6 @@ for (const { call, method, moment } of killCases(recreation)) {
     assert.equal(await assertConverged(line), content);
     const state = await line.state();
     assert.deepEqual(state.disks, disks);
-    assert.notEqual(state.current_vm_cid, former);
+    assert.notEqual(state.current_vm_cid, previous);
   });
 }

@@ -87,8 +87,8 @@ describe('many VMs at once', () => {
     const vms = await listed<Pod>(pods);
     assert.equal(new Set(cids).size, count);
     assert.deepEqual(vms.map(nameOf).toSorted(), cids.toSorted());
-    const wanted = Object.fromEntries(agents.map((agent, index) => [cids[index], agent]));
-    assert.deepEqual(Object.fromEntries(await agentIds()), wanted);
+    const expected = Object.fromEntries(agents.map((agent, index) => [cids[index], agent]));
+    assert.deepEqual(Object.fromEntries(await agentIds()), expected);
     const addresses = vms.map(({ status }) => status?.podIP ?? assert.fail('a VM without an address'));
     assert.equal(new Set(addresses).size, count);
 
@@ -103,7 +103,7 @@ describe('many VMs at once', () => {
   });
 
   test('three thousand pods run in little memory', async (t) => {
-    const many = { name: 'many', pods: 3000, mostMiB: 250 };
+    const many = { name: 'many', pods: 3000, maxMiB: 250 };
     await api.create(namespaces, { metadata: { name: many.name } });
     const memoryWithoutPods = await server.memory();
     const names = Array.from({ length: many.pods }, (_, index) => `pod-${index}`);
@@ -118,7 +118,7 @@ describe('many VMs at once', () => {
       return (await api.list(pods, query)).items.length === many.pods;
     });
     const grown = (await server.memory()) - memoryWithoutPods;
-    assert.ok(grown < many.mostMiB, `${many.pods} pods take ${grown} MiB`);
+    assert.ok(grown < many.maxMiB, `${many.pods} pods take ${grown} MiB`);
     t.diagnostic(`${many.pods} pods take ${grown} MiB`);
   });
 

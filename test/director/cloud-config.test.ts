@@ -11,8 +11,8 @@ import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
 import type { Json, Location } from '../../src/cpi/input.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
-const folder = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
+const directory = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
+const location: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
 const variables = { internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' };
 
 interface Named {
@@ -33,10 +33,15 @@ interface CloudConfig {
 }
 
 describe('manifests/cloud-config', () => {
-  for (const name of readdirSync(folder).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
+  for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
     test(`${name} names only what it has, and the CPI accepts its properties in either network`, async () => {
-      for (const opsFiles of [[], [`${folder}manual-network.yml`]]) {
-        const text = await interpolateTemplate({ path: folder + name, opsFiles, variables, varErrs: true });
+      for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
+        const text = await interpolateTemplate({
+          path: directory + name,
+          opsFiles,
+          variables,
+          varErrs: true,
+        });
         assertAccepted(parse(text) as CloudConfig);
       }
     });
@@ -45,7 +50,7 @@ describe('manifests/cloud-config', () => {
   test('cpi-config.yml has two configurations that the CPI accepts', async () => {
     const { ca } = await makeServerCertificate();
     const text = await interpolateTemplate({
-      path: `${folder}cpi-config.yml`,
+      path: `${directory}cpi-config.yml`,
       variables: {
         ...{ kubernetes_namespace: 'bosh', second_server: 'https://192.0.2.1:6443', second_ca: ca },
         ...{ second_token: 'token', second_namespace: 'bosh' },
@@ -61,7 +66,7 @@ describe('manifests/cloud-config', () => {
   });
 
   test('disks of static volumes are as large as the volumes of manifests/cluster', async () => {
-    const { disk_types: types } = parse(await readFile(`${folder}minikube.yml`, 'utf8')) as CloudConfig;
+    const { disk_types: types } = parse(await readFile(`${directory}minikube.yml`, 'utf8')) as CloudConfig;
     const volumes = await readFile(new URL('../../manifests/cluster/volumes.yaml', import.meta.url), 'utf8');
     const size = types.find(({ name }) => name === 'static')?.disk_size ?? 0;
     assert.deepEqual(new Set(volumes.match(/storage: \w+/gu)), new Set([`storage: ${size / 1024}Gi`]));
@@ -74,12 +79,12 @@ function assertAccepted({ azs, vm_types, disk_types, networks, compilation }: Cl
   assert.ok(names(vm_types).includes(compilation.vm_type));
   assert.ok(names(networks).includes(compilation.network));
   for (const { cloud_properties: properties = {} } of [...azs, ...vm_types])
-    parseVmProperties(properties, place, parseConfig({}, {}));
-  for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(properties, place);
+    parseVmProperties(properties, location, parseConfig({}, {}));
+  for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(properties, location);
   for (const { type, subnets } of networks) {
     for (const { dns = [], cloud_properties } of subnets) {
       assert.deepEqual(dns, []);
-      parseNetworks({ default: { type, ip: variables.internal_ip, cloud_properties } }, place);
+      parseNetworks({ default: { type, ip: variables.internal_ip, cloud_properties } }, location);
     }
     assert.deepEqual(new Set(subnets.flatMap((subnet) => subnet.azs)), new Set(names(azs)));
   }

@@ -32,22 +32,22 @@ export function operationsBetween(before: Tree, after: Tree, at = ''): object[] 
     const known = new Map(before.map((item, index) => [tokenOf(item, index), item]));
     return after.flatMap((item, index) => {
       const token = tokenOf(item, index);
-      const former = known.get(token);
-      return former === undefined
+      const previous = known.get(token);
+      return previous === undefined
         ? [{ type: 'replace', path: `${at}/-`, value: item }]
-        : operationsBetween(former, item, `${at}/${token}`);
+        : operationsBetween(previous, item, `${at}/${token}`);
     });
   }
   const [old, now] = [before, after] as readonly Readonly<Record<string, Tree>>[];
   if (old === undefined || now === undefined) return [];
-  const gone = Object.keys(old).filter((key) => !(key in now));
+  const removed = Object.keys(old).filter((key) => !(key in now));
   return [
-    ...gone.map((key) => ({ type: 'remove', path: `${at}/${key}` })),
+    ...removed.map((key) => ({ type: 'remove', path: `${at}/${key}` })),
     ...Object.entries(now).flatMap(([key, value]) => {
-      const former = old[key];
-      return former === undefined
+      const previous = old[key];
+      return previous === undefined
         ? [{ type: 'replace', path: `${at}/${key}?`, value }]
-        : operationsBetween(former, value, `${at}/${key}`);
+        : operationsBetween(previous, value, `${at}/${key}`);
     }),
   ];
 }

@@ -23,10 +23,10 @@ import { operationsBetween, pathsOf, treeOf } from './manifest-paths.ts';
  * bosh-deployment's files as documents with only their paths (paths/, by write-paths.ts), and our unchanged
  * files.
  */
-const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-ops-'));
+const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-ops-'));
 const job = await kubernetesCpiJob();
 after(async () => {
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
   await job.close();
 });
 
@@ -44,7 +44,7 @@ function changed(paths: readonly string[], name: string): string[] {
 
 const bosh = pathsIn('bosh');
 const uaa = changed(bosh, 'uaa');
-const manifest = join(folder, 'bosh.yml');
+const manifest = join(directory, 'bosh.yml');
 writeFileSync(manifest, stringify(treeOf(bosh)));
 const upstream = Object.fromEntries(
   (
@@ -55,7 +55,7 @@ const upstream = Object.fromEntries(
       ['bbr', bosh, changed(bosh, 'bbr')],
     ] as const
   ).map(([name, before, now]) => {
-    const path = join(folder, `${name}.yml`);
+    const path = join(directory, `${name}.yml`);
     writeFileSync(path, stringify(operationsBetween(treeOf(before), treeOf(now))));
     return [`${name}.yml`, path];
   }),
@@ -220,13 +220,13 @@ describe('manifests/bosh-deployment', () => {
     'the bosh CLI gives the same result',
     { skip: program === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>' },
     async () => {
-      const given = join(folder, 'vars.yml');
+      const given = join(directory, 'vars.yml');
       writeFileSync(given, stringify(variables));
       for (const name of files) {
         const own = [...neededBy(name), name];
         for (const order of ordersOf(own, ['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) {
-          const words = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), '-l', given];
-          const { stdout } = await promisify(execFile)(program ?? '', words);
+          const args = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), '-l', given];
+          const { stdout } = await promisify(execFile)(program ?? '', args);
           assert.equal(stdout, await render(order), order.join(' '));
         }
       }
@@ -250,20 +250,24 @@ function configOf({ kubernetes = {}, registry = {} }: Properties): Promise<CpiCo
  * director's.
  */
 async function assertAccepted(rendered: Rendered, order: readonly string[]): Promise<void> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
+  const location: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
   const { cloud_provider: provider, networks } = rendered;
   const [director, outside] = await Promise.all([
     configOf(rendered.instance_groups[0]?.properties ?? {}),
     configOf(provider.properties),
   ]);
-  const { services } = parseVmProperties(rendered.resource_pools[0]?.cloud_properties ?? {}, place, director);
-  parseDiskProperties({ ...rendered.disk_pools[0]?.cloud_properties }, place);
+  const { services } = parseVmProperties(
+    rendered.resource_pools[0]?.cloud_properties ?? {},
+    location,
+    director,
+  );
+  parseDiskProperties({ ...rendered.disk_pools[0]?.cloud_properties }, location);
   const [network] = networks;
   assert.ok(network);
   const [subnet = { dns: [] }] = network.subnets ?? [];
   const { type, cloud_properties: properties = subnet.cloud_properties ?? {} } = network;
   const address = type === 'dynamic' ? { type } : { type: 'manual', ip: variables.internal_ip };
-  parseNetworks({ default: { ...address, cloud_properties: properties } }, place);
+  parseNetworks({ default: { ...address, cloud_properties: properties } }, location);
   if (!order.includes('cpi.yml')) return;
   assert.deepEqual(
     [director, outside].map(({ kubernetes }) => kubernetes.namespace),

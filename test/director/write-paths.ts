@@ -26,6 +26,6 @@ for (const [name, before] of [
 ] as const) {
   const old = before.length === 0 ? whole : await read(...before);
   const now = await read(...before, name);
-  const gone = old.filter((path) => !now.includes(path)).map((path) => `- ${path}`);
-  await write(name, [...gone, ...now.filter((path) => !old.includes(path)).map((path) => `+ ${path}`)]);
+  const removed = old.filter((path) => !now.includes(path)).map((path) => `- ${path}`);
+  await write(name, [...removed, ...now.filter((path) => !old.includes(path)).map((path) => `+ ${path}`)]);
 }

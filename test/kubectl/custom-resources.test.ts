@@ -30,30 +30,30 @@ spec: {volumeSnapshotClassName: local, source: {persistentVolumeClaimName: disk-
 `;
 
 describe('kubectl', { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
   const errors: unknown[] = [];
   let api: LocalApi;
   let server: ApiServer;
   let kubectl: Kubectl;
 
   before(async () => {
-    api = await openLocalApi({ directory: folder });
+    api = await openLocalApi({ directory });
     const onError = (error: unknown): void => void errors.push(error);
-    server = await startApiServer({ api, console: new FakeConsole(), directory: folder, onError });
-    kubectl = new Kubectl(server.kubeconfig, folder);
+    server = await startApiServer({ api, console: new FakeConsole(), directory, onError });
+    kubectl = new Kubectl(server.kubeconfig, directory);
   });
   after(async () => {
     await server.close();
     await api.close();
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
     assert.deepEqual(errors, []);
   });
 
-  const run = (words: string, input = ''): Promise<KubectlResult> => kubectl.run(words.split(' '), input);
+  const run = (line: string, input = ''): Promise<KubectlResult> => kubectl.run(line.split(' '), input);
   /** Returns the stdout of a call that must succeed. */
-  async function output(words: string, input = ''): Promise<string> {
-    const { exitCode, stdout, stderr } = await run(words, input);
-    assert.equal(exitCode, 0, `kubectl ${words}: ${stderr}`);
+  async function output(line: string, input = ''): Promise<string> {
+    const { exitCode, stdout, stderr } = await run(line, input);
+    assert.equal(exitCode, 0, `kubectl ${line}: ${stderr}`);
     return stdout;
   }
 

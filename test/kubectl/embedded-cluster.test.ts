@@ -45,12 +45,12 @@ spec:
 `;
 
 describe('kubectl on the whole embedded cluster', { skip, timeout: 120_000 }, () => {
-  const folder = skip === false ? mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-')) : '';
-  const directory = join(folder, 'cluster');
+  const workDirectory = skip === false ? mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-')) : '';
+  const directory = join(workDirectory, 'cluster');
   let kubectl: Kubectl;
 
   before(async () => {
-    const runtimeDirectory = join(folder, 'runtime');
+    const runtimeDirectory = join(workDirectory, 'runtime');
     mkdirSync(runtimeDirectory);
     const main = builtCluster(join(import.meta.dirname, '..', '..'));
     const { kubeconfig } = await startDaemon({
@@ -59,14 +59,14 @@ describe('kubectl on the whole embedded cluster', { skip, timeout: 120_000 }, ()
       nodeBinary: process.execPath,
       main,
     });
-    kubectl = new Kubectl(kubeconfig, folder);
+    kubectl = new Kubectl(kubeconfig, workDirectory);
     await output(['apply', '-f', '-'], manifest);
     await output(['wait', '--for=condition=Ready', 'pod/real', '--timeout=25s']);
   });
   after(async () => {
     await stopDaemon(directory);
     await removeClusterDirectory(directory);
-    rmSync(folder, { recursive: true });
+    rmSync(workDirectory, { recursive: true });
   });
 
   async function output(args: readonly string[], input = ''): Promise<string> {

@@ -16,7 +16,7 @@ const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 const oldest = 31;
 
 describe('an unmodified kubectl', { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
   const agents = new Set<string>();
   const errors: unknown[] = [];
   const fake = new FakeConsole();
@@ -25,21 +25,21 @@ describe('an unmodified kubectl', { skip }, () => {
   let kubectl: Kubectl;
 
   before(async () => {
-    api = await openLocalApi({ directory: folder });
+    api = await openLocalApi({ directory });
     server = await startApiServer({
       api,
       console: fake,
-      directory: folder,
+      directory,
       onError: (error) => errors.push(error),
       onRequest: ({ headers }) => agents.add(headers['user-agent'] ?? ''),
     });
-    kubectl = new Kubectl(server.kubeconfig, folder);
+    kubectl = new Kubectl(server.kubeconfig, directory);
     await makeRunningPod(api);
   });
   after(async () => {
     await server.close();
     await api.close();
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
     assert.deepEqual(errors, []);
   });
 
@@ -259,8 +259,8 @@ describe('an unmodified kubectl', { skip }, () => {
     const missing = await kubectl.run(['exec', 'vm-1', '--', 'no-such-program']);
     assert.equal(missing.exitCode, 1);
     assert.match(missing.stderr, /executable file not found/);
-    const gone = await kubectl.run(['exec', 'no-such-pod', '--', 'echo']);
-    assert.match(gone.stderr, /pods "no-such-pod" not found/);
+    const notFound = await kubectl.run(['exec', 'no-such-pod', '--', 'echo']);
+    assert.match(notFound.stderr, /pods "no-such-pod" not found/);
   });
 
   test('explain and api-resources show the served kinds', async () => {

@@ -17,7 +17,7 @@ import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 
 describe('kubectl with access control and policies', { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
   const errors: unknown[] = [];
   const onError = (error: unknown): void => void errors.push(error);
   const robot = '--as=system:serviceaccount:bosh:robot';
@@ -27,8 +27,8 @@ describe('kubectl with access control and policies', { skip }, () => {
   let kubectl: Kubectl;
 
   before(async () => {
-    api = await openLocalApi({ directory: folder });
-    server = await startApiServer({ api, console: new FakeConsole(), directory: folder, onError });
+    api = await openLocalApi({ directory });
+    server = await startApiServer({ api, console: new FakeConsole(), directory, onError });
     const provisioner = new FakeProvisioner();
     controllers = await startControllers({
       api,
@@ -37,13 +37,13 @@ describe('kubectl with access control and policies', { skip }, () => {
       random: Math.random,
       onError,
     });
-    kubectl = new Kubectl(server.kubeconfig, folder);
+    kubectl = new Kubectl(server.kubeconfig, directory);
   });
   after(async () => {
     await controllers.stop();
     await server.close();
     await api.close();
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
     assert.deepEqual(errors, []);
   });
 
@@ -89,13 +89,13 @@ describe('kubectl with access control and policies', { skip }, () => {
   });
 
   test('apply creates the roles of the CPI', async () => {
-    const folderOfRoles = join(import.meta.dirname, '..', '..', 'manifests', 'rbac');
+    const directoryOfRoles = join(import.meta.dirname, '..', '..', 'manifests', 'rbac');
     const applied = await output([
       'apply',
       '-f',
-      join(folderOfRoles, 'namespaced.yaml'),
+      join(directoryOfRoles, 'namespaced.yaml'),
       '-f',
-      join(folderOfRoles, 'cluster.yaml'),
+      join(directoryOfRoles, 'cluster.yaml'),
     ]);
     assert.match(applied, /^role\.rbac\.authorization\.k8s\.io\/bosh-cpi created$/mu);
     assert.equal(

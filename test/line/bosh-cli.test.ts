@@ -88,7 +88,7 @@ describe('bosh-kubernetes and the bosh CLI with one state file', { skip: without
   async function bosh(command: string, ...flags: readonly string[]): Promise<Outcome> {
     const child = spawn(
       program,
-      [command, ...line.envWords(), '--state', line.statePath, '-n', '--tty', ...flags],
+      [command, ...line.envArgs(), '--state', line.statePath, '-n', '--tty', ...flags],
       {
         cwd: line.directory,
         env: { PATH: process.env['PATH'], HOME: line.directory, CPI_CONTROL: line.controlDirectory },

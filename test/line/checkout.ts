@@ -57,7 +57,7 @@ export class Checkout {
     const checkout = new Checkout(top, options);
     await run('git', ['clone', '--quiet', '--no-hardlinks', source, checkout.directory]);
     if (isInstalled) {
-      const made = ['node_modules', 'dist'].map((folder) => join(source, folder));
+      const made = ['node_modules', 'dist'].map((directory) => join(source, directory));
       await run('cp', ['-a', ...made, checkout.directory]);
     }
     await mkdir(join(top, 'home'));
@@ -78,17 +78,17 @@ export class Checkout {
   /**
    * Runs an npm script (`['start']`, `['run', 'status']`) with stdin closed. Never rejects for an exit code.
    */
-  npm(words: readonly string[], options: KillOptions = {}): Promise<Outcome> {
-    return this.command('npm', words, options);
+  npm(args: readonly string[], options: KillOptions = {}): Promise<Outcome> {
+    return this.command('npm', args, options);
   }
 
   command(
     program: string,
-    words: readonly string[],
+    args: readonly string[],
     { killAfterLine, signal = 'SIGKILL' }: KillOptions = {},
   ): Promise<Outcome> {
     const { uid, wrapper = [], path = strangersPath() } = this.#options;
-    const [first = program, ...rest] = [...wrapper, program, ...words];
+    const [first = program, ...rest] = [...wrapper, program, ...args];
     const child = spawn(first, rest, {
       cwd: this.directory,
       env: { PATH: path, HOME: join(this.#top, 'home'), LANG: 'C.UTF-8' },
@@ -99,13 +99,13 @@ export class Checkout {
     let stdout = '';
     let stderr = '';
     let killed = false;
-    const look = (text: string): void => {
+    const inspect = (text: string): void => {
       if (killed || killAfterLine?.test(text) !== true || child.pid === undefined) return;
       killed = true;
       process.kill(-child.pid, signal);
     };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => look((stdout += text)));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => look((stderr += text)));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => inspect((stdout += text)));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => inspect((stderr += text)));
     return new Promise((resolve, reject) => {
       child.on('error', reject);
       child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
@@ -139,8 +139,8 @@ export class Checkout {
    * build.
    */
   async untracked(): Promise<string[]> {
-    const words = ['-c', `safe.directory=${this.directory}`, '-C', this.directory];
-    const { stdout } = await run('git', [...words, 'status', '--porcelain', '--ignored']);
+    const args = ['-c', `safe.directory=${this.directory}`, '-C', this.directory];
+    const { stdout } = await run('git', [...args, 'status', '--porcelain', '--ignored']);
     return stdout
       .split('\n')
       .filter((line) => /^(!!|\?\?)/.test(line) && !/^.. (node_modules|dist)\//.test(line))
@@ -156,8 +156,8 @@ export class Checkout {
  * Returns PATH without the directories that npm prepends for a script. A new user's shell has none of them.
  */
 export function strangersPath(): string {
-  const folders = (process.env['PATH'] ?? '').split(':');
-  return folders
-    .filter((folder) => !folder.includes('node_modules') && !folder.includes('node-gyp-bin'))
+  const directories = (process.env['PATH'] ?? '').split(':');
+  return directories
+    .filter((directory) => !directory.includes('node_modules') && !directory.includes('node-gyp-bin'))
     .join(':');
 }

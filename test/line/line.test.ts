@@ -93,10 +93,10 @@ for (const uid of users) {
     });
 
     test('cluster kubeconfig prints only a kubeconfig, and clients work with it', async () => {
-      const words = ['bin/bosh-kubernetes.mjs', 'cluster', 'kubeconfig'];
+      const args = ['bin/bosh-kubernetes.mjs', 'cluster', 'kubeconfig'];
       const { current_vm_cid: vm } = await checkout.readJson(state);
 
-      const printed = await checkout.command('node', words);
+      const printed = await checkout.command('node', args);
 
       assert.deepEqual([printed.exitCode, printed.stderr], [0, '']);
       kubeconfig = printed.stdout;

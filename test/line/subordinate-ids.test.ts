@@ -85,14 +85,14 @@ async function uidMap(pid: number): Promise<string> {
  * Links every program in PATH except ruby into one directory. Programs in this user's home directory are
  * skipped, because the other user cannot reach them.
  */
-async function linkPrograms(folder: string): Promise<void> {
-  await mkdir(folder);
+async function linkPrograms(binDirectory: string): Promise<void> {
+  await mkdir(binDirectory);
   const directories = strangersPath().split(':');
   for (const directory of directories.filter((path) => !path.startsWith(`${homedir()}/`))) {
     for (const name of await readdir(directory).catch(() => [])) {
       if (/^(ruby|irb|erb|gem)/.test(name)) continue;
       // The first program with a name takes precedence, as in PATH.
-      await symlink(join(directory, name), join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      await symlink(join(directory, name), join(binDirectory, name)).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;
       });
     }

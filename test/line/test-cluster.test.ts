@@ -19,10 +19,10 @@ const missing = missingForCluster();
  * Runs a command on a cluster that is separate from those of other suites, because it has its own state
  * directory.
  */
-async function onCluster(stateHome: string, words: readonly string[]): Promise<string> {
+async function onCluster(stateHome: string, args: readonly string[]): Promise<string> {
   const main = join(checkout, 'test', 'cluster', 'main.ts');
   const env = { ...process.env, XDG_STATE_HOME: stateHome };
-  const { stdout, stderr } = await run(process.execPath, [main, '--name', name, ...words], { env });
+  const { stdout, stderr } = await run(process.execPath, [main, '--name', name, ...args], { env });
   return stdout + stderr;
 }
 
@@ -62,8 +62,8 @@ test(
     assert.equal(first.length, 4 + 2 * 2, first.join('\n'));
     assert.notDeepEqual(await controlGroups(), []);
 
-    const said = await onCluster(stateHome, ['--enter', 'kubectl', 'get', 'nodes', '--output', 'name']);
-    assert.match(said, /node\/node-1\nnode\/node-2/u);
+    const output = await onCluster(stateHome, ['--enter', 'kubectl', 'get', 'nodes', '--output', 'name']);
+    assert.match(output, /node\/node-1\nnode\/node-2/u);
     await onCluster(stateHome, ['--up']);
     assert.deepEqual(lasting(await processesOf(stateHome)), first);
 

@@ -20,9 +20,9 @@ before(async () => {
 afterEach(() => writeFile(line.manifestPath, original));
 after(() => line.remove());
 
-function assertRefused({ exitCode, stdout, stderr }: Outcome, ...words: readonly (string | RegExp)[]): void {
+function assertRefused({ exitCode, stdout, stderr }: Outcome, ...args: readonly (string | RegExp)[]): void {
   assert.notEqual(exitCode, 0, stdout);
-  for (const word of words) {
+  for (const word of args) {
     if (typeof word === 'string') assert.ok(stderr.includes(word), `${word} is not in: ${stderr}`);
     else assert.match(stderr, word);
   }
@@ -35,7 +35,7 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
   await writeFile(line.manifestPath, text);
 }
 
-for (const [what, from, to, ...words] of [
+for (const [what, from, to, ...args] of [
   ['an unterminated list', 'releases:', 'releases: [', /manifest\.yml:\d+:\d+: /],
   ['a tab', '  - name: hello\n    url', '\t- name: hello\n    url', 'Tabs are not allowed'],
   ['a duplicate key', 'name: hello\n', 'name: hello\nname: other\n', 'Map keys must be unique'],
@@ -69,7 +69,7 @@ for (const [what, from, to, ...words] of [
 
     const refused = await line.createEnv();
 
-    assertRefused(refused, '[MANIFEST_INVALID]', /manifest\.yml:[1-9]\d*:[1-9]\d*: /, ...words);
+    assertRefused(refused, '[MANIFEST_INVALID]', /manifest\.yml:[1-9]\d*:[1-9]\d*: /, ...args);
   });
 }
 
@@ -103,7 +103,7 @@ for (const [archive, indent] of [
   });
 }
 
-for (const [what, script, ...words] of [
+for (const [what, script, ...args] of [
   ['prints garbage', 'echo trouble >&2; echo "<html>"', "STDOUT: '<html>", "STDERR: 'trouble'"],
   ['exits non-zero', 'echo first >&2; echo last >&2; exit 3', /first\n +last/, 'exit status 3'],
   ['prints nothing', 'exit 0', "STDOUT: ''"],
@@ -112,7 +112,7 @@ for (const [what, script, ...words] of [
   test(`a CPI that ${what} is reported with its last output`, async () => {
     await line.replaceCpi(`#!/bin/sh\ncat > /dev/null\n${script}\n`);
 
-    assertRefused(await line.createEnv(), '[CPI_FAILED]', ...words);
+    assertRefused(await line.createEnv(), '[CPI_FAILED]', ...args);
   });
 }
 
@@ -171,8 +171,8 @@ test('a home that the system can never have is refused too', async () => {
 
 test('if the reader of its output ends, the run ends at a safe point', async () => {
   const script = '"$0" "$1" up "$2" | head -1';
-  const words = ['-c', script, process.execPath, mainModulePath(root), line.manifestPath];
-  const { stdout, stderr } = await promisify(execFile)('/bin/sh', words, {
+  const args = ['-c', script, process.execPath, mainModulePath(root), line.manifestPath];
+  const { stdout, stderr } = await promisify(execFile)('/bin/sh', args, {
     env: { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: line.home },
   });
 

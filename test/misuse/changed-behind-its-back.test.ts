@@ -22,9 +22,9 @@ before(async () => {
 afterEach(() => writeFile(line.manifestPath, original));
 after(() => line.remove());
 
-function assertRefused({ exitCode, stdout, stderr }: Outcome, ...words: readonly (string | RegExp)[]): void {
+function assertRefused({ exitCode, stdout, stderr }: Outcome, ...parts: readonly (string | RegExp)[]): void {
   assert.equal(exitCode, 1, stdout);
-  for (const word of words) {
+  for (const word of parts) {
     if (typeof word === 'string') assert.ok(stderr.includes(word), `${word} is not in: ${stderr}`);
     else assert.match(stderr, word);
   }
@@ -78,7 +78,7 @@ test('a VM that cannot be created is refused while the previous one runs, and a 
   };
   await api.create(resourceQuotas, quota as never);
   const none = /cloud_properties: \{\}/;
-  for (const [from, to, words] of [
+  for (const [from, to, message] of [
     [none, 'cloud_properties: {cpu: 2}', 'ResourceQuota full leaves no room: requests.cpu 2'],
     [none, 'cloud_properties: {ephemeral_disk: {storage_class: gold}}', 'does not have: \\"gold\\"'],
     [none, 'cloud_properties: {priority_class: gold}', 'no PriorityClass with name gold'],
@@ -87,7 +87,7 @@ test('a VM that cannot be created is refused while the previous one runs, and a 
   ] as const) {
     await edit(from, to);
     const refused = await line.up();
-    assertRefused(refused, 'Checking that the VM can be created', words, '[CPI_ERROR]');
+    assertRefused(refused, 'Checking that the VM can be created', message, '[CPI_ERROR]');
     assert.doesNotMatch(refused.stdout, /Stopping jobs|Deleting VM/);
     assert.deepEqual(await line.state(), state);
     assert.equal(await assertConverged(line), content);
@@ -151,9 +151,9 @@ test('another cluster than that of the state file is refused, and no record is r
   ];
   const noted = await readFile(`${line.statePath}.cluster`, 'utf8');
   try {
-    const words = [vm, disks[0]?.cid ?? '', line.kubeconfig, 'BOSH_KUBERNETES_HOME', '[OTHER_CLUSTER]'];
-    assertRefused(await line.up(elsewhere), ...words);
-    assertRefused(await line.command(['destroy', line.manifestPath, '--force'], elsewhere), ...words);
+    const parts = [vm, disks[0]?.cid ?? '', line.kubeconfig, 'BOSH_KUBERNETES_HOME', '[OTHER_CLUSTER]'];
+    assertRefused(await line.up(elsewhere), ...parts);
+    assertRefused(await line.command(['destroy', line.manifestPath, '--force'], elsewhere), ...parts);
     // Like the state of the bosh CLI or of a version before cluster notes.
     await rm(`${line.statePath}.cluster`);
     assertRefused(await line.up(elsewhere), vm, /nothing of that is on /, '[OTHER_CLUSTER]');

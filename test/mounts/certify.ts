@@ -18,12 +18,15 @@ export type CertificationCases = Readonly<Record<string, Readonly<Record<string,
  * that fails.
  */
 export async function certify(name: 'nfsv3driver' | 'smbdriver', cases: CertificationCases): Promise<string> {
-  const folder = await mkdtemp('/mnt/certify-');
+  const directory = await mkdtemp('/mnt/certify-');
   // the id mapper passes through it as the mapped user
-  await chmod(folder, 0o711);
+  await chmod(directory, 0o711);
   let log = '';
   const out = (line: string): void => void (log += line);
-  const driver = await startDriver(configIn(folder, ['-name', name]), { mounter: new ShareMounter({}), out });
+  const driver = await startDriver(configIn(directory, ['-name', name]), {
+    mounter: new ShareMounter({}),
+    out,
+  });
   const call = callerOf(driver.address);
   const ask = async (title: string, verb: string, body: object): Promise<string> => {
     const { Err, Mountpoint = '' } = await call(`VolumeDriver.${verb}`, body);

@@ -51,24 +51,24 @@ kill -TERM 1
 `;
 
 /** Writes the files of a container with our entry program and this agent. */
-async function filesOf(folder: string, { agent, entry, mounts, ways }: Suite): Promise<void> {
+async function filesOf(directory: string, { agent, entry, mounts, ways }: Suite): Promise<void> {
   for (const name of ['root', 'volume/store', 'state/bosh/bin', 'state/data'])
-    await mkdir(join(folder, name), { recursive: true });
-  await writeFile(join(folder, 'state/bosh/bin/bosh-agent'), agent, { mode: 0o755 });
+    await mkdir(join(directory, name), { recursive: true });
+  await writeFile(join(directory, 'state/bosh/bin/bosh-agent'), agent, { mode: 0o755 });
   const config = { ...container, linux: { ...container.linux, cgroupsPath: 'PLACE' } };
-  await writeFile(join(folder, 'state/config.json'), JSON.stringify(config));
-  await writeFile(join(folder, 'agent.cjs'), '');
-  await writeFile(join(folder, 'entry'), entry);
-  await writeFile(join(folder, 'mounts'), mounts);
-  await writeFile(join(folder, 'ways'), `${ways.join('\n')}\n`);
+  await writeFile(join(directory, 'state/config.json'), JSON.stringify(config));
+  await writeFile(join(directory, 'agent.cjs'), '');
+  await writeFile(join(directory, 'entry'), entry);
+  await writeFile(join(directory, 'mounts'), mounts);
+  await writeFile(join(directory, 'ways'), `${ways.join('\n')}\n`);
 }
 
 /** Returns the environment that the guest needs on a processor with AMX (uml-xstate.c). */
-function preload(folder: string): { readonly LD_PRELOAD?: string } {
+function preload(directory: string): { readonly LD_PRELOAD?: string } {
   if (!hasAmx) return {};
-  const library = join(folder, 'xstate.so');
-  const words = ['-shared', '-fPIC', '-O2', '-o', library, join(import.meta.dirname, 'uml-xstate.c')];
-  const { status, stderr } = spawnSync('gcc', words, { encoding: 'utf8' });
+  const library = join(directory, 'xstate.so');
+  const args = ['-shared', '-fPIC', '-O2', '-o', library, join(import.meta.dirname, 'uml-xstate.c')];
+  const { status, stderr } = spawnSync('gcc', args, { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   return { LD_PRELOAD: library };
 }
@@ -84,13 +84,13 @@ interface Suite {
 
 /** Boots the guest. Returns the output of the guest and its containers. */
 async function inGuest(t: TestContext, suite: Suite): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'control-groups-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await filesOf(folder, suite);
-  const words = [
+  const directory = await mkdtemp(join(tmpdir(), 'control-groups-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await filesOf(directory, suite);
+  const args = [
     ...[
       'mem=384M',
-      `uml_dir=${folder}/`,
+      `uml_dir=${directory}/`,
       'rootfstype=hostfs',
       'rootflags=/',
       'ro',
@@ -98,11 +98,11 @@ async function inGuest(t: TestContext, suite: Suite): Promise<string[]> {
       'con0=null,fd:1',
     ],
     `init=${join(import.meta.dirname, 'control-groups.sh')}`,
-    `SUITE_FOLDER=${folder}`,
+    `SUITE_FOLDER=${directory}`,
     `SUITE_CONTAINER=${join(import.meta.dirname, '../../src/agent/testing/container.sh')}`,
   ];
-  const env = { ...process.env, TMPDIR: '/dev/shm', ...preload(folder) };
-  const { stdout } = await promisify(execFile)('linux.uml', words, { env, timeout: 300_000 });
+  const env = { ...process.env, TMPDIR: '/dev/shm', ...preload(directory) };
+  const { stdout } = await promisify(execFile)('linux.uml', args, { env, timeout: 300_000 });
   return stdout.split(/\r?\n/u).flatMap((line) => /^suite: (.*)/u.exec(line)?.slice(1) ?? []);
 }
 
@@ -114,14 +114,17 @@ test(
   { skip },
   async (t) => {
     const ways = ['--mount', '--mount', '--mount --cgroup'];
-    const said = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
+    const messages = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
     const life = [
       'agent in /vm',
       "container '' in /jobs/one",
       "container '/vm/bpm-job' in /jobs/vm/bpm-job",
       "container '/garden/app' in /jobs/garden/app",
     ];
-    assert.deepEqual(said, [...ways.flatMap((way) => [`unshare ${way}`, ...life]), 'the node has kubepods/']);
+    assert.deepEqual(messages, [
+      ...ways.flatMap((way) => [`unshare ${way}`, ...life]),
+      'the node has kubepods/',
+    ]);
   },
 );
 
@@ -138,14 +141,14 @@ test(
   "with cgroup v2 alone, a stemcell's systemd has the container's cgroups, and not the node's",
   { skip: skip || (!existsSync('/lib/systemd/systemd') && 'needs systemd') },
   async (t) => {
-    const tell = `#!/bin/sh
+    const report = `#!/bin/sh
 sed -n 's/^0::/suite: agent in /p' /proc/self/cgroup > /dev/console
 ls -d /sys/fs/cgroup/kubepods /sys/fs/cgroup/init.scope 2> /dev/null | sed 's/^/suite: /' > /dev/console
 kill -37 1
 `;
     const entry = `set -- privileged\n${entryScript}`;
-    const said = await inGuest(t, { agent: tell, entry, mounts: systemd, ways: ['--mount'] });
-    const own = said.filter((line) => /^agent|^\/sys|^the node/u.test(line));
+    const messages = await inGuest(t, { agent: report, entry, mounts: systemd, ways: ['--mount'] });
+    const own = messages.filter((line) => /^agent|^\/sys|^the node/u.test(line));
     const expected = ['agent in /system.slice/bosh-agent.service', '/sys/fs/cgroup/init.scope'];
     assert.deepEqual(own, [...expected, 'the node has kubepods/']);
   },

@@ -11,10 +11,10 @@ export async function demoInGuest(share: DemoShare): Promise<{ code: number; tex
   const server = join('/mnt/server', share.protocol);
   await mkdir(server, { recursive: true });
   // accesses the host's files directly, not through NFS or SMB
-  await promisify(execFile)('mount', ['-t', 'hostfs', '-o', share.serverFolder, 'none', server]);
+  await promisify(execFile)('mount', ['-t', 'hostfs', '-o', share.serverDirectory, 'none', server]);
   let text = '';
   const out = (part: string): void => void (text += part);
   const signal = new AbortController().signal;
-  const code = await runDemo({ share: { ...share, serverFolder: server }, out, signal });
+  const code = await runDemo({ share: { ...share, serverDirectory: server }, out, signal });
   return { code, text };
 }

@@ -18,12 +18,12 @@ export async function demoOnShare(
   const shares = {
     nfs: {
       ...{ protocol: 'nfs', share: `${serverHost}:/private`, version: '4.2', uid, gid },
-      serverFolder: join(guest.folder, 'private'),
+      serverDirectory: join(guest.directory, 'private'),
     },
     smb: {
       ...{ protocol: 'smb', share: `//${serverHost}/share`, version: '3.1.1', uid, gid },
       ...{ username, password: demoPassword },
-      serverFolder: join(guest.folder, 'share'),
+      serverDirectory: join(guest.directory, 'share'),
     },
   } as const satisfies Record<string, DemoShare>;
   return guest.call('demoInGuest', [shares[protocol]], join(import.meta.dirname, 'demo-in-guest.ts'));

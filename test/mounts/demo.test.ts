@@ -11,8 +11,8 @@ before(async () => {
 after(() => guest?.stop());
 
 test('a checkout that the guest cannot see prevents the boot of the guest', () => {
-  for (const folder of ['/tmp', '/run', '/mnt'])
-    assert.match(String(noGuest([`${folder}/checkout/test/mounts`])), /outside of \/tmp/u);
+  for (const directory of ['/tmp', '/run', '/mnt'])
+    assert.match(String(noGuest([`${directory}/checkout/test/mounts`])), /outside of \/tmp/u);
   assert.doesNotMatch(String(noGuest(['/tmpfs/checkout'])), /outside of/u);
 });
 

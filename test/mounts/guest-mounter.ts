@@ -11,25 +11,25 @@ const deadline = 60_000;
 /** Returns the ShareMounter of the guest. Its deadlines are a minute; signals are ignored. */
 export function guestMounter(guest: Guest): Mounter {
   return {
-    mount: (order, target) => guest.call('mount', [order, target, deadline]),
+    mount: (spec, target) => guest.call('mount', [spec, target, deadline]),
     unmount: (target) => guest.call('unmount', [target, deadline]),
     probe: (target, deadlineSeconds) => guest.call('probe', [target, deadlineSeconds]),
-    listMounts: (folder) => guest.call('mounted', [folder]),
+    listMounts: (directory) => guest.call('mounted', [directory]),
   };
 }
 
 /** Returns the subject for the suite of all Mounters. */
-export function guestSubject(guest: Guest, order: MountSpec, missing: MountSpec): MounterSubject {
+export function guestSubject(guest: Guest, spec: MountSpec, missing: MountSpec): MounterSubject {
   return {
     mounter: guestMounter(guest),
-    folder: join(volumes, 'suite'),
-    order,
+    directory: join(volumes, 'suite'),
+    spec,
     missing,
-    makeFolder: (path) => guest.call('makeFolder', [path]),
-    write: (folder, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, folder]),
-    read: (folder, name) => guest.call('asApp', [`cat ${name}`, folder]),
-    holdOpen: async (folder, name) => {
-      const opened = await guest.call('holdOpen', [join(folder, name)]);
+    makeDirectory: (path) => guest.call('makeFolder', [path]),
+    write: (directory, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, directory]),
+    read: (directory, name) => guest.call('asApp', [`cat ${name}`, directory]),
+    holdOpen: async (directory, name) => {
+      const opened = await guest.call('holdOpen', [join(directory, name)]);
       return () => guest.call('close', [opened]);
     },
   };

@@ -13,8 +13,8 @@ const mounter = new ShareMounter({ unmountSeconds: 2 });
 const opened: FileHandle[] = [];
 const waiting: ChildProcess[] = [];
 
-export const mount = (order: MountSpec, target: string, deadline: number): Promise<void> =>
-  mounter.mount(order, target, AbortSignal.timeout(deadline));
+export const mount = (spec: MountSpec, target: string, deadline: number): Promise<void> =>
+  mounter.mount(spec, target, AbortSignal.timeout(deadline));
 
 export const unmount = (target: string, deadline: number): Promise<void> =>
   mounter.unmount(target, AbortSignal.timeout(deadline));
@@ -22,16 +22,16 @@ export const unmount = (target: string, deadline: number): Promise<void> =>
 export const probe = (target: string, deadlineSeconds: number): Promise<MountHealth> =>
   mounter.probe(target, deadlineSeconds);
 
-export const mounted = (folder: string): Promise<readonly string[]> => mounter.listMounts(folder);
+export const mounted = (directory: string): Promise<readonly string[]> => mounter.listMounts(directory);
 
-export const makeFolder = async (path: string): Promise<void> =>
+export const makeDirectory = async (path: string): Promise<void> =>
   void (await mkdir(path, { recursive: true, mode: 0o711 }));
 
 /** Runs a shell script of the test as the user of an app's container, and returns what it printed. */
-export async function asApp(script: string, folder: string): Promise<string> {
+export async function asApp(script: string, directory: string): Promise<string> {
   const user = ['--reuid=2000', '--regid=2000', '--clear-groups'];
   const { stdout } = await promisify(execFile)('setpriv', [...user, 'sh', '-c', script], {
-    cwd: folder,
+    cwd: directory,
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
   });
   return stdout;
@@ -50,10 +50,10 @@ export function startWaiting(path: string): void {
 
 /** Returns how many of these processes still wait after `deadline` milliseconds at most. */
 export async function stillWaiting(deadline: number): Promise<number> {
-  const left = (): number => waiting.filter((each) => each.exitCode === null).length;
+  const runningCount = (): number => waiting.filter((each) => each.exitCode === null).length;
   const late = AbortSignal.timeout(deadline);
-  while (left() > 0 && !late.aborted) await pause(20);
-  return left();
+  while (runningCount() > 0 && !late.aborted) await pause(20);
+  return runningCount();
 }
 
 /** Returns the lines of /proc/mounts for `path` and for mounts that belong to it. */
@@ -77,9 +77,9 @@ async function running(name: string): Promise<number[]> {
  * Mounts in a process that is killed with SIGKILL while mount(8) waits for the server; mount(8) keeps
  * running.
  */
-export async function mountInKilledProcess(order: MountSpec, target: string): Promise<number> {
+export async function mountInKilledProcess(spec: MountSpec, target: string): Promise<number> {
   const steps = JSON.stringify(join(import.meta.dirname, 'guest-steps.ts'));
-  const program = `(await import(${steps})).mount(${JSON.stringify(order)}, ${JSON.stringify(target)}, 60000)`;
+  const program = `(await import(${steps})).mount(${JSON.stringify(spec)}, ${JSON.stringify(target)}, 60000)`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
   const ended = once(child, 'exit');
   while ((await running('mount.nfs')).length === 0 && child.exitCode === null) await pause(50);

@@ -29,8 +29,8 @@ const needed = {
 } as const;
 
 /** The reason why the guest cannot run here, or false. */
-export function noGuest(places: readonly string[] = [here, process.execPath]): string | false {
-  const hidden = places.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
+export function noGuest(paths: readonly string[] = [here, process.execPath]): string | false {
+  const hidden = paths.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
   if (hidden !== undefined)
     return `needs ${hidden} outside of /tmp, /run and /mnt, which have other files in the guest`;
   if (process.geteuid?.() !== 0) return 'needs root';
@@ -63,13 +63,13 @@ export interface GuestOptions {
  * client); the SMB share is `share`.
  */
 export class Guest {
-  readonly folder: string;
+  readonly directory: string;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   #calls = 0;
 
-  private constructor(folder: string, child: ChildProcess) {
-    this.folder = folder;
+  private constructor(directory: string, child: ChildProcess) {
+    this.directory = directory;
     this.#process = child;
     child.on('close', () => {
       for (const waiting of this.#waiting.values()) waiting.reject(new Error('the guest has ended'));
@@ -78,22 +78,22 @@ export class Guest {
   }
 
   static async boot({ password = 'secret' }: GuestOptions = {}): Promise<Guest> {
-    const folder = await mkdtemp(join(tmpdir(), 'mounts-'));
-    await prepare(folder, password);
-    const log = await open(join(folder, 'console.log'), 'w');
-    const words = [join(here, 'namespace.sh'), folder, process.execPath, here];
+    const directory = await mkdtemp(join(tmpdir(), 'mounts-'));
+    await prepare(directory, password);
+    const log = await open(join(directory, 'console.log'), 'w');
+    const argv = [join(here, 'namespace.sh'), directory, process.execPath, here];
     const unshare = ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...unshare, 'sh', ...words], {
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...unshare, 'sh', ...argv], {
       cwd: '/',
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
       stdio: ['ignore', log.fd, log.fd, 'pipe', 'pipe'],
     });
-    const guest = new Guest(folder, child);
+    const guest = new Guest(directory, child);
     await log.close();
     try {
       await guest.#ready();
     } catch (error) {
-      const output = await readFile(join(folder, 'console.log'), 'utf8');
+      const output = await readFile(join(directory, 'console.log'), 'utf8');
       await guest.stop();
       throw new Error(`the guest did not start: ${output.slice(-3000)}`, { cause: error });
     }
@@ -131,7 +131,7 @@ export class Guest {
       for (const pid of await childrenOf(this.#process.pid ?? 0)) process.kill(pid, 'SIGKILL');
       await ended;
     }
-    await rm(this.folder, { recursive: true });
+    await rm(this.directory, { recursive: true });
   }
 
   async #ready(): Promise<void> {
@@ -174,21 +174,28 @@ async function descendantsOf(pid: number): Promise<number[]> {
 }
 
 /** Creates the files of the servers: configuration, accounts, shares. */
-async function prepare(folder: string, password: string): Promise<void> {
+async function prepare(directory: string, password: string): Promise<void> {
   for (const name of ['plain', 'private', 'closed', 'share', 'nfs-state', 'samba'])
-    await mkdir(join(folder, name));
-  await chmod(folder, 0o755);
-  await chmod(join(folder, 'plain'), 0o777);
-  await chmod(join(folder, 'share'), 0o777);
-  await chmod(join(folder, 'private'), 0o700);
-  await chown(join(folder, 'private'), shareUser.uid, shareUser.gid);
+    await mkdir(join(directory, name));
+  await chmod(directory, 0o755);
+  await chmod(join(directory, 'plain'), 0o777);
+  await chmod(join(directory, 'share'), 0o777);
+  await chmod(join(directory, 'private'), 0o700);
+  await chown(join(directory, 'private'), shareUser.uid, shareUser.gid);
   const account = `${shareUser.name}:x:${shareUser.uid}:${shareUser.gid}::/nonexistent:/bin/false\n`;
-  await writeFile(join(folder, 'passwd'), `${await readFile('/etc/passwd', 'utf8')}${account}`);
-  await writeFile(join(folder, 'password'), `${password}\n${password}\n`, { mode: 0o600 });
-  await writeFile(join(folder, 'ganesha.conf'), ganeshaConfiguration(folder, serverHost));
-  await writeFile(join(folder, 'smb.conf'), sambaConfiguration(folder));
+  await writeFile(join(directory, 'passwd'), `${await readFile('/etc/passwd', 'utf8')}${account}`);
+  await writeFile(join(directory, 'password'), `${password}\n${password}\n`, { mode: 0o600 });
+  await writeFile(join(directory, 'ganesha.conf'), ganeshaConfiguration(directory, serverHost));
+  await writeFile(join(directory, 'smb.conf'), sambaConfiguration(directory));
   if (hasAmx()) {
-    const library = ['-shared', '-fPIC', '-O2', '-o', join(folder, 'xstate.so'), join(here, 'uml-xstate.c')];
+    const library = [
+      '-shared',
+      '-fPIC',
+      '-O2',
+      '-o',
+      join(directory, 'xstate.so'),
+      join(here, 'uml-xstate.c'),
+    ];
     await promisify(execFile)('gcc', library);
   }
 }

@@ -12,10 +12,10 @@ let guest: Guest;
 before(async () => {
   if (skip !== false) return;
   guest = await Guest.boot();
-  await mkdir(join(guest.folder, 'plain', 'folder'));
+  await mkdir(join(guest.directory, 'plain', 'folder'));
   // links that an app makes in its own share
-  await symlink('/private', join(guest.folder, 'plain', 'link'));
-  await symlink('folder', join(guest.folder, 'plain', 'own-link'));
+  await symlink('/private', join(guest.directory, 'plain', 'link'));
+  await symlink('folder', join(guest.directory, 'plain', 'own-link'));
 });
 after(() => guest?.stop());
 
@@ -42,18 +42,18 @@ async function target(name: string): Promise<string> {
 const mountsAt = (path: string): Promise<string[]> => guest.call('mountedFrom', [path], others);
 
 /** Mounts and unmounts. Returns the sources of the mount. */
-async function mountedFrom(order: NfsMountSpec): Promise<readonly string[]> {
+async function mountedFrom(spec: NfsMountSpec): Promise<readonly string[]> {
   const path = await target('mounted');
-  await guestMounter(guest).mount(order, path, inTime);
+  await guestMounter(guest).mount(spec, path, inTime);
   const from = await mountsAt(path);
   await guestMounter(guest).unmount(path, inTime);
   assert.deepEqual(await mountsAt(path), []);
   return from;
 }
 
-async function refused(order: NfsMountSpec, code: string, message: RegExp): Promise<void> {
+async function refused(spec: NfsMountSpec, code: string, message: RegExp): Promise<void> {
   const path = await target('refused');
-  await assert.rejects(guestMounter(guest).mount(order, path, inTime), (error: NodeJS.ErrnoException) => {
+  await assert.rejects(guestMounter(guest).mount(spec, path, inTime), (error: NodeJS.ErrnoException) => {
     assert.equal(error.code, code, error.message);
     assert.match(error.message, message);
     return true;
@@ -68,8 +68,8 @@ test('a mount does not follow a link in a share of NFS 4', { skip }, async () =>
     { ...share, path: '/plain/own-link', version: '4.0' },
     { ...anyVersion, path: '/plain/link' },
   ];
-  for (const order of orders)
-    await refused(order, 'LINK_IN_SHARE', /192\.168\.77\.1:\/plain\/.*symbolic link/u);
+  for (const spec of orders)
+    await refused(spec, 'LINK_IN_SHARE', /192\.168\.77\.1:\/plain\/.*symbolic link/u);
   assert.deepEqual(await guest.call('mountLines', [volumes]), []);
 });
 
@@ -94,8 +94,8 @@ test('shares are mounted by name and address, whole and in part, by IPv4 and IPv
   ];
   // all together: mounts that shared a superblock would have the names of the first
   const paths = await Promise.all(orders.map((_, index) => target(`together-${index}`)));
-  for (const [index, order] of orders.entries())
-    await guestMounter(guest).mount(order, paths[index] ?? '', inTime);
+  for (const [index, spec] of orders.entries())
+    await guestMounter(guest).mount(spec, paths[index] ?? '', inTime);
   const whole = `${serverHost}:/plain ${serverHost}`;
   const part = `${serverHost}:/plain/folder ${serverHost}`;
   assert.deepEqual(await Promise.all(paths.map(mountsAt)), [[whole], [whole], [part], [part]]);
@@ -119,14 +119,14 @@ test(
         { ...relay, version: '4.1' },
       ],
     ];
-    for (const [mounted, asked] of orders) {
+    for (const [mounted, requested] of orders) {
       await guestMounter(guest).mount(mounted, first, inTime);
-      const both = new RegExp(`${asked.host}.*${mounted.host}`, 'u');
-      await refused(asked, 'OTHER_SERVER', both);
-      await refused({ ...asked, ids, path: '/private' }, 'OTHER_SERVER', both);
+      const both = new RegExp(`${requested.host}.*${mounted.host}`, 'u');
+      await refused(requested, 'OTHER_SERVER', both);
+      await refused({ ...requested, ids, path: '/private' }, 'OTHER_SERVER', both);
       // version 4.0 has no sessions
-      const old = await mountedFrom({ ...asked, version: '4.0' });
-      assert.deepEqual(old, [`${asked.host}:/plain ${asked.host}`]);
+      const old = await mountedFrom({ ...requested, version: '4.0' });
+      assert.deepEqual(old, [`${requested.host}:/plain ${requested.host}`]);
       assert.deepEqual(await mountsAt(first), [`${mounted.host}:/plain ${mounted.host}`]);
       await guestMounter(guest).unmount(first, inTime);
     }
@@ -160,7 +160,7 @@ test(
   'a submount that the kernel creates has the restrictions of its mount and is unmounted with it',
   { skip },
   async () => {
-    await symlink('/etc', join(guest.folder, 'plain', 'to-machine'));
+    await symlink('/etc', join(guest.directory, 'plain', 'to-machine'));
     const path = await target('submounts');
     await guestMounter(guest).mount({ ...share, path: '/', ids }, path, inTime);
     const seen = await guest.call<string>('asApp', [
@@ -178,7 +178,7 @@ test(
 test('a deep directory behind a link leaves the mount table readable', { skip }, async (t) => {
   const path = await target('deep');
   // the directories are deeper than the end of the suite can remove
-  t.after(() => execFileSync('find', [join(guest.folder, 'plain'), '-delete']));
+  t.after(() => execFileSync('find', [join(guest.directory, 'plain'), '-delete']));
   await guestMounter(guest).mount(share, path, inTime);
   await guest.call('makeDeepLink', [path], others);
   await guestMounter(guest).unmount(path, inTime);

@@ -35,7 +35,8 @@ async function target(name: string): Promise<string> {
   return path;
 }
 
-const asApp = (script: string, folder: string): Promise<string> => guest.call('asApp', [script, folder]);
+const asApp = (script: string, directory: string): Promise<string> =>
+  guest.call('asApp', [script, directory]);
 const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
 const hasCode = (code: string) => (error: NodeJS.ErrnoException) => error.code === code;
 
@@ -44,7 +45,7 @@ for (const version of ['3', '4.0', '4.1', '4.2'] as const) {
     const path = await target(`v${version}`);
     await guestMounter(guest).mount({ ...plain, version }, path, inTime);
     assert.equal(await asApp(`echo written > v${version}; cat v${version}`, path), 'written\n');
-    assert.equal((await stat(join(guest.folder, 'plain', `v${version}`))).uid, 2000);
+    assert.equal((await stat(join(guest.directory, 'plain', `v${version}`))).uid, 2000);
     const [line = ''] = await linesOf(path);
     assert.match(line, /^\S+ \S+ nfs4? rw,nosuid,nodev,/u);
     assert.match(line, new RegExp(`,vers=${version},`, 'u'));
@@ -63,7 +64,7 @@ test(
     await guestMounter(guest).mount(mapped, path, inTime);
     const seen = await asApp('mkdir d && echo x > d/f && ln d/f d/g && stat -c %u:%g d d/f', path);
     assert.equal(seen, '2000:2000\n2000:2000\n');
-    const { uid, gid } = await stat(join(guest.folder, 'private', 'd', 'f'));
+    const { uid, gid } = await stat(join(guest.directory, 'private', 'd', 'f'));
     assert.deepEqual({ uid, gid }, ids);
     for (const line of await linesOf(path)) assert.match(line, / rw,nosuid,nodev,/u);
     // the id mapper dies: the mount is stale, and a new mount repairs it

@@ -45,11 +45,11 @@ function silence(host: string): void {
  * the silent server had ended.
  */
 export async function watchBesideSilent(relay: string, host: string): Promise<number> {
-  const folder = await mkdtemp('/mnt/watch-');
+  const directory = await mkdtemp('/mnt/watch-');
   const log: string[] = [];
-  const words = ['-watchInterval', '1s', '-probeTimeout', '2s', '-mountTimeout', '10m'];
+  const args = ['-watchInterval', '1s', '-probeTimeout', '2s', '-mountTimeout', '10m'];
   const mounter = new ShareMounter({ mountSeconds: 600, unmountSeconds: 2 });
-  const driver = await startDriver(configIn(folder, words), { mounter, out: (line) => log.push(line) });
+  const driver = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
   const call = callerOf(driver.address);
   const mounted = async (Name: string, server: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${server}/plain`, version: '4.0' } });
@@ -69,8 +69,8 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
     return log.filter((line) => line.includes('driver-server.watch"')).length;
   } finally {
     await driver.stop();
-    const left = await mounter.listMounts(join(folder, 'mounts'));
-    await Promise.all(left.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
+    const leftovers = await mounter.listMounts(join(directory, 'mounts'));
+    await Promise.all(leftovers.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
   }
 }
 
@@ -78,9 +78,9 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
  * Starts a name server that never responds, begins mounts from four names, and mounts `order`. Returns how
  * many of the four mounts have ended by then.
  */
-export async function mountBesideNames(order: NfsMountSpec, target: string): Promise<number> {
-  const asked = new Set<string>();
-  const server = createSocket('udp4', (question) => asked.add(question.toString('latin1', 12)));
+export async function mountBesideNames(spec: NfsMountSpec, target: string): Promise<number> {
+  const requests = new Set<string>();
+  const server = createSocket('udp4', (question) => requests.add(question.toString('latin1', 12)));
   await new Promise<void>((resolve) => void server.bind(53, '127.0.0.4', resolve));
   await writeFile('/run/resolv.conf', 'nameserver 127.0.0.4\noptions timeout:30 attempts:5 single-request\n');
   await run('mount', ['--bind', '/run/resolv.conf', '/etc/resolv.conf']);
@@ -90,13 +90,13 @@ export async function mountBesideNames(order: NfsMountSpec, target: string): Pro
   const others = Array.from({ length: 4 }, async (_, index) => {
     const path = `${target}-${index}`;
     await mkdir(path);
-    const other = { ...order, host: `silent-${index}.example` };
+    const other = { ...spec, host: `silent-${index}.example` };
     await assert.rejects(mounter.mount(other, path, stop.signal));
     ended += 1;
   });
   try {
-    await until('questions for two names', async () => asked.size >= 2);
-    await mounter.mount(order, target, AbortSignal.timeout(60_000));
+    await until('questions for two names', async () => requests.size >= 2);
+    await mounter.mount(spec, target, AbortSignal.timeout(60_000));
     return ended;
   } finally {
     stop.abort();
@@ -118,9 +118,11 @@ export async function nameHost(line: string): Promise<void> {
  * /mnt/server/private. Its mountd follows links.
  */
 export async function startKernelServer(): Promise<void> {
-  for (const folder of ['plain/folder', 'private']) await mkdir(`/mnt/server/${folder}`, { recursive: true });
+  for (const directory of ['plain/folder', 'private'])
+    await mkdir(`/mnt/server/${directory}`, { recursive: true });
   await run('mount', ['-t', 'tmpfs', 'tmpfs', '/mnt/server']);
-  for (const folder of ['plain/folder', 'private']) await mkdir(`/mnt/server/${folder}`, { recursive: true });
+  for (const directory of ['plain/folder', 'private'])
+    await mkdir(`/mnt/server/${directory}`, { recursive: true });
   await symlink('/mnt/server/private', '/mnt/server/plain/link');
   const options = '*(rw,insecure,no_subtree_check,no_root_squash,fsid=';
   await writeFile('/run/exports', `/mnt/server/plain ${options}11)\n/mnt/server/private ${options}12)\n`);
@@ -141,8 +143,8 @@ export async function makeDeepLink(share: string): Promise<void> {
 }
 
 /** Mounts with other options than the suite's mounter. */
-export const mountWith = (options: ShareMounterOptions, order: MountSpec, target: string): Promise<void> =>
-  new ShareMounter(options).mount(order, target, AbortSignal.timeout(60_000));
+export const mountWith = (options: ShareMounterOptions, spec: MountSpec, target: string): Promise<void> =>
+  new ShareMounter(options).mount(spec, target, AbortSignal.timeout(60_000));
 
 /** Returns source and address of the NFS mounts at `path`, from /proc/self/mounts. */
 export async function mountedFrom(path: string): Promise<readonly string[]> {

@@ -1,9 +1,9 @@
-/** Returns the configuration of Ganesha: it exports directories of `folder`, with root squashed. */
-export function ganeshaConfiguration(folder: string, address: string): string {
+/** Returns the configuration of Ganesha: it exports directories of `directory`, with root squashed. */
+export function ganeshaConfiguration(directory: string, address: string): string {
   const exported = ['plain', 'private', 'closed'].map((name, index) => {
     const access = name === 'closed' ? 'Access_Type = None;' : 'Access_Type = RW;';
-    const place = `Path = ${folder}/${name}; Pseudo = /${name};`;
-    return `EXPORT { Export_Id = ${index + 1}; ${place} ${access} FSAL { Name = VFS; } }`;
+    const exportPaths = `Path = ${directory}/${name}; Pseudo = /${name};`;
+    return `EXPORT { Export_Id = ${index + 1}; ${exportPaths} ${access} FSAL { Name = VFS; } }`;
   });
   return `
 NFS_CORE_PARAM { Bind_addr = ${address}; Protocols = 3, 4; mount_path_pseudo = true; }
@@ -14,22 +14,22 @@ ${exported.join('\n')}
 }
 
 /** Returns the configuration of Samba: one share, for SMB 1.0 to 3.1.1. */
-export function sambaConfiguration(folder: string): string {
+export function sambaConfiguration(directory: string): string {
   const state = ['private dir', 'state directory', 'cache directory', 'lock directory', 'pid directory'];
   return `
 [global]
 server min protocol = NT1
 server role = standalone server
-passdb backend = smbpasswd:${folder}/samba/smbpasswd
-${state.map((name) => `${name} = ${folder}/samba`).join('\n')}
-ncalrpc dir = ${folder}/samba/rpc
-log file = ${folder}/samba.log
+passdb backend = smbpasswd:${directory}/samba/smbpasswd
+${state.map((name) => `${name} = ${directory}/samba`).join('\n')}
+ncalrpc dir = ${directory}/samba/rpc
+log file = ${directory}/samba.log
 load printers = no
 disable spoolss = yes
 disable netbios = yes
 smb ports = 445
 [share]
-path = ${folder}/share
+path = ${directory}/share
 read only = no
 `;
 }

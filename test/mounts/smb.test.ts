@@ -33,7 +33,8 @@ async function target(name: string): Promise<string> {
   return path;
 }
 
-const asApp = (script: string, folder: string): Promise<string> => guest.call('asApp', [script, folder]);
+const asApp = (script: string, directory: string): Promise<string> =>
+  guest.call('asApp', [script, directory]);
 const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
 
 for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {
@@ -49,7 +50,7 @@ for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {
       path,
     ]);
     assert.equal(seen, 'written\n2000:2000\n');
-    assert.equal((await stat(join(guest.folder, 'share', `v${version}ß`))).uid, shareUser.uid);
+    assert.equal((await stat(join(guest.directory, 'share', `v${version}ß`))).uid, shareUser.uid);
     const [line = ''] = await linesOf(path);
     assert.match(line, new RegExp(`^\\S+ \\S+ cifs rw,nosuid,nodev,.*vers=${version},`, 'u'));
     assert.doesNotMatch(line, /uid=0/u);

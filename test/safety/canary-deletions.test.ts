@@ -39,7 +39,7 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
       await until('the end of the VM', async () => (await world.podNamed(vm.cid)) === undefined, 28_000);
       await canary.assertWhole();
       await world.line.call('delete_vm', vm.cid);
-      await world.assertGone(vm);
+      await world.assertDeleted(vm);
       await world.assertFree(disk, canary);
     });
   }
@@ -73,7 +73,7 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
     await world.growing(canary);
     await canary.assertWhole();
     await world.line.call('delete_vm', vm.cid);
-    await world.assertGone(vm);
+    await world.assertDeleted(vm);
     await world.line.call('delete_disk', disk);
     await until('the end of the volume', async () => !existsSync(canary.volume));
   });
@@ -109,7 +109,7 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
       ].join('\n'),
     );
     await world.line.call('delete_vm', vm.cid);
-    await world.assertGone(vm);
+    await world.assertDeleted(vm);
     await canary.assertWhole();
     await world.line.call('delete_disk', disk);
     await until('the end of the volume', async () => !existsSync(canary.volume));
@@ -129,7 +129,7 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
     await api.patch(volume, { spec: { persistentVolumeReclaimPolicy: 'Retain' } });
     await api.patch(claim, { metadata: { annotations: { 'bosh.cloudfoundry.org/give-up': 'true' } } });
     await world.line.call('delete_vm', vm.cid);
-    await world.assertGone(vm);
+    await world.assertDeleted(vm);
     await until('the release of the volume', async () => {
       const { status } = await api.get<KubernetesObject & { status?: { phase?: string } }>(volume);
       return status?.phase === 'Released';
@@ -151,7 +151,7 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
     );
     assert.equal(await isAlive(job), false);
     await until('the end of the volume', async () => !existsSync(canary.volume));
-    await world.untilBystanderIsGone();
+    await world.untilBystanderIsDeleted();
     const directories = join(world.line.clusterDirectory, 'kubelet', 'pods');
     await until('the end of the directories of pods', async () => (await readdir(directories)).length === 0);
     await api.create(namespaces, { metadata: { name: namespace } });

@@ -29,7 +29,7 @@ describe('user data survives crashes', { skip: missing ?? false }, () => {
       await vm.run('mountpoint -q /var/vcap/store && ! test -e /var/vcap/data/started-without-its-disk');
       await canary.assertWhole();
       await world.line.call('delete_vm', vm.cid);
-      await world.assertGone(vm);
+      await world.assertDeleted(vm);
       await world.line.call('delete_disk', disk);
       await until('the end of the volume', async () => !existsSync(canary.volume));
     });
@@ -113,7 +113,7 @@ describe('user data survives crashes', { skip: missing ?? false }, () => {
     await world.growing(canary);
     await vm.run('mountpoint -q /var/vcap/store && ! test -e /var/vcap/data/started-without-its-disk');
     await world.line.call('delete_vm', vm.cid);
-    await world.assertGone(vm);
+    await world.assertDeleted(vm);
     await world.assertFree(disk, canary);
   });
 });

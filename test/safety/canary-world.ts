@@ -87,7 +87,7 @@ export class CanaryWorld {
   }
 
   /** Waits until the bystander's volume is deleted, after the test has deleted its claim. */
-  async untilBystanderIsGone(): Promise<void> {
+  async untilBystanderIsDeleted(): Promise<void> {
     const { volume } = this.bystander;
     this.#bystander = undefined;
     await until('the end of the volume that nobody has', async () => !existsSync(volume));
@@ -128,7 +128,7 @@ export class CanaryWorld {
   }
 
   /** Asserts that neither a process nor a directory of the VM is left. */
-  async assertGone(vm: LineVm): Promise<void> {
+  async assertDeleted(vm: LineVm): Promise<void> {
     assert.equal(await this.line.call('has_vm', vm.cid), false);
     await assert.rejects(vm.agent.ping(), (error) => isProductError(error, 'AGENT_UNREACHABLE'));
     const { items } = await (await this.line.api()).list<Pod>(pods, { namespace });

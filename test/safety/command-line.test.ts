@@ -21,7 +21,7 @@ test(
     await mkdir(home);
     const manifest = join(directory, 'manifest.yml');
     await writeFile(manifest, await exampleManifest());
-    const canaries = [directory, home].map((folder) => join(folder, 'canary'));
+    const canaries = [directory, home].map((parent) => join(parent, 'canary'));
     for (const path of canaries) await writeFile(path, 'alive');
     t.after(async () => {
       await command('destroy', manifest, '--force');
@@ -47,20 +47,20 @@ test(
     assert.ok((await readdir(join(checkout, 'dist', 'runtime'))).includes('agent.cjs'));
 
     /** Returns the last line of the output. */
-    async function succeed(...words: string[]): Promise<string> {
-      const { code, output } = await command(...words);
+    async function succeed(...args: string[]): Promise<string> {
+      const { code, output } = await command(...args);
       assert.equal(code, 0, output);
       return output.trimEnd().split('\n').at(-1) ?? '';
     }
 
-    function command(...words: string[]): Promise<{ code: number; output: string }> {
+    function command(...args: string[]): Promise<{ code: number; output: string }> {
       const main = mainModulePath(checkout);
       const environment = { PATH: process.env['PATH'], HOME: directory, BOSH_KUBERNETES_HOME: home };
       const options = { cwd: directory, env: environment, timeout: 120_000 };
       return new Promise((resolve, reject) => {
         execFile(
           process.execPath,
-          ['--disable-warning=ExperimentalWarning', main, ...words],
+          ['--disable-warning=ExperimentalWarning', main, ...args],
           options,
           (error, stdout, stderr) => {
             if (error !== null && typeof error.code !== 'number') reject(error);

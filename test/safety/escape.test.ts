@@ -193,21 +193,21 @@ grep CapEff /proc/self/status
   for (const [index, [name, spec, why]] of refusals.entries()) {
     test(`no pod gets ${name}`, async () => {
       const pod = `refused-${index}`;
-      let words: string;
+      let output: string;
       try {
         await createPod(pod, spec());
-        words = await until(`a word about ${pod}`, async () => {
-          const said = await wordsAbout(pod);
-          return why.test(said) ? said : undefined;
+        output = await until(`a word about ${pod}`, async () => {
+          const description = await describePod(pod);
+          return why.test(description) ? description : undefined;
         });
-        assert.notEqual((await getPod(pod)).status?.phase, 'Running', words);
+        assert.notEqual((await getPod(pod)).status?.phase, 'Running', output);
         await (await line.api()).delete({ resource: pods, namespace, name: pod });
       } catch (error) {
         // The API server itself rejected it.
         if ((error as Error).name !== 'ApiError') throw error;
-        words = String(error);
+        output = String(error);
       }
-      assert.match(words, why);
+      assert.match(output, why);
     });
   }
 
@@ -221,7 +221,7 @@ grep CapEff /proc/self/status
     await untilRunning('subpath');
     await line.exec('subpath', `rm -rf /all/sub && ln -s ${quarry.directory} /all/sub`, 'main');
     await line.exec('subpath', 'kill -TERM 1', 'guest').catch(() => undefined);
-    await until('the refusal', async () => /neither a directory/.test(await wordsAbout('subpath')));
+    await until('the refusal', async () => /neither a directory/.test(await describePod('subpath')));
     await (await line.api()).delete({ resource: pods, namespace, name: 'subpath' });
     await until('the pod to go', async () => !(await exists('subpath')));
     assert.equal(await readFile(quarry.target.canary, 'utf8'), 'alive');
@@ -284,11 +284,13 @@ grep CapEff /proc/self/status
   }
 
   /** Returns the node's messages about a pod, from its events and its status. */
-  async function wordsAbout(name: string): Promise<string> {
+  async function describePod(name: string): Promise<string> {
     const { items } = await (
       await line.api()
     ).list<KubernetesObject & { message: string; involvedObject: { name: string } }>(events, { namespace });
-    const said = items.filter((event) => event.involvedObject.name === name).map(({ message }) => message);
-    return [...said, JSON.stringify((await getPod(name)).status)].join('\n');
+    const messages = items
+      .filter((event) => event.involvedObject.name === name)
+      .map(({ message }) => message);
+    return [...messages, JSON.stringify((await getPod(name)).status)].join('\n');
   }
 });

@@ -61,10 +61,10 @@ export class Quarry {
       'mount --bind "$folder" "$folder" && mount -o remount,bind,ro "$folder" || exit 99',
       script,
     ];
-    const words = ['--mount', '--propagation', 'private', '/bin/sh', '-c', lines.join('\n'), 'proof'];
+    const args = ['--mount', '--propagation', 'private', '/bin/sh', '-c', lines.join('\n'), 'proof'];
     return new Promise((resolve, reject) => {
       const env = { ...process.env, TMPDIR: this.#made.scratch };
-      execFile('unshare', words, { timeout: 30_000, cwd: '/', env }, (error, stdout, stderr) => {
+      execFile('unshare', args, { timeout: 30_000, cwd: '/', env }, (error, stdout, stderr) => {
         if (error !== null && typeof error.code !== 'number') reject(error);
         else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
       });

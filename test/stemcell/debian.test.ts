@@ -31,8 +31,8 @@ function sshIsMissing(): string | false {
 let directory = '';
 
 /** Runs `bosh-kubernetes stemcell` and returns its output. */
-async function stemcell(cache: string, ...words: readonly string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [mainModulePath(checkout), 'stemcell', ...words], {
+async function stemcell(cache: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [mainModulePath(checkout), 'stemcell', ...args], {
     env: { ...process.env, XDG_CACHE_HOME: join(directory, cache) },
     timeout: 580_000,
   });
@@ -41,16 +41,16 @@ async function stemcell(cache: string, ...words: readonly string[]): Promise<str
 
 /** A stemcell that a real mmdebstrap made, which takes one minute, or several on a busy machine. */
 describe('a stemcell of Debian', { skip: missing() }, () => {
-  const words = ['build', '--from-debian', '--profile', 'baseline', '--output'];
+  const args = ['build', '--from-debian', '--profile', 'baseline', '--output'];
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stemcell-'));
-    await stemcell('first', ...words, join(directory, 'one'));
+    await stemcell('first', ...args, join(directory, 'one'));
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
   test('is equal byte for byte when it is made from nothing again', async () => {
-    await stemcell('second', ...words, join(directory, 'two'));
+    await stemcell('second', ...args, join(directory, 'two'));
     const [one, two] = [join(directory, 'one'), join(directory, 'two')];
     const packages = await Promise.all(
       [one, two].map((path) => readFile(join(path, 'packages.txt'), 'utf8')),

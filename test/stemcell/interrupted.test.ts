@@ -23,8 +23,8 @@ interface Running {
 }
 
 /** Runs `bosh-kubernetes stemcell` with the test's directories for all its data. */
-function stemcell(t: TestContext, directory: string, words: readonly string[]): Running {
-  const child = spawn(process.execPath, [mainModulePath(checkout), 'stemcell', ...words], {
+function stemcell(t: TestContext, directory: string, args: readonly string[]): Running {
+  const child = spawn(process.execPath, [mainModulePath(checkout), 'stemcell', ...args], {
     env: { PATH: process.env['PATH'], HOME: directory, TMPDIR: join(directory, 'tmp') },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -67,8 +67,8 @@ test(
     const directory = await scratchDirectory(t);
     const [temporary, output] = [join(directory, 'tmp'), join(directory, 'output')];
     await mkdir(temporary);
-    const words = ['build', '--from-debian', '--profile', 'baseline', '--output', output];
-    const running = stemcell(t, directory, words);
+    const args = ['build', '--from-debian', '--profile', 'baseline', '--output', output];
+    const running = stemcell(t, directory, args);
     // Wait until apt-get has unpacked packages and dpkg runs inside the root.
     await until(
       'mmdebstrap to be at work',

@@ -22,8 +22,8 @@ export class PrivateContainerd {
   static async start(): Promise<PrivateContainerd> {
     // The name is short, because the path of a socket is limited to about 100 bytes.
     const directory = await mkdtemp(join(tmpdir(), 'ctrd-'));
-    const folders = ['--root', join(directory, 'root'), '--state', join(directory, 'state')];
-    const child = spawn('containerd', [...folders, '--address', join(directory, 'socket')], {
+    const directories = ['--root', join(directory, 'root'), '--state', join(directory, 'state')];
+    const child = spawn('containerd', [...directories, '--address', join(directory, 'socket')], {
       stdio: 'ignore',
     });
     const started = new PrivateContainerd(directory, child);
@@ -41,8 +41,8 @@ export class PrivateContainerd {
   }
 
   /** Returns the output of ctr(8). */
-  async ctr(...words: readonly string[]): Promise<string> {
-    const all = ['--address', this.address, '--namespace', 'k8s.io', ...words];
+  async ctr(...args: readonly string[]): Promise<string> {
+    const all = ['--address', this.address, '--namespace', 'k8s.io', ...args];
     const { stdout } = await run('ctr', all, { timeout: 120_000, maxBuffer: 1 << 24 });
     return stdout;
   }

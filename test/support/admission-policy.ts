@@ -35,9 +35,9 @@ export interface AdmissionRequest {
   readonly oldObject?: object | undefined;
 }
 
-const folder = new URL('../../manifests/admission/', import.meta.url);
+const directory = new URL('../../manifests/admission/', import.meta.url);
 const documentsOf = async (name: string): Promise<unknown[]> =>
-  parseAllDocuments(await readFile(new URL(name, folder), 'utf8')).map((document): unknown =>
+  parseAllDocuments(await readFile(new URL(name, directory), 'utf8')).map((document): unknown =>
     document.toJS(),
   );
 

@@ -131,15 +131,15 @@ export class EmbeddedLine {
   }
 
   /** Makes one call of the CPI's executable and returns the response unchanged. */
-  async cpi(method: string, ...words: readonly unknown[]): Promise<CpiOutcome> {
+  async cpi(method: string, ...args: readonly unknown[]): Promise<CpiOutcome> {
     const context = { director_uuid: 'director-1', request_id: randomUUID() };
-    const request = { method, arguments: words, context, api_version: 2 };
+    const request = { method, arguments: args, context, api_version: 2 };
     return call(this.#artefact, request, { config: this.#config });
   }
 
   /** Makes one call that must succeed, and returns its result. */
-  async call(method: string, ...words: readonly unknown[]): Promise<unknown> {
-    const { result, error } = await this.cpi(method, ...words);
+  async call(method: string, ...args: readonly unknown[]): Promise<unknown> {
+    const { result, error } = await this.cpi(method, ...args);
     if (error !== null) throw new Error(`${method}: ${error.type}: ${error.message}`);
     return result;
   }

@@ -52,9 +52,9 @@ export const assertNotOwned = 'test -z "$(find /warden-cpi-dev -xdev -name owned
 
 /** Attempts that must fail for a user of jobs, one command each. */
 export const attemptsOfJobUser: readonly string[] = [
-  ...['jobs', 'packages', 'sys', 'sys/log', 'sys/run', 'tmp'].flatMap((folder) => [
-    `mv /var/vcap/data/${folder} /var/vcap/data/${folder}.aside`,
-    `ln -s /etc /var/vcap/data/${folder}/planted`,
+  ...['jobs', 'packages', 'sys', 'sys/log', 'sys/run', 'tmp'].flatMap((directory) => [
+    `mv /var/vcap/data/${directory} /var/vcap/data/${directory}.aside`,
+    `ln -s /etc /var/vcap/data/${directory}/planted`,
   ]),
   'mkdir /var/vcap/data/planted',
   'mv /var/vcap/data /var/vcap/aside',
@@ -67,6 +67,6 @@ export const attemptsOfJobUser: readonly string[] = [
   'for volume in /warden-cpi-dev/disks/*; do mv $volume/store $volume/aside; done',
   'for volume in /warden-cpi-dev/disks/*; do ln -s /etc $volume/planted; done',
   ...['bosh', 'monit', 'jobs', 'packages', 'instance'].map(
-    (folder) => `ln -s /etc /var/vcap/${folder}/planted`,
+    (directory) => `ln -s /etc /var/vcap/${directory}/planted`,
   ),
 ];

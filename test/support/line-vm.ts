@@ -37,8 +37,8 @@ export class LineVm {
     const networks = {
       default: { type: 'manual', ip: address, netmask: '255.255.255.0', cloud_properties: {} },
     };
-    const words = [randomUUID(), stemcell, {}, networks, [], { bosh: { mbus: { cert } } }];
-    const result = await line.call('create_vm', ...words);
+    const args = [randomUUID(), stemcell, {}, networks, [], { bosh: { mbus: { cert } } }];
+    const result = await line.call('create_vm', ...args);
     const cid = (result as [string])[0];
     const mbusUrl = `https://mbus:${mbusPassword}@${address}:6868`;
     const agent = createAgentClient({ mbusUrl, ca: cert.ca, directorId: 'director-1', clock: systemClock });

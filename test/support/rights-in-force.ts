@@ -34,8 +34,8 @@ export async function rightsInForce(api: KubernetesApi, namespace: string): Prom
   const resourceAttributes = { namespace, verb: 'get', resource: 'configmaps', name };
   for (const scope of ['namespace', 'cluster'])
     await until(`the authorizer to know ${name} of the ${scope}`, async () => {
-      const asked = { metadata: {}, spec: { user: user(scope), resourceAttributes } };
-      const answer = await ifServed(api.create<Review>(reviews, asked));
+      const review = { metadata: {}, spec: { user: user(scope), resourceAttributes } };
+      const answer = await ifServed(api.create<Review>(reviews, review));
       return answer === undefined || answer.status?.allowed === true;
     });
   await api.delete({ resource: clusterRoleBindings, name });

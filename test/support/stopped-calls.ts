@@ -74,10 +74,10 @@ export async function stopRelease(
 
 /** Matches the first request after the one that deletes that pod. */
 function afterDeletionOf(pod: string): (request: ProxiedRequest) => boolean {
-  let isAsked = false;
+  let isRequested = false;
   return ({ method, url }) => {
-    if (isAsked) return true;
-    isAsked = method === 'DELETE' && new RegExp(`/pods/${pod}(?:\\?|$)`, 'u').test(url);
+    if (isRequested) return true;
+    isRequested = method === 'DELETE' && new RegExp(`/pods/${pod}(?:\\?|$)`, 'u').test(url);
     return false;
   };
 }

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
  * Returns the pause between attempts: a tenth of the elapsed time, because an attempt may start a process in
  * a pod.
  */
-const pauseAfter = (elapsedMs: number, mostMs: number): number =>
-  Math.min(mostMs, Math.max(50, elapsedMs / 10));
+const pauseAfter = (elapsedMs: number, maxMs: number): number =>
+  Math.min(maxMs, Math.max(50, elapsedMs / 10));
 
 /**
  * Polls until `attempt` returns a value that is neither undefined nor false, and returns it. The error after
@@ -16,7 +16,7 @@ export async function until<T>(
   what: string | (() => string),
   attempt: () => Promise<T | undefined | false>,
   deadlineMs = 120_000,
-  mostPauseMs = 500,
+  maxPauseMs = 500,
 ): Promise<T> {
   const start = Date.now();
   for (;;) {
@@ -26,6 +26,6 @@ export async function until<T>(
     if (elapsed >= deadlineMs) {
       assert.fail(`waited ${deadlineMs / 1000} s for ${typeof what === 'string' ? what : what()}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseAfter(elapsed, mostPauseMs)));
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(elapsed, maxPauseMs)));
   }
 }

@@ -6,8 +6,8 @@ export function boshCli(environment: NodeJS.ProcessEnv = process.env): string | 
   const { BOSH_CLI: named = '', PATH: path = '' } = environment;
   // tests run it in other working directories
   if (named !== '') return resolve(named);
-  const folders = path.split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => resolve(folder, 'bosh')).find(isProgram);
+  const directories = path.split(delimiter).filter((directory) => directory !== '');
+  return directories.map((directory) => resolve(directory, 'bosh')).find(isProgram);
 }
 
 /** Returns the value of `skip` for a test that needs the bosh CLI. */

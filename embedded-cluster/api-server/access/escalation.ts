@@ -74,8 +74,8 @@ function mergeByVerb(rights: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule>();
   for (const { verbs = [], ...rest } of rights) {
     const key = JSON.stringify(rest);
-    const former = joined.get(key);
-    joined.set(key, { ...rest, verbs: [...new Set([...(former?.verbs ?? []), ...verbs])] });
+    const previous = joined.get(key);
+    joined.set(key, { ...rest, verbs: [...new Set([...(previous?.verbs ?? []), ...verbs])] });
   }
   return [...joined.values()];
 }

@@ -4,15 +4,15 @@ import { test } from 'node:test';
 import type { ResourceAttributes } from './policy-rule.ts';
 import { breakdownRule, ruleMatches, ruleCovers, type PolicyRule } from './policy-rule.ts';
 
-const wordsOf = (words: readonly string[]): fc.Arbitrary<string[]> =>
-  fc.uniqueArray(fc.constantFrom(...words), { minLength: 1, maxLength: 3 });
+const listOf = (args: readonly string[]): fc.Arbitrary<string[]> =>
+  fc.uniqueArray(fc.constantFrom(...args), { minLength: 1, maxLength: 3 });
 
 const rule: fc.Arbitrary<PolicyRule> = fc.record(
   {
-    verbs: wordsOf(['get', 'list', 'create', '*']),
-    apiGroups: wordsOf(['', 'apps', '*']),
-    resources: wordsOf(['pods', 'pods/exec', 'secrets', '*/exec', '*']),
-    resourceNames: wordsOf(['a', 'b']),
+    verbs: listOf(['get', 'list', 'create', '*']),
+    apiGroups: listOf(['', 'apps', '*']),
+    resources: listOf(['pods', 'pods/exec', 'secrets', '*/exec', '*']),
+    resourceNames: listOf(['a', 'b']),
   },
   { requiredKeys: ['verbs', 'apiGroups', 'resources'] },
 );
@@ -27,10 +27,10 @@ const attributes: fc.Arbitrary<ResourceAttributes> = fc.record({
 
 test('a rule matches exactly the requests that one of its parts matches', () => {
   fc.assert(
-    fc.property(rule, attributes, (own, wanted) => {
+    fc.property(rule, attributes, (own, requested) => {
       assert.equal(
-        ruleMatches(own, wanted),
-        breakdownRule(own).some((right) => ruleMatches(right, wanted)),
+        ruleMatches(own, requested),
+        breakdownRule(own).some((right) => ruleMatches(right, requested)),
       );
     }),
   );
@@ -38,9 +38,10 @@ test('a rule matches exactly the requests that one of its parts matches', () => 
 
 test('a rule that covers another one matches all requests that the other one matches', () => {
   fc.assert(
-    fc.property(rule, rule, attributes, (held, given, wanted) => {
+    fc.property(rule, rule, attributes, (granted, given, requested) => {
       for (const right of breakdownRule(given)) {
-        if (ruleCovers(held, right) && ruleMatches(right, wanted)) assert(ruleMatches(held, wanted));
+        if (ruleCovers(granted, right) && ruleMatches(right, requested))
+          assert(ruleMatches(granted, requested));
       }
     }),
     { numRuns: 2000 },

@@ -91,28 +91,28 @@ export function breakdownRule(rule: PolicyRule): PolicyRule[] {
 }
 
 /**
- * Returns true if the rule `held` covers the single right `wanted`; wildcards are compared literally
+ * Returns true if the rule `granted` covers the single right `requested`; wildcards are compared literally
  * (ruleCovers).
  */
-export function ruleCovers(held: PolicyRule, wanted: PolicyRule): boolean {
+export function ruleCovers(granted: PolicyRule, requested: PolicyRule): boolean {
   const covers = (own: string[] | undefined, all: string[] | undefined): boolean =>
     (own ?? []).includes('*') || (all ?? []).every((value) => (own ?? []).includes(value));
-  const names = held.resourceNames ?? [];
+  const names = granted.resourceNames ?? [];
   const namesCovered =
     names.length === 0 ||
-    ((wanted.resourceNames ?? []).length > 0 &&
-      (wanted.resourceNames ?? []).every((name) => names.includes(name)));
+    ((requested.resourceNames ?? []).length > 0 &&
+      (requested.resourceNames ?? []).every((name) => names.includes(name)));
   const resourcesCovered =
-    covers(held.resources, wanted.resources) ||
-    (wanted.resources ?? []).every((resource) =>
-      (held.resources ?? []).includes(`*/${resource.split('/')[1] ?? ''}`),
+    covers(granted.resources, requested.resources) ||
+    (requested.resources ?? []).every((resource) =>
+      (granted.resources ?? []).includes(`*/${resource.split('/')[1] ?? ''}`),
     );
-  const urlsCovered = (wanted.nonResourceURLs ?? []).every((url) =>
-    (held.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, url)),
+  const urlsCovered = (requested.nonResourceURLs ?? []).every((url) =>
+    (granted.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, url)),
   );
   return (
-    covers(held.verbs, wanted.verbs) &&
-    covers(held.apiGroups, wanted.apiGroups) &&
+    covers(granted.verbs, requested.verbs) &&
+    covers(granted.apiGroups, requested.apiGroups) &&
     resourcesCovered &&
     namesCovered &&
     urlsCovered

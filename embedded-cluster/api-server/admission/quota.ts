@@ -36,15 +36,15 @@ export function admitQuota(
         draft.metadata.name,
         `failed quota: ${name}: must specify ${silent.join('; ')}`,
       );
-    const asked = usageDelta(objectUsage(resource, draft), current && objectUsage(resource, current), names);
+    const added = usageDelta(objectUsage(resource, draft), current && objectUsage(resource, current), names);
     const used = usedOf(registry, quota, names);
-    const exceeded = [...asked.keys()]
-      .filter((key) => (used.get(key) ?? 0n) + (asked.get(key) ?? 0n) > amountOf(hard, key))
+    const exceeded = [...added.keys()]
+      .filter((key) => (used.get(key) ?? 0n) + (added.get(key) ?? 0n) > amountOf(hard, key))
       .toSorted();
     if (exceeded.length === 0) continue;
     const list = (amount: (key: string) => string): string =>
       exceeded.map((key) => `${key}=${amount(key)}`).join(',');
-    const requested = list((key) => formatAmount(key, asked.get(key) ?? 0n));
+    const requested = list((key) => formatAmount(key, added.get(key) ?? 0n));
     const taken = list((key) => formatAmount(key, used.get(key) ?? 0n));
     const limited = list((key) => hard[key] ?? '');
     throw forbidden(

@@ -104,11 +104,11 @@ export function methodNotAllowed(): ApiError {
  * name, by which clients distinguish it from an object that does not exist.
  */
 export function resourceNotServed({ group, version, plural }: Omit<Resource, 'namespaced'>): ApiError {
-  const place = group === '' ? version : `${group}/${version}`;
+  const groupVersion = group === '' ? version : `${group}/${version}`;
   return newStatusError(
     404,
     'NotFound',
-    `the embedded cluster does not serve ${plural} of ${place} (embedded-cluster/README.md, Limits)`,
+    `the embedded cluster does not serve ${plural} of ${groupVersion} (embedded-cluster/README.md, Limits)`,
     { ...(group === '' ? {} : { group }), kind: plural },
   );
 }

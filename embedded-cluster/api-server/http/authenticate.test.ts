@@ -68,8 +68,8 @@ test('impersonation needs the verb impersonate on the user, group or account', a
   assert.deepEqual(userInfo['extra'], { 'example.com/tongue': ['python'], '100%': ['odd'] });
   const refusals = ['impersonate-uid', 'impersonate-extra-example.com%2ftongue'] as const;
   for (const header of refusals) {
-    const asked = { 'impersonate-user': userOf('double'), [header]: whole[header] };
-    const [code, message] = await whoami(asked);
+    const requested = { 'impersonate-user': userOf('double'), [header]: whole[header] };
+    const [code, message] = await whoami(requested);
     assert.equal(code, 403);
     assert.match(String(message), /^(uids|userextras)\.authentication\.k8s\.io .* is forbidden/u);
   }

@@ -68,6 +68,6 @@ const cases: readonly [string, string, object][] = [
   ['POST', '/metrics', { verb: 'post', path: '/metrics' }],
 ];
 
-for (const [method, url, wanted] of cases) {
-  test(`${method} ${url}`, () => assert.deepEqual(of(method, url), wanted));
+for (const [method, url, requested] of cases) {
+  test(`${method} ${url}`, () => assert.deepEqual(of(method, url), requested));
 }

@@ -33,10 +33,11 @@ export function requestAttributes({ method, path, query }: RequestLine): Attribu
   const [version, ...segments] = rest;
   const isResource = (prefix === 'api' || prefix === 'apis') && version !== undefined && segments.length > 0;
   if (!isResource || group === undefined) return { verb: method.toLowerCase(), path };
-  const place = splitUrl(segments);
-  const verb = verbOf(method, place.name, query);
-  const name = place.name ?? (verb === 'list' || verb === 'watch' ? nameFromFieldSelector(query) : undefined);
-  return { ...place, group, verb, ...(name === undefined ? {} : { name }) };
+  const location = splitUrl(segments);
+  const verb = verbOf(method, location.name, query);
+  const name =
+    location.name ?? (verb === 'list' || verb === 'watch' ? nameFromFieldSelector(query) : undefined);
+  return { ...location, group, verb, ...(name === undefined ? {} : { name }) };
 }
 
 interface UrlParts {

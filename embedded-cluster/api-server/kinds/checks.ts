@@ -90,8 +90,8 @@ export function checkAnnotations(
 export function duplicateIndexes(values: readonly unknown[]): ReadonlySet<number> {
   const seen = new Set<unknown>();
   const repeated = new Set<number>();
-  values.forEach((value, place) => {
-    if (seen.has(value)) repeated.add(place);
+  values.forEach((value, index) => {
+    if (seen.has(value)) repeated.add(index);
     seen.add(value);
   });
   return repeated;

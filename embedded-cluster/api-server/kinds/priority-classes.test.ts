@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startTestServer } from '../testing/test-server.ts';
 
 const collection = '/apis/scheduling.k8s.io/v1/priorityclasses';
-const said = /^299 - "preemptionPolicy: the embedded cluster preempts nothing;/;
+const warning = /^299 - "preemptionPolicy: the embedded cluster preempts nothing;/;
 
 test('creating a PriorityClass that preempts elsewhere returns a warning', async (t) => {
   const server = await startTestServer(t);
@@ -18,7 +18,7 @@ test('creating a PriorityClass that preempts elsewhere returns a warning', async
     return answer.headers['warning'];
   };
 
-  assert.match((await create('by-default')) ?? '', said);
-  assert.match((await create('as-written', 'PreemptLowerPriority')) ?? '', said);
+  assert.match((await create('by-default')) ?? '', warning);
+  assert.match((await create('as-written', 'PreemptLowerPriority')) ?? '', warning);
   assert.equal(await create('never', 'Never'), undefined);
 });

@@ -112,13 +112,13 @@ const subjectKinds = ['Group', 'ServiceAccount', 'User'];
 
 function checkSubject(path: string, subject: DraftSubject, namespaced: boolean): Cause[] {
   const { kind = '', name = '', apiGroup = '', namespace = '' } = subject;
-  const wantedGroup = kind === 'ServiceAccount' ? '' : group;
+  const expectedGroup = kind === 'ServiceAccount' ? '' : group;
   return [
     ...(name === '' ? [required(`${path}.name`)] : []),
     ...(subjectKinds.includes(kind) ? [] : [unsupportedValue(`${path}.kind`, kind, subjectKinds)]),
-    ...(apiGroup === wantedGroup || !subjectKinds.includes(kind)
+    ...(apiGroup === expectedGroup || !subjectKinds.includes(kind)
       ? []
-      : [unsupportedValue(`${path}.apiGroup`, apiGroup, [wantedGroup])]),
+      : [unsupportedValue(`${path}.apiGroup`, apiGroup, [expectedGroup])]),
     ...(kind === 'ServiceAccount' && name !== '' ? checkName(`${path}.name`, name, 'subdomain') : []),
     ...(kind === 'ServiceAccount' && !namespaced && namespace === '' ? [required(`${path}.namespace`)] : []),
   ];

@@ -78,14 +78,14 @@ test('snapshots stored by a version with CustomResourceDefinitions are served, a
   const directory = temporaryDirectory(t);
   await (await openLocalApi({ directory })).close();
   const file = join(directory, 'journal', 'objects.journal');
-  const former = ObjectStore.open({ file, now: Date.now });
+  const previous = ObjectStore.open({ file, now: Date.now });
   const group = 'snapshot.storage.k8s.io';
   const spec = { source: { persistentVolumeClaimName: 'disk-1' } };
-  former.put(`volumesnapshots.${group}`, stored(`${group}/v1`, 'VolumeSnapshot', 'snap-1', { spec }));
+  previous.put(`volumesnapshots.${group}`, stored(`${group}/v1`, 'VolumeSnapshot', 'snap-1', { spec }));
   const definition = stored('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'widgets.example.org', {});
-  former.put('customresourcedefinitions.apiextensions.k8s.io', definition);
-  former.put('widgets.example.org', stored('example.org/v1', 'Widget', 'one', {}));
-  await former.close();
+  previous.put('customresourcedefinitions.apiextensions.k8s.io', definition);
+  previous.put('widgets.example.org', stored('example.org/v1', 'Widget', 'one', {}));
+  await previous.close();
 
   const api = await open(t, directory);
   const reference = { resource: volumeSnapshots, namespace: 'bosh', name: 'snap-1' };

@@ -24,12 +24,12 @@ const maximumDepth = 200;
 export function applyJsonPatch(target: unknown, patch: unknown): unknown {
   const operations = parseOperations(patch);
   let copied = 0;
-  let looked = 0;
+  let visited = 0;
   return operations.reduce((document, operation) => {
     const added = copiedSize(document, operation);
     copied += added.copied;
-    looked += added.readCount;
-    if (copied > maximumCopied || looked > maximumRead || added.depth > maximumDepth) {
+    visited += added.readCount;
+    if (copied > maximumCopied || visited > maximumRead || added.depth > maximumDepth) {
       throw unprocessable('unable to copy, the accumulated size or depth increase exceeds the limit');
     }
     return applyOperation(document, operation);

@@ -37,8 +37,8 @@ export function mergeScalars(current: readonly unknown[], patch: readonly unknow
   return sortItems(undefined, once, patch, current);
 }
 
-export function deleteScalars(current: readonly unknown[], gone: readonly unknown[]): unknown[] {
-  const deleted = indexByKey(gone, undefined);
+export function deleteScalars(current: readonly unknown[], removed: readonly unknown[]): unknown[] {
+  const deleted = indexByKey(removed, undefined);
   return current.filter((item) => deleted(item) === -1);
 }
 
@@ -94,16 +94,16 @@ export function sortItems(
   before: readonly unknown[],
 ): unknown[] {
   const rank = indexByKey(order, key);
-  const place = indexByKey(before, key);
+  const indexOf = indexByKey(before, key);
   const known = items.filter((item) => rank(item) !== -1).toSorted((left, right) => rank(left) - rank(right));
   const others = items
     .filter((item) => rank(item) === -1)
-    .toSorted((left, right) => place(left) - place(right));
+    .toSorted((left, right) => indexOf(left) - indexOf(right));
   const sorted: unknown[] = [];
   let next = 0;
   for (const item of known) {
-    const here = place(item);
-    while (next < others.length && isBefore(place(others[next]), here)) {
+    const here = indexOf(item);
+    while (next < others.length && isBefore(indexOf(others[next]), here)) {
       sorted.push(others[next]);
       next += 1;
     }
@@ -112,7 +112,7 @@ export function sortItems(
   return [...sorted, ...others.slice(next)];
 }
 
-const isBefore = (place: number, here: number): boolean => place !== -1 && here !== -1 && place < here;
+const isBefore = (index: number, here: number): boolean => index !== -1 && here !== -1 && index < here;
 
 /** Throws ApiError 400 if the patch's items are not all in its own `$setElementOrder`, in that order. */
 export function assertOrdered(

@@ -13,9 +13,9 @@ const renewBefore = 30 * 86_400_000;
  * written again. All are in one file, so that a crash cannot leave a key without its certificate.
  */
 export async function loadCredentials(directory: string, now: number): Promise<Credentials> {
-  const folder = join(directory, 'pki');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const file = join(folder, 'credentials.json');
+  const pkiDirectory = join(directory, 'pki');
+  mkdirSync(pkiDirectory, { recursive: true, mode: 0o700 });
+  const file = join(pkiDirectory, 'credentials.json');
   const present = read(file);
   if (present !== undefined && expiry(present) - now > renewBefore) return present;
   const issued = await issueCertificates(now);

@@ -66,9 +66,9 @@ export function finalizeNamespace(
   if (current.metadata.deletionTimestamp === undefined && finalizers.length === 0) {
     throw conflict(namespaces, name, 'the namespace is not being deleted');
   }
-  const left = finalizers.length === 0 ? contentOf(registry, name) : [];
-  if (left.length > 0) {
-    throw conflict(namespaces, name, `the namespace still holds ${left.slice(0, 5).join(', ')}`);
+  const remaining = finalizers.length === 0 ? contentOf(registry, name) : [];
+  if (remaining.length > 0) {
+    throw conflict(namespaces, name, `the namespace still holds ${remaining.slice(0, 5).join(', ')}`);
   }
   const draft: MutableObject = { ...copyJson(current) };
   draft['spec'] = finalizers.length === 0 ? {} : { finalizers: [...finalizers] };

@@ -74,11 +74,11 @@ export function assertPreconditions(
  */
 function resolveGracePeriod(kind: Kind, draft: MutableObject, requested: number | undefined): number {
   if (kind.gracePeriod === undefined) return 0;
-  const wanted = requested !== undefined && requested < 0 ? 1 : requested;
+  const gracePeriod = requested !== undefined && requested < 0 ? 1 : requested;
   const earlier = draft.metadata.deletionGracePeriodSeconds;
   if (draft.metadata.deletionTimestamp === undefined || earlier === undefined)
-    return kind.gracePeriod(draft, wanted);
-  return wanted === undefined ? earlier : Math.min(earlier, kind.gracePeriod(draft, wanted));
+    return kind.gracePeriod(draft, gracePeriod);
+  return gracePeriod === undefined ? earlier : Math.min(earlier, kind.gracePeriod(draft, gracePeriod));
 }
 
 function markDeleted(registry: Registry, kind: Kind, draft: MutableObject, seconds: number): void {

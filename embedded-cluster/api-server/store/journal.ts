@@ -121,9 +121,9 @@ export class Journal {
     } catch (error) {
       if (!isSystemError(error)) throw error;
       this.#sizeAfterCompaction = this.#size;
-      await unlink(temporary).catch((left: unknown) => {
+      await unlink(temporary).catch((unlinkError: unknown) => {
         // The next compaction overwrites the rest of this one.
-        if (!isSystemError(left)) throw left;
+        if (!isSystemError(unlinkError)) throw unlinkError;
       });
     }
   }

@@ -16,8 +16,8 @@ test('versions grow with every change and continue after a restart, deletions in
   const first = ObjectStore.open({ file });
   const a = first.put('pods', object('a'));
   first.put('pods', object('b'));
-  const gone = first.remove('pods', a);
-  assert.equal(gone.metadata.resourceVersion, '3');
+  const removed = first.remove('pods', a);
+  assert.equal(removed.metadata.resourceVersion, '3');
   await first.close();
   const second = ObjectStore.open({ file });
   assert.equal(second.revision, 3);
@@ -108,9 +108,9 @@ test('after any changes and restarts the store equals a map', async (t) => {
       }
       await store.close();
       store = ObjectStore.open({ file });
-      const held = store.list('pods').map((stored) => [stored.metadata.name, stored['value']]);
+      const listed = store.list('pods').map((stored) => [stored.metadata.name, stored['value']]);
       assert.deepEqual(
-        held,
+        listed,
         [...model].toSorted(([left], [right]) => (left < right ? -1 : 1)),
       );
       assert.equal(store.revision, changes);

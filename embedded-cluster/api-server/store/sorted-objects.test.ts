@@ -19,10 +19,10 @@ test('a list returns the keys with its prefix, sorted, after any changes', () =>
         if (removed) model.delete(name);
         else model.set(name, uid);
       }
-      const wanted = [...model.keys()].filter((name) => name.startsWith(prefix)).toSorted();
+      const expected = [...model.keys()].filter((name) => name.startsWith(prefix)).toSorted();
       assert.deepEqual(
         objects.list(prefix).map(({ metadata }) => [metadata.name, metadata.uid]),
-        wanted.map((name) => [name, model.get(name)]),
+        expected.map((name) => [name, model.get(name)]),
       );
     }),
   );

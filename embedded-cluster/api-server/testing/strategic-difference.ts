@@ -26,11 +26,11 @@ function listDifference(field: string, schema: ListSchema, before: unknown[], af
   if (schema.merge === undefined) return { [field]: after };
   if (schema.merge === 'set') {
     const added = after.filter((item) => !before.includes(item));
-    const gone = before.filter((item) => !after.includes(item));
+    const removed = before.filter((item) => !after.includes(item));
     return {
       [`$setElementOrder/${field}`]: after,
       ...(added.length > 0 ? { [field]: added } : {}),
-      ...(gone.length > 0 ? { [`$deleteFromPrimitiveList/${field}`]: gone } : {}),
+      ...(removed.length > 0 ? { [`$deleteFromPrimitiveList/${field}`]: removed } : {}),
     };
   }
   const { key } = schema.merge;
@@ -43,11 +43,11 @@ function listDifference(field: string, schema: ListSchema, before: unknown[], af
       ? []
       : [{ ...strategicDifference(schema.items, old, item), [key]: item[key] }];
   });
-  const gone = (before as JsonRecord[])
+  const removedItems = (before as JsonRecord[])
     .filter((item) => find(after, item) === undefined)
     .map((item) => ({ $patch: 'delete', [key]: item[key] }));
   return {
     [`$setElementOrder/${field}`]: (after as JsonRecord[]).map((item) => ({ [key]: item[key] })),
-    [field]: [...changed, ...gone],
+    [field]: [...changed, ...removedItems],
   };
 }

@@ -23,12 +23,12 @@ interface TokenClaimsInput {
 }
 
 /** Returns a signed token for a service account. */
-export function issueToken(registry: Registry, order: TokenClaimsInput): string {
-  const { namespace = '', name, uid } = order.account.metadata;
+export function issueToken(registry: Registry, claims: TokenClaimsInput): string {
+  const { namespace = '', name, uid } = claims.account.metadata;
   const now = Math.floor(registry.clock.now() / 1000);
   return signToken(registry.tokenKey, {
-    aud: [...order.audiences],
-    exp: now + order.seconds,
+    aud: [...claims.audiences],
+    exp: now + claims.seconds,
     iat: now,
     iss: tokenIssuer,
     jti: registry.random.uuid(),
@@ -37,7 +37,7 @@ export function issueToken(registry: Registry, order: TokenClaimsInput): string 
     'kubernetes.io': {
       namespace,
       serviceaccount: { name, uid },
-      ...(order.bound === undefined ? {} : { [order.bound.kind]: referenceTo(order.bound.object) }),
+      ...(claims.bound === undefined ? {} : { [claims.bound.kind]: referenceTo(claims.bound.object) }),
     },
   });
 }

@@ -26,9 +26,9 @@ export interface TokenKey {
  * key.
  */
 export function loadTokenKey(directory: string): TokenKey {
-  const folder = join(directory, 'pki');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const file = join(folder, 'service-account.key');
+  const pkiDirectory = join(directory, 'pki');
+  mkdirSync(pkiDirectory, { recursive: true, mode: 0o700 });
+  const file = join(pkiDirectory, 'service-account.key');
   const pem = read(file) ?? make(file);
   const privateKey = createPrivateKey(pem);
   return { privateKey, publicKey: createPublicKey(privateKey), verifiedTokens: new Map() };

@@ -80,15 +80,15 @@ function spreadScores(pod: Pod, fitting: readonly NodeInfo[], nodes: readonly No
   const crowdOf = spreadScore(pod, nodes);
   const judged = fitting.map(({ node }) => (lacksSpreadLabel(pod, node) ? undefined : crowdOf(node)));
   const known = judged.filter((crowd) => crowd !== undefined);
-  const [most, least] = [Math.max(...known), Math.min(...known)];
+  const [max, least] = [Math.max(...known), Math.min(...known)];
   return judged.map((crowd) =>
-    crowd === undefined ? 0 : most === 0 ? 100 : (100 * (most + least - crowd)) / most,
+    crowd === undefined ? 0 : max === 0 ? 100 : (100 * (max + least - crowd)) / max,
   );
 }
 
 function scaled(scores: readonly number[]): number[] {
-  const most = Math.max(...scores);
-  return scores.map((score) => (most === 0 ? 0 : (100 * score) / most));
+  const highest = Math.max(...scores);
+  return scores.map((score) => (highest === 0 ? 0 : (100 * score) / highest));
 }
 
 function inverted(scores: readonly number[]): number[] {
@@ -97,6 +97,6 @@ function inverted(scores: readonly number[]): number[] {
 
 /** Scales scores, which may be negative, so that the lowest is 0 and the highest 100. */
 function stretched(scores: readonly number[]): number[] {
-  const [most, least] = [Math.max(...scores), Math.min(...scores)];
-  return scores.map((score) => (most === least ? 0 : (100 * (score - least)) / (most - least)));
+  const [max, least] = [Math.max(...scores), Math.min(...scores)];
+  return scores.map((score) => (max === least ? 0 : (100 * (score - least)) / (max - least)));
 }

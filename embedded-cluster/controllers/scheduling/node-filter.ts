@@ -90,9 +90,9 @@ function exclusiveRefusal({ pod, exclusive = [], nodes }: FilterInput): string |
 }
 
 function portRefusal(pod: Pod, podsOnNode: readonly Pod[]): string | undefined {
-  const wanted = hostPorts(pod);
-  return wanted.length > 0 &&
-    podsOnNode.some((other) => hostPorts(other).some((port) => wanted.includes(port)))
+  const requested = hostPorts(pod);
+  return requested.length > 0 &&
+    podsOnNode.some((other) => hostPorts(other).some((port) => requested.includes(port)))
     ? "node(s) didn't have free ports for the requested pod ports"
     : undefined;
 }
@@ -110,8 +110,8 @@ function resourceRefusals(
   { node, podsOnNode }: NodeInfo,
 ): string[] {
   const allocatable = node.status?.allocatable ?? {};
-  const places = allocatable['pods'];
-  const full = places !== undefined && podsOnNode.length + 1 > Number(places);
+  const podCapacity = allocatable['pods'];
+  const full = podCapacity !== undefined && podsOnNode.length + 1 > Number(podCapacity);
   return [
     ...(full ? ['Too many pods'] : []),
     ...missingResources(requestsOf(pod), addAmounts(podsOnNode.map(requestsOf)), allocatable),

@@ -9,9 +9,9 @@ import { matchesLabelSelector } from './node-affinity.ts';
  */
 export function podAffinityRefusal(pod: Pod, node: Node, nodes: readonly NodeInfo[]): string | undefined {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
-  const wanted = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  const requested = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
   const unwanted = podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-  if (!wanted.every((term) => satisfies(pod, term, node, nodes))) {
+  if (!requested.every((term) => satisfies(pod, term, node, nodes))) {
     return "node(s) didn't match pod affinity rules";
   }
   if (unwanted.some((term) => matchingPods(pod, term, node, nodes) > 0)) {

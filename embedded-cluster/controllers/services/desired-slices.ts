@@ -82,9 +82,9 @@ function portsOf({ spec }: Service, pod: Pod): EndpointPort[] {
   });
 }
 
-function containerPort({ spec }: Pod, wanted: string, protocol: string): number | undefined {
+function containerPort({ spec }: Pod, portName: string, protocol: string): number | undefined {
   const all = spec.containers.flatMap((container: Container) => container.ports ?? []);
-  return all.find((port) => port.name === wanted && (port.protocol ?? 'TCP') === protocol)?.containerPort;
+  return all.find((port) => port.name === portName && (port.protocol ?? 'TCP') === protocol)?.containerPort;
 }
 
 function slice(

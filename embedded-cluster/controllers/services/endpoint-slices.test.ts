@@ -48,11 +48,11 @@ const addresses = (slice: EndpointSlice | undefined): string[] =>
   (slice?.endpoints ?? []).flatMap((endpoint) => endpoint.addresses);
 
 /** Waits until the Service has exactly these addresses, all ready. */
-const untilReady = (cluster: ClusterFixture, wanted: readonly string[]): Promise<EndpointSlice> =>
-  cluster.until(`endpoints ${wanted.join(', ')}`, async () => {
+const untilReady = (cluster: ClusterFixture, expected: readonly string[]): Promise<EndpointSlice> =>
+  cluster.until(`endpoints ${expected.join(', ')}`, async () => {
     const [slice] = await slices(cluster);
     const isReady = (slice?.endpoints ?? []).filter(({ conditions }) => conditions?.ready === true);
-    return isReady.flatMap((endpoint) => endpoint.addresses).join(',') === wanted.join(',') && slice;
+    return isReady.flatMap((endpoint) => endpoint.addresses).join(',') === expected.join(',') && slice;
   });
 
 test('a Service has the addresses of its running pods, and their ports', async (t) => {

@@ -50,16 +50,16 @@ export class EndpointSlices extends Controller {
   protected override async reconcile(key: string): Promise<void> {
     const service = this.#informers.services.get(key);
     if (service?.spec.selector === undefined || service.metadata.deletionTimestamp !== undefined) return;
-    const wanted = desiredSlices(
+    const desired = desiredSlices(
       service,
       this.#informers.pods.list().filter((pod) => this.#mayBeShown(service, pod)),
     );
-    for (const slice of wanted) {
-      const former = this.#informers.endpointSlices.get(keyOf(slice));
-      if (former === undefined) await this.#api.create(endpointSlices, slice);
-      else if (!isSame(former, slice)) await this.#replace(former, slice);
+    for (const slice of desired) {
+      const previous = this.#informers.endpointSlices.get(keyOf(slice));
+      if (previous === undefined) await this.#api.create(endpointSlices, slice);
+      else if (!isSame(previous, slice)) await this.#replace(previous, slice);
     }
-    const names = new Set(wanted.map(keyOf));
+    const names = new Set(desired.map(keyOf));
     for (const slice of this.#slicesOf(service))
       if (!names.has(keyOf(slice))) await deleteSame(this.#api, endpointSlices, slice);
   }
@@ -82,8 +82,8 @@ export class EndpointSlices extends Controller {
   }
 
   /** Replaces a slice only if it has not changed: otherwise a 409 causes another reconcile. */
-  async #replace(former: EndpointSlice, slice: EndpointSlice): Promise<void> {
-    const { uid = '', resourceVersion = '' } = former.metadata;
+  async #replace(previous: EndpointSlice, slice: EndpointSlice): Promise<void> {
+    const { uid = '', resourceVersion = '' } = previous.metadata;
     await this.#api.replace(endpointSlices, {
       ...slice,
       metadata: { ...slice.metadata, uid, resourceVersion },
@@ -91,11 +91,11 @@ export class EndpointSlices extends Controller {
   }
 }
 
-function isSame(former: EndpointSlice, wanted: EndpointSlice): boolean {
+function isSame(previous: EndpointSlice, desired: EndpointSlice): boolean {
   return (
-    isDeepStrictEqual(former.endpoints, wanted.endpoints) &&
-    isDeepStrictEqual(former.ports, wanted.ports) &&
-    isDeepStrictEqual(former.metadata.labels, wanted.metadata.labels) &&
-    former.metadata.ownerReferences?.[0]?.uid === wanted.metadata.ownerReferences?.[0]?.uid
+    isDeepStrictEqual(previous.endpoints, desired.endpoints) &&
+    isDeepStrictEqual(previous.ports, desired.ports) &&
+    isDeepStrictEqual(previous.metadata.labels, desired.metadata.labels) &&
+    previous.metadata.ownerReferences?.[0]?.uid === desired.metadata.ownerReferences?.[0]?.uid
   );
 }

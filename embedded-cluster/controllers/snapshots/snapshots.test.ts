@@ -76,7 +76,7 @@ const when = (
 const ready = (cluster: ClusterFixture, name: string): Promise<VolumeSnapshot> =>
   when(cluster, name, ({ status }) => status?.readyToUse === true);
 
-const gone = (cluster: ClusterFixture, name: string): Promise<true> =>
+const untilDeleted = (cluster: ClusterFixture, name: string): Promise<true> =>
   cluster.until(
     `snapshot ${name} to go`,
     async () => (await cluster.find(at(volumeSnapshots, name))) === undefined,
@@ -101,7 +101,7 @@ suite('a snapshot', () => {
     assert.equal(cluster.provisioner.sources.get(restored.spec.volumeName ?? ''), handle);
 
     await cluster.api.delete(at(volumeSnapshots, 'snap-1'));
-    await gone(cluster, 'snap-1');
+    await untilDeleted(cluster, 'snap-1');
     assert.equal(cluster.provisioner.snapshots.size, 0);
     assert.equal((await cluster.api.list(volumeSnapshotContents)).items.length, 0);
   });
@@ -116,8 +116,10 @@ suite('a snapshot', () => {
     assert.equal(failed.status?.readyToUse, false);
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-1'));
     await settled();
-    const held = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
-    assert.deepEqual(held?.metadata.finalizers, ['snapshot.storage.kubernetes.io/pvc-as-source-protection']);
+    const finalizedClaim = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
+    assert.deepEqual(finalizedClaim?.metadata.finalizers, [
+      'snapshot.storage.kubernetes.io/pvc-as-source-protection',
+    ]);
 
     cluster.provisioner.busy.clear();
     const { status } = await ready(cluster, 'snap-1');
@@ -140,7 +142,7 @@ suite('a snapshot', () => {
     await settled();
     assert.equal(cluster.provisioner.snapshots.size, 1);
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-2'));
-    await gone(cluster, 'snap-1');
+    await untilDeleted(cluster, 'snap-1');
     assert.equal(cluster.provisioner.snapshots.size, 0);
   });
 
@@ -155,7 +157,7 @@ suite('a snapshot', () => {
     await cluster.api.create(volumeSnapshots, snapshotOf('disk-1', 'snap-1', 'kept'));
     await ready(cluster, 'snap-1');
     await cluster.api.delete(at(volumeSnapshots, 'snap-1'));
-    await gone(cluster, 'snap-1');
+    await untilDeleted(cluster, 'snap-1');
     const { items } = await cluster.api.list<VolumeSnapshotContent>(volumeSnapshotContents);
     assert.equal(items[0]?.spec.deletionPolicy, 'Retain');
     assert.equal(cluster.provisioner.snapshots.size, 1);
@@ -174,7 +176,7 @@ suite('a snapshot', () => {
       const { status } = await when(cluster, name, (now) => now.status?.error !== undefined);
       assert.match(status?.error?.message ?? '', message);
       await cluster.api.delete(at(volumeSnapshots, name));
-      await gone(cluster, name);
+      await untilDeleted(cluster, name);
     }
   });
 });

@@ -88,16 +88,16 @@ const writes = [
 /** Kills controllers at a chosen write: before it is done, or before its result arrives. */
 export class CrashInjector {
   readonly #moment: 'before' | 'after';
-  #left: number;
+  #remaining: number;
   #killed = false;
 
   constructor(moment: 'before' | 'after', writesToLive: number) {
     this.#moment = moment;
-    this.#left = writesToLive;
+    this.#remaining = writesToLive;
   }
 
   get isDead(): boolean {
-    return this.#left < 0;
+    return this.#remaining < 0;
   }
 
   /** True if the chosen write was reached. */
@@ -106,7 +106,7 @@ export class CrashInjector {
   }
 
   revive(): void {
-    this.#left = Number.POSITIVE_INFINITY;
+    this.#remaining = Number.POSITIVE_INFINITY;
   }
 
   /** Returns a proxy of the port whose writes fail once the controllers are killed. */
@@ -126,12 +126,12 @@ export class CrashInjector {
   }
 
   async #spend(write: () => unknown): Promise<unknown> {
-    this.#left -= 1;
-    if (this.#left >= 0) {
+    this.#remaining -= 1;
+    if (this.#remaining >= 0) {
       return write();
     }
     this.#killed = true;
-    if (this.#left === -1 && this.#moment === 'after') {
+    if (this.#remaining === -1 && this.#moment === 'after') {
       await write();
     }
     throw new Error('killed');

@@ -97,12 +97,12 @@ suite('the decision for a claim', () => {
   });
 
   test('continues an incomplete binding with any class', () => {
-    const mine = volume('pvc-uid-1', {
+    const ownVolume = volume('pvc-uid-1', {
       storageClassName: 'local',
       claimRef: { namespace: 'bosh', name: 'disk', uid: 'uid-1' },
     });
 
-    assert.equal(decide(claim(), [mine], local('WaitForFirstConsumer')), 'bind pvc-uid-1');
+    assert.equal(decide(claim(), [ownVolume], local('WaitForFirstConsumer')), 'bind pvc-uid-1');
   });
 
   test('binds a claim only to the volume that it names', () => {

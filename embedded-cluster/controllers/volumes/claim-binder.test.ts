@@ -11,7 +11,7 @@ import type {
   StorageClass,
 } from '../../../src/kubernetes/types/storage.ts';
 import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
-import { bound, claim, createImmediateClass, gone } from './testing/claims.ts';
+import { bound, claim, createImmediateClass, untilDeleted } from './testing/claims.ts';
 
 suite('the claim binder', () => {
   test('gives the default class to a claim without a class, and a static volume to one with the empty class', async (t) => {
@@ -102,17 +102,17 @@ suite('a class of another provisioner', () => {
     const cluster = await startCluster(t);
     await cluster.api.create(storageClasses, storageClass);
     await cluster.api.create(persistentVolumeClaims, claim('disk', { storageClassName: 'theirs' }));
-    const theirs = await cluster.until('the claim to be handed over', async () => {
+    const handedOver = await cluster.until('the claim to be handed over', async () => {
       const found = await cluster.find<PersistentVolumeClaim>(at(persistentVolumeClaims, 'disk'));
       return (
         found?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] === 'driver.example' &&
         found
       );
     });
-    await cluster.api.create(persistentVolumes, volume(theirs.metadata.uid ?? ''));
+    await cluster.api.create(persistentVolumes, volume(handedOver.metadata.uid ?? ''));
     await bound(cluster, 'disk');
     await cluster.api.delete(at(persistentVolumeClaims, 'disk'));
-    await gone(cluster, persistentVolumeClaims, 'disk');
+    await untilDeleted(cluster, persistentVolumeClaims, 'disk');
     await cluster.until('the volume to be released', async () => {
       const found = await cluster.find<PersistentVolume>(at(persistentVolumes, 'theirs'));
       return found?.status?.phase === 'Released';

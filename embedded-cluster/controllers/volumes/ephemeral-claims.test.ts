@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../src/kubernetes/resources.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
-import { bound, claim, finish, gone } from './testing/claims.ts';
+import { bound, claim, finish, untilDeleted } from './testing/claims.ts';
 
 suite('a generic ephemeral volume', () => {
   test('has its own claim, which is deleted with the pod', async (t) => {
@@ -20,8 +20,8 @@ suite('a generic ephemeral volume', () => {
     await cluster.until('the node', async () => (await cluster.find<Pod>(at(pods, 'vm-1')))?.spec.nodeName);
 
     await finish(cluster, 'vm-1');
-    await gone(cluster, persistentVolumeClaims, 'vm-1-data');
-    await gone(cluster, persistentVolumes, data.spec.volumeName ?? '');
+    await untilDeleted(cluster, persistentVolumeClaims, 'vm-1-data');
+    await untilDeleted(cluster, persistentVolumes, data.spec.volumeName ?? '');
   });
 
   test('does not use a claim of that name with another owner', async (t) => {

@@ -54,11 +54,11 @@ export class EphemeralClaims extends Controller {
   }
 
   async #ensureClaim(pod: Pod, volume: Volume): Promise<void> {
-    const wanted = ephemeralClaim(pod, volume);
-    const { namespace, name = '' } = wanted.metadata;
+    const desired = ephemeralClaim(pod, volume);
+    const { namespace, name = '' } = desired.metadata;
     const present =
       this.#informers.claims.get(`${namespace ?? ''}/${name}`) ??
-      (await this.#create(wanted, { namespace, name }));
+      (await this.#create(desired, { namespace, name }));
     if (!isOwnedBy(present, pod)) {
       this.#recorder.record(involved('Pod', pod), {
         type: 'Warning',

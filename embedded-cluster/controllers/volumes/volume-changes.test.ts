@@ -96,8 +96,10 @@ suite('a change of volumes', () => {
     );
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-1'));
     await settled();
-    const held = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
-    assert.deepEqual(held?.metadata.finalizers, ['provisioner.storage.kubernetes.io/cloning-protection']);
+    const unchanged = await cluster.find(at(persistentVolumeClaims, 'disk-1'));
+    assert.deepEqual(unchanged?.metadata.finalizers, [
+      'provisioner.storage.kubernetes.io/cloning-protection',
+    ]);
   });
 
   test('allows the deletion of the source when the clone is bound', async (t) => {

@@ -61,36 +61,40 @@ export class VolumeModifier extends Controller {
     if (claim?.status?.phase !== 'Bound' || volume === undefined || !isLocalVolume(volume)) {
       return;
     }
-    const { volumeAttributesClassName: wanted } = claim.spec;
+    const { volumeAttributesClassName: desiredClass } = claim.spec;
     const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = claim.status;
-    if (wanted === undefined && modifyVolumeStatus !== undefined) {
+    if (desiredClass === undefined && modifyVolumeStatus !== undefined) {
       const status = { modifyVolumeStatus: null, conditions: rolledBackConditions(claim) };
       await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
     }
-    if (wanted !== undefined && (wanted !== current || modifyVolumeStatus !== undefined)) {
-      await this.#applyClass(wanted, claim, volume);
+    if (desiredClass !== undefined && (desiredClass !== current || modifyVolumeStatus !== undefined)) {
+      await this.#applyClass(desiredClass, claim, volume);
     }
   }
 
-  async #applyClass(wanted: string, claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
-    const attributesClass = this.#informers.attributesClasses.get(wanted);
-    const problem = unsupportedParameter(wanted, attributesClass);
+  async #applyClass(
+    desiredClass: string,
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+  ): Promise<void> {
+    const attributesClass = this.#informers.attributesClasses.get(desiredClass);
+    const problem = unsupportedParameter(desiredClass, attributesClass);
     if (problem !== undefined) {
       await this.#setConditions(
         claim,
-        { targetVolumeAttributesClassName: wanted, status: problem.status },
+        { targetVolumeAttributesClassName: desiredClass, status: problem.status },
         problem.message,
       );
       return;
     }
     await this.#provisioner.modify(volume.metadata.name ?? '', attributesClass?.parameters ?? {});
-    if (volume.spec.volumeAttributesClassName !== wanted) {
-      const spec = { volumeAttributesClassName: wanted };
+    if (volume.spec.volumeAttributesClassName !== desiredClass) {
+      const spec = { volumeAttributesClassName: desiredClass };
       await patchIfUnchanged(this.#api, persistentVolumes, volume, { spec });
       return;
     }
     const conditions = withoutModification(claim);
-    const status = { currentVolumeAttributesClassName: wanted, modifyVolumeStatus: null, conditions };
+    const status = { currentVolumeAttributesClassName: desiredClass, modifyVolumeStatus: null, conditions };
     await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
@@ -99,10 +103,10 @@ export class VolumeModifier extends Controller {
     modifyVolumeStatus: ModifyVolumeStatus,
     message: string,
   ): Promise<void> {
-    const said = claim.status?.modifyVolumeStatus;
+    const modifyStatus = claim.status?.modifyVolumeStatus;
     if (
-      said?.status === modifyVolumeStatus.status &&
-      said.targetVolumeAttributesClassName === modifyVolumeStatus.targetVolumeAttributesClassName
+      modifyStatus?.status === modifyVolumeStatus.status &&
+      modifyStatus.targetVolumeAttributesClassName === modifyVolumeStatus.targetVolumeAttributesClassName
     ) {
       return;
     }

@@ -43,11 +43,11 @@ export class VolumeResizer extends Controller {
     if (claim?.status?.phase !== 'Bound' || volume === undefined || !isLocalVolume(volume)) {
       return;
     }
-    const wanted = claim.spec.resources?.requests?.['storage'] ?? '0';
+    const requested = claim.spec.resources?.requests?.['storage'] ?? '0';
     const capacity = volume.spec.capacity?.['storage'];
     if (requestOf(claim) > sizeOf(capacity)) {
       await patchIfUnchanged(this.#api, persistentVolumes, volume, {
-        spec: { capacity: { storage: wanted } },
+        spec: { capacity: { storage: requested } },
       });
       // The change of the volume adds this claim to the queue again.
       return;

@@ -4,7 +4,7 @@ import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolume } from '../../../src/kubernetes/types/storage.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
-import { bound, claim, createImmediateClass, finish, gone } from './testing/claims.ts';
+import { bound, claim, createImmediateClass, finish, untilDeleted } from './testing/claims.ts';
 
 const consumer = makePod('attach', {
   volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: 'disk-1' } }],
@@ -63,8 +63,8 @@ suite('the volume of a claim', () => {
     assert.notEqual(await cluster.find(at(persistentVolumeClaims, 'disk-1')), undefined);
 
     await finish(cluster, 'attach');
-    await gone(cluster, persistentVolumeClaims, 'disk-1');
-    await gone(cluster, persistentVolumes, disk.spec.volumeName ?? '');
+    await untilDeleted(cluster, persistentVolumeClaims, 'disk-1');
+    await untilDeleted(cluster, persistentVolumes, disk.spec.volumeName ?? '');
     assert.equal(cluster.provisioner.volumes.size, 0);
   });
 
@@ -87,7 +87,7 @@ suite('the volume of a claim', () => {
     assert.ok(cluster.errors.length > 0);
 
     cluster.provisioner.busy.clear();
-    await gone(cluster, persistentVolumes, name);
+    await untilDeleted(cluster, persistentVolumes, name);
     assert.equal(cluster.provisioner.volumes.size, 0);
   });
 
@@ -103,7 +103,7 @@ suite('the volume of a claim', () => {
     });
 
     await cluster.api.delete(at(persistentVolumes, name));
-    await gone(cluster, persistentVolumes, name);
+    await untilDeleted(cluster, persistentVolumes, name);
     assert.ok(cluster.provisioner.volumes.has(name));
   });
 
@@ -119,7 +119,7 @@ suite('the volume of a claim', () => {
     assert.notEqual(await cluster.find(at(persistentVolumes, name)), undefined);
 
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-1'));
-    await gone(cluster, persistentVolumes, name);
+    await untilDeleted(cluster, persistentVolumes, name);
     assert.equal(cluster.provisioner.volumes.size, 0);
   });
 

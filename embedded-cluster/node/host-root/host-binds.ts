@@ -4,13 +4,13 @@ import { type FstabEntry, flagsToPreserve, mountOf } from '../mounts.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../src/platform/mountinfo.ts';
 import { writeFile } from '../../../src/platform/write-file.ts';
 
-const systemFolders = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
+const systemDirectories = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 
 /**
  * Directories of /etc that programs below /usr need. Directories that also contain private keys are not bound
  * as a whole.
  */
-const configurationFolders = [
+const configurationDirectories = [
   'etc/alternatives',
   'etc/ca-certificates',
   'etc/crypto-policies',
@@ -38,7 +38,7 @@ async function entryKind(path: string): Promise<'directory' | 'file' | 'symlink'
  */
 export async function bindSystemDirectories(image: string): Promise<string[]> {
   const bound = ['usr'];
-  for (const name of systemFolders) {
+  for (const name of systemDirectories) {
     const kind = await entryKind(`/${name}`);
     if (kind === 'symlink') {
       await symlink(await readlink(`/${name}`), join(image, name));
@@ -46,7 +46,7 @@ export async function bindSystemDirectories(image: string): Promise<string[]> {
       bound.push(name);
     }
   }
-  for (const path of configurationFolders) {
+  for (const path of configurationDirectories) {
     if ((await entryKind(`/${path}`)) === 'directory') {
       bound.push(path);
     }
@@ -57,9 +57,9 @@ export async function bindSystemDirectories(image: string): Promise<string[]> {
 /**
  * Returns bind mounts that make every mount below them read-only, too. `mount -o rbind,ro` does not do that.
  */
-export async function bindReadOnly(host: string, folders: readonly string[]): Promise<FstabEntry[]> {
+export async function bindReadOnly(host: string, directories: readonly string[]): Promise<FstabEntry[]> {
   const table = await readMountTable();
-  return folders.flatMap((path) => {
+  return directories.flatMap((path) => {
     const below = mountsAtOrBelow(table, `/${path}`).filter((entry) => entry.target !== `/${path}`);
     const flags = flagsToPreserve(mountOf(table, `/${path}`));
     const remounts = [...new Map(below.map((entry) => [entry.target, entry])).values()].map((entry) => ({

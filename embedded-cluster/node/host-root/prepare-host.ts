@@ -4,7 +4,7 @@ import type { NodeLayout } from '../node-paths.ts';
 import { formatFstab, mount, type FstabEntry, flagsToPreserve, mountOf } from '../mounts.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import type { RootFolders } from '../runtime/container-fstab.ts';
+import type { RootDirectories } from '../runtime/container-fstab.ts';
 import { isMapped, parseIdMap } from '../runtime/user-namespace.ts';
 import {
   bindProc,
@@ -26,21 +26,21 @@ const vcap = 1000;
  * namespace, so that the kernel locks the bind mounts there: not even a pod with all rights of the node can
  * write to them.
  */
-export async function prepareHost(layout: NodeLayout, runtimeDirectory: string): Promise<RootFolders> {
+export async function prepareHost(layout: NodeLayout, runtimeDirectory: string): Promise<RootDirectories> {
   for (const directory of [layout.image, layout.host, layout.locale, layout.plans]) {
     await safeRemove(directory);
   }
   await mkdir(layout.plans, { recursive: true, mode: 0o700 });
   await mkdir(layout.root, { recursive: true });
   await writeHostRoot(layout.image, isMapped(parseIdMap(await readFile('/proc/self/uid_map', 'utf8')), vcap));
-  const folders = await bindSystemDirectories(layout.image);
+  const directories = await bindSystemDirectories(layout.image);
   const guardedProc = await maskedProcPaths();
-  for (const path of [...folders, 'sys', 'proc']) {
+  for (const path of [...directories, 'sys', 'proc']) {
     await mkdir(join(layout.host, path), { recursive: true });
     await mkdir(join(layout.image, path), { recursive: true });
   }
   const fstab = [
-    ...(await bindReadOnly(layout.host, folders)),
+    ...(await bindReadOnly(layout.host, directories)),
     ...(await ownLocale(layout.host, layout.locale)),
     ...(await bindSys(layout.host)),
     ...(await bindProc(layout.host, guardedProc)),
@@ -50,34 +50,34 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
   await writeFile(fstabFile, formatFstab(fstab));
   await mount('-a', '-T', fstabFile);
   const prepared = {
-    hostFolders: [...folders, 'sys', 'opt/bosh-kubernetes'],
+    hostDirectories: [...directories, 'sys', 'opt/bosh-kubernetes'],
     devices: deviceNames,
     guardedProc,
     ipcSettings: await ipcSysctls(),
   };
-  await writeFile(layout.hostFolders, JSON.stringify(prepared));
+  await writeFile(layout.hostDirectories, JSON.stringify(prepared));
   await mkdir(layout.view, { recursive: true });
   await writeFile(layout.viewMounts, formatFstab(await viewMounts(layout, prepared)));
   return prepared;
 }
 
 /** Returns what `prepareHost` created in this run of the node; `undefined` if it was not called yet. */
-export async function findPreparedHost(layout: NodeLayout): Promise<RootFolders | undefined> {
+export async function findPreparedHost(layout: NodeLayout): Promise<RootDirectories | undefined> {
   return mountsAtOrBelow(await readMountTable(), layout.host).length === 0
     ? undefined
-    : (JSON.parse(await readFile(layout.hostFolders, 'utf8')) as RootFolders);
+    : (JSON.parse(await readFile(layout.hostDirectories, 'utf8')) as RootDirectories);
 }
 
 /** Returns the directory with the package.json of these sources, or of a bundle of them. */
 async function packageRoot(directory: string): Promise<string> {
-  for (let folder = directory; folder !== dirname(folder); folder = dirname(folder)) {
+  for (let ancestor = directory; ancestor !== dirname(ancestor); ancestor = dirname(ancestor)) {
     if (
-      await access(join(folder, 'package.json')).then(
+      await access(join(ancestor, 'package.json')).then(
         () => true,
         () => false,
       )
     ) {
-      return folder;
+      return ancestor;
     }
   }
   return directory;
@@ -88,7 +88,7 @@ async function packageRoot(directory: string): Promise<string> {
  * have them, the node's own program, and the cluster's directory, at the same paths as on the machine. It
  * contains no other file.
  */
-export async function viewMounts(layout: NodeLayout, folders: RootFolders): Promise<FstabEntry[]> {
+export async function viewMounts(layout: NodeLayout, directories: RootDirectories): Promise<FstabEntry[]> {
   const table = await readMountTable();
   const program = [
     dirname(await realpath(process.execPath)),
@@ -101,10 +101,10 @@ export async function viewMounts(layout: NodeLayout, folders: RootFolders): Prom
     options: ['rbind', ...options, 'X-mount.mkdir'],
   });
   return [
-    ...folders.hostFolders.map((path) => bind(`${layout.host}/${path}`, `/${path}`)),
+    ...directories.hostDirectories.map((path) => bind(`${layout.host}/${path}`, `/${path}`)),
     // The device file is read-only, not the device: otherwise root of a pod, which owns it by its id, could
     // change its mode.
-    ...folders.devices.map((name) => ({
+    ...directories.devices.map((name) => ({
       source: `/dev/${name}`,
       target: `${layout.view}/dev/${name}`,
       type: 'none',

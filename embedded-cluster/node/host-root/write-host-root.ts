@@ -89,15 +89,15 @@ const name = 'en_US.utf8';
 
 /**
  * Provides en_US.UTF-8, which stemcells have and jobs request, if the machine does not have it: it is C.UTF-8
- * under that name. It is made in `folder`, which replaces the machine's directory of locales and contains its
+ * under that name. It is made in `directory`, which replaces the machine's directory of locales and contains its
  * other locales, too. (To generate it by localedef takes two seconds of CPU time at each start.) Returns the
  * mounts; none if the machine has the locale or has no C.UTF-8.
  */
-export async function ownLocale(host: string, folder: string): Promise<FstabEntry[]> {
+export async function ownLocale(host: string, directory: string): Promise<FstabEntry[]> {
   const plain = join(systemLocaleDirectory, 'C.utf8');
-  if (!(await isFolder(plain)) || (await hasLocale())) return [];
-  await mkdir(folder);
-  await cp(plain, join(folder, name), { recursive: true });
+  if (!(await isDirectory(plain)) || (await hasLocale())) return [];
+  await mkdir(directory);
+  await cp(plain, join(directory, name), { recursive: true });
   const table = await readMountTable();
   const bind = (source: string, target: string): FstabEntry => ({
     source,
@@ -108,12 +108,12 @@ export async function ownLocale(host: string, folder: string): Promise<FstabEntr
   const entries = await readdir(systemLocaleDirectory, { withFileTypes: true });
   const kept = entries.filter((entry) => entry.isDirectory() || entry.isFile());
   for (const entry of kept) {
-    if (entry.isDirectory()) await mkdir(join(folder, entry.name));
-    else await writeFile(join(folder, entry.name), '');
+    if (entry.isDirectory()) await mkdir(join(directory, entry.name));
+    else await writeFile(join(directory, entry.name), '');
   }
   const target = join(host, systemLocaleDirectory);
   return [
-    bind(folder, target),
+    bind(directory, target),
     ...kept.map((entry) => bind(join(systemLocaleDirectory, entry.name), join(target, entry.name))),
   ];
 }
@@ -123,7 +123,7 @@ async function hasLocale(): Promise<boolean> {
   return /^en_US\.utf-?8$/im.test(stdout);
 }
 
-async function isFolder(path: string): Promise<boolean> {
+async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isDirectory();
   } catch (error) {

@@ -9,7 +9,7 @@ export interface LogRecord {
 }
 
 /** containerd cuts lines here (containerd: internal/cri/io/logger.go). */
-const longestLine = 16 * 1024;
+const maxLineLength = 16 * 1024;
 
 const newline = 0x0a;
 
@@ -49,11 +49,11 @@ export class LineSplitter {
     const records: LogRecord[] = [];
     for (;;) {
       const end = rest.indexOf(newline);
-      const partial = end === -1 ? rest.length > longestLine : end > longestLine;
+      const partial = end === -1 ? rest.length > maxLineLength : end > maxLineLength;
       if (end === -1 && !partial) {
         break;
       }
-      const length = partial ? longestLine : end;
+      const length = partial ? maxLineLength : end;
       records.push({ time, stream: this.#stream, partial, content: rest.subarray(0, length) });
       rest = rest.subarray(partial ? length : length + 1);
     }

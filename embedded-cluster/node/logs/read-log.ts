@@ -71,16 +71,16 @@ function tail(records: readonly LogRecord[], count: number): LogRecord[] {
 function* limitBytes(
   records: readonly LogRecord[],
   options: ReadOptions,
-  budget: { left: number },
+  budget: { remaining: number },
 ): Iterable<Buffer> {
   const since = options.sinceTime?.getTime() ?? Number.NEGATIVE_INFINITY;
   for (const record of records) {
-    if (budget.left <= 0) {
+    if (budget.remaining <= 0) {
       return;
     }
     if (Date.parse(record.time) >= since) {
-      const bytes = toOutput(record, options).subarray(0, budget.left);
-      budget.left -= bytes.length;
+      const bytes = toOutput(record, options).subarray(0, budget.remaining);
+      budget.remaining -= bytes.length;
       yield bytes;
     }
   }
@@ -95,7 +95,7 @@ export async function* readLog(
   options: ReadOptions,
   follow?: FollowOptions,
 ): AsyncIterable<Uint8Array> {
-  const budget = { left: options.limitBytes ?? Number.POSITIVE_INFINITY };
+  const budget = { remaining: options.limitBytes ?? Number.POSITIVE_INFINITY };
   let file = await open(path);
   try {
     let reader = new RecordReader(file);
@@ -108,7 +108,7 @@ export async function* readLog(
     if (follow === undefined) {
       return;
     }
-    while (!follow.signal.aborted && budget.left > 0) {
+    while (!follow.signal.aborted && budget.remaining > 0) {
       const writing = follow.writing();
       const change = writing ? waitForChange(path, follow) : undefined;
       const more = await reader.read();

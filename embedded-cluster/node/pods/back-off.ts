@@ -1,22 +1,22 @@
 import type { Clock } from '../../../src/platform/clock.ts';
 
-/** Delays that double from `first` to `longest`, forgotten after a quiet time. All in milliseconds. */
+/** Delays that double from `first` to `max`, forgotten after a quiet time. All in milliseconds. */
 export interface BackOffLimits {
   readonly first: number;
-  readonly longest: number;
+  readonly max: number;
 }
 
 /** kubelet's limits for containers that end (kubelet.go, MaxContainerBackOff). */
-export const restartLimits: BackOffLimits = { first: 10_000, longest: 300_000 };
+export const restartLimits: BackOffLimits = { first: 10_000, max: 300_000 };
 
 /** kubelet's limits for images. */
-export const imageLimits: BackOffLimits = { first: 10_000, longest: 300_000 };
+export const imageLimits: BackOffLimits = { first: 10_000, max: 300_000 };
 
 /**
  * Limits for operations that wait for another part of the cluster. They are shorter than kubelet's, because
  * the other part is ready sooner here.
  */
-export const retryLimits: BackOffLimits = { first: 200, longest: 5_000 };
+export const retryLimits: BackOffLimits = { first: 200, max: 5_000 };
 
 interface Entry {
   readonly delay: number;
@@ -37,13 +37,13 @@ export class BackOff {
    * first failure, and for one after a quiet time of twice the longest delay.
    */
   nextDelay(time: number): number {
-    const { first, longest } = this.#limits;
+    const { first, max } = this.#limits;
     const entry = this.#entry;
-    if (entry === undefined || time - entry.since > longest * 2) {
+    if (entry === undefined || time - entry.since > max * 2) {
       this.#entry = { delay: first, since: time };
       return 0;
     }
-    this.#entry = { delay: Math.min(entry.delay * 2, longest), since: time + entry.delay };
+    this.#entry = { delay: Math.min(entry.delay * 2, max), since: time + entry.delay };
     return entry.delay;
   }
 }

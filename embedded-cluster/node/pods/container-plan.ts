@@ -160,7 +160,7 @@ export function containerPlan(
  * The longest argument or variable that the kernel accepts (execve(2): MAX_ARG_STRLEN, with its final NUL),
  * and the usual limit of all of them together.
  */
-const longest = { word: 131_071, all: 2 * 1024 * 1024 };
+const maxBytes = { word: 131_071, all: 2 * 1024 * 1024 };
 
 /**
  * Expands the variables of one container. A variable that contains an earlier one ten times is ten times as
@@ -181,14 +181,14 @@ export class Expansion {
     for (const [match, plain, name] of text.matchAll(/([^$]+)|\$(?:\$|\(([^()]*)\))?/g)) {
       const part = name !== undefined ? (variables.get(name) ?? match) : (plain ?? '$');
       length += Buffer.byteLength(part);
-      if (length > longest.word) {
-        throw new Error(`${what} would be longer than ${longest.word} bytes, with its variables expanded`);
+      if (length > maxBytes.word) {
+        throw new Error(`${what} would be longer than ${maxBytes.word} bytes, with its variables expanded`);
       }
       parts.push(part);
     }
     this.#total += length;
-    if (this.#total > longest.all) {
-      throw new Error(`environment and command of the container would be longer than ${longest.all} bytes`);
+    if (this.#total > maxBytes.all) {
+      throw new Error(`environment and command of the container would be longer than ${maxBytes.all} bytes`);
     }
     return parts.join('');
   }

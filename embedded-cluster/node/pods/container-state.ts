@@ -83,7 +83,7 @@ export function toContainerStatus(record: ContainerRecord): ContainerStatus {
 }
 
 /** kubelet's limits (kuberuntime: MaxContainerTerminationMessageLength and the constants beside it). */
-const longest = { message: 4096, fromLog: 2048, logLines: 80 };
+const max = { message: 4096, fromLog: 2048, logLines: 80 };
 
 /**
  * Creates the file that a container sees as its terminationMessagePath. The container's user may write to it,
@@ -100,7 +100,7 @@ export async function makeMessageFile(path: string): Promise<string> {
 export async function readMessageFile(path: string): Promise<string> {
   const file = await open(path);
   try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(longest.message), 0, longest.message, 0);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(max.message), 0, max.message, 0);
     return buffer.subarray(0, bytesRead).toString();
   } finally {
     await file.close();
@@ -110,8 +110,8 @@ export async function readMessageFile(path: string): Promise<string> {
 /** Returns the end of the container's log, for the policy FallbackToLogsOnError. */
 export async function messageFromLog(logPath: string): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of readLog(logPath, { timestamps: false, tailLines: longest.logLines })) {
+  for await (const chunk of readLog(logPath, { timestamps: false, tailLines: max.logLines })) {
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).subarray(-longest.fromLog).toString();
+  return Buffer.concat(chunks).subarray(-max.fromLog).toString();
 }

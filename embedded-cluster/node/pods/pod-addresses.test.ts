@@ -22,7 +22,7 @@ describeInNamespace(import.meta.filename, () => {
     await world.remove('first');
     await world.untilRunning('second');
     await world.remove('second');
-    await world.untilGone('second');
+    await world.untilDeleted('second');
   });
 
   test('a pod waits for an address on which another process of the machine listens', async () => {
@@ -43,6 +43,6 @@ describeInNamespace(import.meta.filename, () => {
     other.close();
     await world.untilRunning('crowded');
     await world.remove('crowded');
-    await world.untilGone('crowded');
+    await world.untilDeleted('crowded');
   });
 });

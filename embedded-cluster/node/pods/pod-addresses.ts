@@ -28,17 +28,17 @@ export function isPodAddress(address: string): boolean {
 
 /** The addresses of the pods: one pod per address. */
 export class PodAddresses {
-  readonly #holders = new Map<string, string>();
+  readonly #owners = new Map<string, string>();
   #next = 1;
 
   /**
    * Reserves this address for a pod. Returns the pod that has it: another one if the address is in use.
    * Idempotent.
    */
-  reserve(address: string, uid: string): { readonly holder: string } {
-    const holder = this.#holders.get(address) ?? uid;
-    this.#holders.set(address, holder);
-    return { holder };
+  reserve(address: string, uid: string): { readonly owner: string } {
+    const owner = this.#owners.get(address) ?? uid;
+    this.#owners.set(address, owner);
+    return { owner };
   }
 
   /**
@@ -49,8 +49,8 @@ export class PodAddresses {
     for (let tried = 0; tried < dynamicRange.size; tried += 1) {
       const address = toText(dynamicRange.first + this.#next);
       this.#next = (this.#next % (dynamicRange.size - 1)) + 1;
-      if (!this.#holders.has(address)) {
-        this.#holders.set(address, uid);
+      if (!this.#owners.has(address)) {
+        this.#owners.set(address, uid);
         return address;
       }
     }
@@ -58,9 +58,9 @@ export class PodAddresses {
   }
 
   release(uid: string): void {
-    for (const [address, holder] of this.#holders) {
+    for (const [address, holder] of this.#owners) {
       if (holder === uid) {
-        this.#holders.delete(address);
+        this.#owners.delete(address);
       }
     }
   }
@@ -95,23 +95,23 @@ export async function waitForFreeAddress(pod: Pod, addresses: PodAddresses): Pro
     return nodeAddress;
   }
   const { uid = '', annotations } = pod.metadata;
-  const wanted = annotations?.[addressAnnotation] ?? pod.status?.podIP;
-  if (wanted === undefined) {
+  const requested = annotations?.[addressAnnotation] ?? pod.status?.podIP;
+  if (requested === undefined) {
     return addresses.allocate(uid);
   }
-  if (!isPodAddress(wanted)) {
+  if (!isPodAddress(requested)) {
     throw new Error(
-      `address ${wanted} is not in 127.64.0.0 - 127.126.255.255, where the embedded node's pods live, ` +
+      `address ${requested} is not in 127.64.0.0 - 127.126.255.255, where the embedded node's pods live, ` +
         'one address each',
     );
   }
-  if (addresses.reserve(wanted, uid).holder !== uid) {
-    throw new Error(`address ${wanted} is in use by another pod`);
+  if (addresses.reserve(requested, uid).owner !== uid) {
+    throw new Error(`address ${requested} is in use by another pod`);
   }
-  if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(wanted)) {
+  if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(requested)) {
     throw new Error(
-      `address ${wanted} is in use by another process of this machine, perhaps of another cluster`,
+      `address ${requested} is in use by another process of this machine, perhaps of another cluster`,
     );
   }
-  return wanted;
+  return requested;
 }

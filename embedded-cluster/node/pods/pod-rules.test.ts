@@ -97,13 +97,13 @@ test('restarts back off from ten seconds to five minutes and are reset after ten
 
 test('an address is assigned once and can be released', () => {
   const addresses = new PodAddresses();
-  assert.equal(addresses.reserve('127.64.0.10', 'a').holder, 'a');
-  assert.equal(addresses.reserve('127.64.0.10', 'b').holder, 'a');
+  assert.equal(addresses.reserve('127.64.0.10', 'a').owner, 'a');
+  assert.equal(addresses.reserve('127.64.0.10', 'b').owner, 'a');
   const free = addresses.allocate('b');
   assert.ok(isPodAddress(free));
   assert.notEqual(addresses.allocate('c'), free);
   addresses.release('a');
-  assert.equal(addresses.reserve('127.64.0.10', 'b').holder, 'b');
+  assert.equal(addresses.reserve('127.64.0.10', 'b').owner, 'b');
   for (const address of ['127.0.0.1', '127.128.0.1', '10.0.0.1', 'x', '127.63.255.255']) {
     assert.equal(isPodAddress(address), false, address);
   }

@@ -83,7 +83,7 @@ function mergeConditions(
   own: readonly PodCondition[],
   now: string,
 ): PodCondition[] {
-  const kept = previous.filter((each) => !own.some((mine) => mine.type === each.type));
+  const kept = previous.filter((each) => !own.some((ownCondition) => ownCondition.type === each.type));
   const merged = own.map((each) => {
     const before = previous.find((other) => other.type === each.type);
     const since = before?.status === each.status ? (before.lastTransitionTime ?? now) : now;

@@ -18,7 +18,7 @@ import { PodStatusPublisher } from './pod-status-publisher.ts';
 import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { findUnsupported } from './unsupported.ts';
 
-const longestHostname = 63;
+const maxHostnameLength = 63;
 
 /** Runs one pod from its arrival on the node until no process, mount or file of it is left. */
 export class PodWorker {
@@ -160,7 +160,7 @@ export class PodWorker {
     const own = hostname ?? this.#pod.metadata.name ?? '';
     return hostNetwork === true
       ? (this.#pod.spec.nodeName ?? '')
-      : own.slice(0, longestHostname).replace(/[-.]+$/, '');
+      : own.slice(0, maxHostnameLength).replace(/[-.]+$/, '');
   }
 
   /** Tries until the attempt succeeds or the pod must end. Each failure becomes an event. */

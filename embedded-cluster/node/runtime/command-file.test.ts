@@ -7,15 +7,15 @@ import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { formatCommandFile } from './command-file.ts';
 
-let folder: string;
+let directory: string;
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-command-'));
+  directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-command-'));
 });
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(directory, { recursive: true }));
 
 /** Returns the positional parameters of a shell after it has sourced the file, as container-init.sh does. */
-function wordsOf(text: string): string[] {
-  const path = join(folder, 'command');
+function parseArgs(text: string): string[] {
+  const path = join(directory, 'command');
   writeFileSync(path, text);
   const command = openSync(path, 'r');
   const script = '. /proc/self/fd/5; printf "%s\\0" "$@"';
@@ -44,7 +44,7 @@ test('property: the shell gets the exact arguments of any command', () => {
       const variables = new Map(environment);
       const text = formatCommandFile({ command: [first, ...rest], environment: variables });
       const expected = [...[...variables].map(([name, value]) => `${name}=${value}`), first, ...rest];
-      assert.deepEqual(wordsOf(text), expected);
+      assert.deepEqual(parseArgs(text), expected);
     }),
     { numRuns: 60 },
   );

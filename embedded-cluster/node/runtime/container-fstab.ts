@@ -64,12 +64,12 @@ export function bindOptions(mount: ContainerMount, flags: readonly string[]): st
   }
 }
 
-export interface RootFolders {
+export interface RootDirectories {
   /**
    * Paths below `host` that are read-only already and are bound at the same path, for example `usr` and
    * `sys`.
    */
-  readonly hostFolders: readonly string[];
+  readonly hostDirectories: readonly string[];
   readonly devices: readonly string[];
   /** Entries of /proc that a pod must not write to. */
   readonly guardedProc: readonly string[];
@@ -86,7 +86,7 @@ const procFlags = ['nosuid', 'nodev', 'noexec'];
 export function rootMounts(
   root: string,
   host: string,
-  folders: RootFolders,
+  directories: RootDirectories,
   options: { readonly nodePids: boolean; readonly terminalGroup: boolean },
 ): FstabEntry[] {
   const bind = (source: string, target: string, ...flags: string[]): FstabEntry => ({
@@ -97,8 +97,8 @@ export function rootMounts(
   });
   const terminal = options.terminalGroup ? ['gid=5'] : [];
   return [
-    ...folders.hostFolders.map((path) => bind(`${host}/${path}`, `/${path}`, 'rprivate')),
-    ...folders.devices.map((name) => bind(`/dev/${name}`, `/dev/${name}`, 'rprivate')),
+    ...directories.hostDirectories.map((path) => bind(`${host}/${path}`, `/${path}`, 'rprivate')),
+    ...directories.devices.map((name) => bind(`/dev/${name}`, `/dev/${name}`, 'rprivate')),
     {
       source: 'devpts',
       target: `${root}/dev/pts`,
@@ -112,10 +112,10 @@ export function rootMounts(
           { source: 'proc', target: `${root}/proc`, type: 'proc', options: procFlags },
           // These are separate mounts, which stay writable when the mount that contains them is bound
           // read-only.
-          ...folders.ipcSettings.map((name) =>
+          ...directories.ipcSettings.map((name) =>
             bind(`${root}/proc/sys/kernel/${name}`, `/proc/sys/kernel/${name}`, 'rprivate'),
           ),
-          ...folders.guardedProc.map((name) =>
+          ...directories.guardedProc.map((name) =>
             bind(`${root}/proc/${name}`, `/proc/${name}`, 'ro', ...procFlags),
           ),
         ]),

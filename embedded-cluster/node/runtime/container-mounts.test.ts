@@ -92,14 +92,14 @@ describeInNamespace(import.meta.filename, () => {
       () => vm.output() + attach.output(),
     );
     assert.equal(await readFile(join(disk, 'store', 'canary'), 'utf8'), 'canary\n');
-    const look = await closed.exec(
+    const session = await closed.exec(
       {
         command: ['sh', '-c', 'test -d /hub/disks/d && ! test -e /hub/disks/d/store'],
         environment: new Map([['PATH', '/usr/bin:/bin']]),
       },
       { stdin: false },
     );
-    assert.equal((await look.exited).exitCode, 0, 'a mount reached a container that asked for none');
+    assert.equal((await session.exited).exitCode, 0, 'a mount reached a container that asked for none');
     await closed.kill();
     await vm.kill();
     const again = await world.start({ ...receiving, id: `${receiving.id}-again` });

@@ -62,21 +62,21 @@ test('volumes cover neither the paths that protect the machine nor each other', 
 
 test('a mount of another source than the requested one is detected', () => {
   const table = parseMountInfo('1 0 254:0 /etc /data rw - ext4 /dev/vda rw\n');
-  const place = { device: '254:0', path: '/volumes/v' };
+  const location = { device: '254:0', path: '/volumes/v' };
   assert.match(
-    findMountMismatch([{ target: '/data', place, readOnly: false }], table) ?? '',
+    findMountMismatch([{ target: '/data', source: location, readOnly: false }], table) ?? '',
     /\/etc was mounted/,
   );
   assert.match(
-    findMountMismatch([{ target: '/other', place, readOnly: false }], table) ?? '',
+    findMountMismatch([{ target: '/other', source: location, readOnly: false }], table) ?? '',
     /nothing was mounted/,
   );
   const right = { device: '254:0', path: '/etc' };
   assert.match(
-    findMountMismatch([{ target: '/data', place: right, readOnly: true }], table) ?? '',
+    findMountMismatch([{ target: '/data', source: right, readOnly: true }], table) ?? '',
     /read-only/,
   );
-  assert.equal(findMountMismatch([{ target: '/data', place: right, readOnly: false }], table), undefined);
+  assert.equal(findMountMismatch([{ target: '/data', source: right, readOnly: false }], table), undefined);
 });
 
 test('a command that env(1) would read as an assignment, or with a NUL, is refused', () => {

@@ -79,7 +79,7 @@ export const scriptPath = (name: string): string => join(import.meta.dirname, na
 
 export interface ExpectedMount {
   readonly target: string;
-  readonly place: MountSource;
+  readonly source: MountSource;
   readonly readOnly: boolean;
 }
 
@@ -92,13 +92,13 @@ export function findMountMismatch(
   expected: readonly ExpectedMount[],
   table: readonly MountEntry[],
 ): string | undefined {
-  for (const { target, place, readOnly } of expected) {
+  for (const { target, source, readOnly } of expected) {
     const entry = table.findLast((each) => each.target === target);
     if (entry === undefined) {
       return `nothing was mounted at ${target}`;
     }
-    if (entry.device !== place.device || entry.root !== place.path) {
-      return `${entry.root} was mounted at ${target} where ${place.path} was asked for`;
+    if (entry.device !== source.device || entry.root !== source.path) {
+      return `${entry.root} was mounted at ${target} where ${source.path} was asked for`;
     }
     if (readOnly && !entry.options.includes('ro')) {
       return `${target} was to be read-only`;

@@ -97,8 +97,8 @@ export class NamespaceContainer implements RunningContainer {
     fchmodSync(commandEnd, 0o644);
     unlinkSync(commandFile);
     const enter = execArguments(this.#plan, this.pid, this.#process.clearGroups);
-    const [program = '', ...words] = withoutInheritedState(enter, { first: 6, required: false }) ?? enter;
-    const child = spawn(program, words, {
+    const [program = '', ...args] = withoutInheritedState(enter, { first: 6, required: false }) ?? enter;
+    const child = spawn(program, args, {
       stdio: [options.stdin ? 'pipe' : 'ignore', stdout.child, stderr.child, 'ignore', 'pipe', commandEnd],
       env: toolEnvironment,
     });

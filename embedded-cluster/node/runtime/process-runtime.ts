@@ -8,7 +8,7 @@ import type { NodeLayout } from '../node-paths.ts';
 import { readMountTable, type MountEntry } from '../../../src/platform/mountinfo.ts';
 import { sourceOf } from '../mounts.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import { rootMounts, type RootFolders } from './container-fstab.ts';
+import { rootMounts, type RootDirectories } from './container-fstab.ts';
 import type {
   ContainerOutput,
   ContainerPlan,
@@ -23,7 +23,7 @@ import { createPodNamespaces } from './user-namespace.ts';
 
 /** The machine's properties, read once per run of the node. */
 export interface RuntimeFacts {
-  readonly folders: RootFolders;
+  readonly directories: RootDirectories;
   /** Processes may change their groups here. */
   readonly setsGroups: boolean;
   /** The group of terminals, 5, exists here. */
@@ -62,7 +62,7 @@ export class ProcessRuntime implements ContainerRuntime {
   }
 
   #rootMounts(plan: ContainerPlan): ReturnType<typeof rootMounts> {
-    return rootMounts(this.#layout.root, this.#layout.host, this.#facts.folders, {
+    return rootMounts(this.#layout.root, this.#layout.host, this.#facts.directories, {
       nodePids: plan.nodePids,
       terminalGroup: this.#facts.terminalGroup,
     });
@@ -113,7 +113,7 @@ export class ProcessRuntime implements ContainerRuntime {
 async function checkMounts(plan: ContainerPlan, table: readonly MountEntry[], pid: number): Promise<void> {
   const expected = plan.mounts.map((mount) => ({
     target: mount.target,
-    place: sourceOf(table, mount.source),
+    source: sourceOf(table, mount.source),
     readOnly: mount.readOnly,
   }));
   const mismatch = findMountMismatch(expected, await readMountTable(pid));

@@ -55,15 +55,15 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
     child.on('exit', (code) => resolve(code ?? 128));
     child.on('error', () => resolve(128));
   });
-  let said: number | undefined;
+  let reported: number | undefined;
   for await (const line of shortLines(statusOf(child))) {
     const [, code] = /^exit (\d{1,3})$/.exec(line) ?? [];
-    said = code === undefined ? said : Number(code);
+    reported = code === undefined ? reported : Number(code);
   }
   const code = await exit;
   // Exit codes 126 and 127 before the command ran: the container's root or a program of the runtime is
   // missing.
-  const known = said ?? (code === 126 || code === 127 ? code : undefined);
+  const known = reported ?? (code === 126 || code === 127 ? code : undefined);
   return known === undefined ? signalExitCode('SIGKILL') : { exitCode: known };
 }
 
@@ -75,7 +75,7 @@ export async function awaitStart(child: ChildProcess, protocol: StartProtocol): 
   const printed = keepHead(child.stderr);
   const reasons: string[] = [];
   const complaints = (): string => [printed(), ...reasons].join('\n');
-  const gone = exitOf(child, complaints);
+  const exited = exitOf(child, complaints);
   child.on('error', (error) => reasons.push(error.message));
   const status = statusOf(child);
   const onDeadline = (): void => {
@@ -86,19 +86,19 @@ export async function awaitStart(child: ChildProcess, protocol: StartProtocol): 
   try {
     const pid = await followStages(child.stdin, shortLines(status), protocol.check);
     if (pid !== undefined) {
-      return { pid, exited: gone };
+      return { pid, exited };
     }
   } catch (error) {
     child.kill('SIGKILL');
     status.resume();
-    await gone;
+    await exited;
     throw error;
   } finally {
     // A pod with the node's pids may still write to it.
     status.resume();
     protocol.deadline.removeEventListener('abort', onDeadline);
   }
-  await gone;
+  await exited;
   throw new Error(lastLine(complaints()) || 'the container ended before its command was started');
 }
 
@@ -131,7 +131,7 @@ const lastLine = (text: string): string =>
     .join('; ');
 
 /** All lines that the runtime's scripts write are shorter than this. */
-const longest = 100;
+const maxLength = 100;
 
 /**
  * Reads the lines of a status pipe. Root of a pod may write to it, too (/proc/PID/fd/4 of container-exec.sh).
@@ -144,11 +144,11 @@ export async function* shortLines(stream: Readable): AsyncGenerator<string> {
     const [head = '', ...others] = (chunk as Buffer).toString('latin1').split('\n');
     line = cut(line + head);
     for (const next of others) {
-      if (line.length <= longest) yield line;
+      if (line.length <= maxLength) yield line;
       line = cut(next);
     }
   }
-  if (line !== '' && line.length <= longest) yield line;
+  if (line !== '' && line.length <= maxLength) yield line;
 }
 
-const cut = (line: string): string => line.slice(0, longest + 1);
+const cut = (line: string): string => line.slice(0, maxLength + 1);

@@ -41,24 +41,26 @@ export async function createPodNamespaces(): Promise<PodNamespaces> {
   // The script is passed as text: until ids are mapped, the process may not read the files of a checkout that
   // only its owner may read.
   const script = await readFile(scriptPath('user-namespace.sh'), 'utf8');
-  const holder = spawn('unshare', ['--user', '--ipc', '--keep-caps', '/bin/sh', '-c', script], {
+  const namespaceProcess = spawn('unshare', ['--user', '--ipc', '--keep-caps', '/bin/sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: toolEnvironment,
   });
   const stderr: Buffer[] = [];
-  holder.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  const ended = new Promise<void>((resolve) => holder.on('close', () => resolve()));
-  holder.on('error', (error) => stderr.push(Buffer.from(error.message)));
-  const answers = holder.stdout.iterator({ destroyOnReturn: false });
+  namespaceProcess.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  const ended = new Promise<void>((resolve) => namespaceProcess.on('close', () => resolve()));
+  namespaceProcess.on('error', (error) => stderr.push(Buffer.from(error.message)));
+  const answers = namespaceProcess.stdout.iterator({ destroyOnReturn: false });
   try {
     await expectLine(answers);
     for (const map of ['uid_map', 'gid_map']) {
       const ranges = parseIdMap(await readFile(`/proc/self/${map}`, 'utf8'));
-      await writeFile(`/proc/${holder.pid}/${map}`, formatIdentityMap(ranges));
+      await writeFile(`/proc/${namespaceProcess.pid}/${map}`, formatIdentityMap(ranges));
     }
-    const [user, ipc] = ['user', 'ipc'].map((name) => openSync(`/proc/${holder.pid}/ns/${name}`, 'r'));
+    const [user, ipc] = ['user', 'ipc'].map((name) =>
+      openSync(`/proc/${namespaceProcess.pid}/ns/${name}`, 'r'),
+    );
     const namespaces = { user: user ?? -1, ipc: ipc ?? -1 };
-    holder.stdin.write('mapped\n');
+    namespaceProcess.stdin.write('mapped\n');
     try {
       await expectLine(answers);
     } catch (error) {
@@ -67,13 +69,13 @@ export async function createPodNamespaces(): Promise<PodNamespaces> {
     }
     return namespaces;
   } catch (error) {
-    holder.kill('SIGKILL');
+    namespaceProcess.kill('SIGKILL');
     await ended;
     throw new Error(`a user namespace cannot be made: ${Buffer.concat(stderr).toString().trim()}`, {
       cause: error,
     });
   } finally {
-    holder.stdin.end();
+    namespaceProcess.stdin.end();
     await ended;
   }
 }

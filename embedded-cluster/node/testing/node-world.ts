@@ -121,7 +121,7 @@ export class NodeWorld {
     );
   }
 
-  untilGone(name: string): Promise<boolean> {
+  untilDeleted(name: string): Promise<boolean> {
     return until(
       async () =>
         this.getPod(name).then(

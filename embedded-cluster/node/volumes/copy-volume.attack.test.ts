@@ -89,9 +89,9 @@ describeInNamespace(import.meta.filename, () => {
     t.after(() => safeRemove(directory));
     const volume = join(directory, 'volume');
     await mkdir(volume);
-    const folder = Buffer.concat([Buffer.from(`${volume}/`), Buffer.from([0xff])]);
-    await mkdir(folder);
-    const file = Buffer.concat([folder, Buffer.from('/log')]);
+    const subdirectory = Buffer.concat([Buffer.from(`${volume}/`), Buffer.from([0xff])]);
+    await mkdir(subdirectory);
+    const file = Buffer.concat([subdirectory, Buffer.from('/log')]);
     let writes = 0;
     const writing = {
       ...systemClock,

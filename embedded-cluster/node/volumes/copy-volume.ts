@@ -17,7 +17,7 @@ const stillMs = 30;
  * a database.
  */
 export async function copyVolume(from: string, to: string, clock: Clock): Promise<void> {
-  for (let left = attempts; left > 0; left -= 1) {
+  for (let remaining = attempts; remaining > 0; remaining -= 1) {
     const before = await readState(from);
     // A file that was changed just now may change again without a visible difference.
     if (before !== undefined && clock.now() - before.newestMs >= stillMs) {

@@ -58,9 +58,9 @@ export class PersistentVolumes implements VolumeProvisioner {
     if (!(await isThere(path))) {
       return;
     }
-    const place = sourceOf(await readMountTable(), path);
+    const source = sourceOf(await readMountTable(), path);
     for (const { pid, mounts } of await readAllMountTables()) {
-      const used = mountsOfSource(mounts, place)[0];
+      const used = mountsOfSource(mounts, source)[0];
       if (used !== undefined) {
         throw new ProductError(
           'VOLUME_BUSY',

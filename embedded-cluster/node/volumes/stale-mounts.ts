@@ -19,8 +19,8 @@ export async function unmountStale(directories: readonly string[]): Promise<void
   const own = mountNamespaceOf(process.pid);
   const others = (await readAllMountTables()).filter(({ pid }) => mountNamespaceOf(pid) !== own);
   for (const { device, root, target } of below.toReversed()) {
-    const place = { device, path: root };
-    if (!others.some(({ mounts }) => mountsOfSource(mounts, place).length > 0)) {
+    const location = { device, path: root };
+    if (!others.some(({ mounts }) => mountsOfSource(mounts, location).length > 0)) {
       await unmount(target);
     }
   }
@@ -34,9 +34,9 @@ export async function assertNotMountedElsewhere(directory: string): Promise<void
   if ((await listDirectory(directory)).length === 0) {
     return;
   }
-  const place = sourceOf(await readMountTable(), directory);
+  const source = sourceOf(await readMountTable(), directory);
   for (const { pid, mounts } of await readAllMountTables()) {
-    const used = mountsOfSource(mounts, place)[0];
+    const used = mountsOfSource(mounts, source)[0];
     if (used !== undefined) {
       throw new MountError(`${directory}: target is busy: process ${pid} has ${used.root} mounted`, true);
     }

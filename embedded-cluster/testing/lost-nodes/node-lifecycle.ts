@@ -69,9 +69,9 @@ export class NodeLifecycle extends Controller {
       this.queue.addAfter(name, this.#timings.grace);
       return false;
     }
-    const left = last.at + this.#timings.grace - this.#clock.now();
-    if (left > 0) this.queue.addAfter(name, left);
-    return left <= 0;
+    const remaining = last.at + this.#timings.grace - this.#clock.now();
+    if (remaining > 0) this.queue.addAfter(name, remaining);
+    return remaining <= 0;
   }
 
   async #markUnknown(node: Node): Promise<void> {
@@ -192,7 +192,7 @@ const managedTaintKeys: readonly string[] = [
  */
 export function desiredTaints(node: Node, now: string): Taint[] {
   const present = node.spec?.taints ?? [];
-  const wanted: Taint[] = [
+  const desired: Taint[] = [
     ...readinessTaints(readiness(node)),
     ...(node.spec?.unschedulable === true ? [noSchedule(key('unschedulable'))] : []),
     ...(node.status?.conditions ?? []).flatMap(({ type, status }) => {
@@ -203,7 +203,7 @@ export function desiredTaints(node: Node, now: string): Taint[] {
   return [
     ...present.filter((taint) => !managedTaintKeys.includes(taint.key)),
     // An existing taint keeps its time, from which tolerationSeconds count.
-    ...wanted.map((taint) => present.find((old) => isSame(old, taint)) ?? { ...taint, timeAdded: now }),
+    ...desired.map((taint) => present.find((old) => isSame(old, taint)) ?? { ...taint, timeAdded: now }),
   ];
 }
 

@@ -62,8 +62,8 @@ export class PodGarbageCollector extends Controller {
     }
     const since = this.#firstMissed.get(nodeName) ?? this.#clock.now();
     this.#firstMissed.set(nodeName, since);
-    const left = since + this.#timings.quarantine - this.#clock.now();
-    if (left > 0) this.queue.addAfter(key, left);
+    const remaining = since + this.#timings.quarantine - this.#clock.now();
+    if (remaining > 0) this.queue.addAfter(key, remaining);
     else if (await this.#isDeleted(nodeName)) await this.#remove(pod, 'node no longer exists');
   }
 

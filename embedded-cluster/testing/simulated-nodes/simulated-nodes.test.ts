@@ -6,7 +6,7 @@ import type { Node } from '../../../src/kubernetes/types/node.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { events, nodes, pods } from '../../../src/kubernetes/resources.ts';
 import { makePod } from '../../controllers/testing/cluster-fixture.ts';
-import { type SimulatedCluster, startSimulatedCluster } from '../../testing/simulated-cluster.ts';
+import { type SimulatedCluster, startSimulatedCluster } from '../simulated-cluster.ts';
 import { addressAnnotation } from '../../node/pods/pod-addresses.ts';
 
 const namespace = 'bosh';
@@ -40,7 +40,7 @@ const running = ({ api }: SimulatedCluster, name: string): Promise<Pod> =>
     return pod.status?.phase === 'Running' ? pod : undefined;
   });
 
-const gone = ({ api }: SimulatedCluster, name: string): Promise<boolean> =>
+const untilDeleted = ({ api }: SimulatedCluster, name: string): Promise<boolean> =>
   until(`pod ${name} to be gone`, () =>
     api.get(at(name)).then(
       () => false,
@@ -63,7 +63,7 @@ suite('simulated nodes', () => {
     assert.equal(pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')?.status, 'True');
     assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
     await cluster.api.delete(at('p'));
-    await gone(cluster, 'p');
+    await untilDeleted(cluster, 'p');
   });
 
   test('a requested address is assigned once, and a waiting pod gets it later', async (t) => {
@@ -124,7 +124,7 @@ suite('simulated nodes', () => {
     assert.notEqual((await cluster.api.get<Pod>(at('p'))).metadata.deletionTimestamp, undefined);
 
     await cluster.nodes.resumeHeartbeat(lost);
-    await gone(cluster, 'p');
+    await untilDeleted(cluster, 'p');
     await until('the taints to go', async () => {
       const node = await cluster.api.get<Node>({ resource: nodes, name: lost });
       return (node.spec?.taints ?? []).length === 0;

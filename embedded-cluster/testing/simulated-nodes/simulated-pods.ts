@@ -118,13 +118,13 @@ export class SimulatedPods {
   async #run(pod: Pod, { address: nodeAddress }: PodHost): Promise<void> {
     const { namespace = '', name = '', uid = '', resourceVersion, annotations } = pod.metadata;
     const { api, clock, addresses } = this.#options;
-    const wanted = annotations?.[addressAnnotation] ?? pod.status?.podIP;
-    const podAddress = pod.spec.hostNetwork === true ? nodeAddress : addresses.take(uid, wanted);
+    const requested = annotations?.[addressAnnotation] ?? pod.status?.podIP;
+    const podAddress = pod.spec.hostNetwork === true ? nodeAddress : addresses.take(uid, requested);
     const now = timestamp(clock.now());
     if (podAddress === undefined) {
       // The waiting pod has this reason already.
       if (pod.status?.containerStatuses !== undefined) return;
-      const message = `Failed to create pod sandbox: address ${wanted ?? ''} is in use by another pod`;
+      const message = `Failed to create pod sandbox: address ${requested ?? ''} is in use by another pod`;
       this.#events.record(involved('Pod', pod), {
         type: 'Warning',
         reason: 'FailedCreatePodSandBox',
@@ -188,7 +188,9 @@ function conditions(pod: Pod, runs: boolean, now: string): PodCondition[] {
     lastProbeTime: null,
     lastTransitionTime: now,
   }));
-  const others = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((mine) => mine.type === type));
+  const others = (pod.status?.conditions ?? []).filter(
+    ({ type }) => !own.some((condition) => condition.type === type),
+  );
   return [...own, ...others];
 }
 
@@ -214,7 +216,7 @@ const toText = (value: number): string => [24, 16, 8, 0].map((shift) => (value >
 
 /** The addresses of the simulated pods. */
 export class SimulatedAddresses {
-  readonly #holders = new Map<string, string>();
+  readonly #owners = new Map<string, string>();
   readonly #addresses = new Map<string, string>();
   #next = 1;
 
@@ -222,11 +224,11 @@ export class SimulatedAddresses {
    * Returns the address that the pod requests, has or can have. Returns undefined if another pod has the
    * requested address. Idempotent.
    */
-  take(uid: string, wanted: string | undefined): string | undefined {
-    const address = wanted ?? this.#addresses.get(uid) ?? this.#free();
-    const holder = this.#holders.get(address) ?? uid;
-    if (holder !== uid) return undefined;
-    this.#holders.set(address, uid);
+  take(uid: string, requested: string | undefined): string | undefined {
+    const address = requested ?? this.#addresses.get(uid) ?? this.#free();
+    const owner = this.#owners.get(address) ?? uid;
+    if (owner !== uid) return undefined;
+    this.#owners.set(address, uid);
     this.#addresses.set(uid, address);
     return address;
   }
@@ -235,7 +237,7 @@ export class SimulatedAddresses {
     const address = this.#addresses.get(uid);
     if (address === undefined) return;
     this.#addresses.delete(uid);
-    this.#holders.delete(address);
+    this.#owners.delete(address);
   }
 
   /** Finds a free address round robin, so that a released address is not used again soon. */
@@ -243,7 +245,7 @@ export class SimulatedAddresses {
     for (let tried = 0; tried < size; tried += 1) {
       const address = toText(first + this.#next);
       this.#next = (this.#next % (size - 2)) + 1;
-      if (!this.#holders.has(address)) return address;
+      if (!this.#owners.has(address)) return address;
     }
     throw new Error('no free address in 198.18.0.0/15');
   }

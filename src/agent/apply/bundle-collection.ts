@@ -129,10 +129,10 @@ export class BundleCollection {
    * as its release installed it.
    */
   async #linkBpmReplacement(job: Bundle): Promise<void> {
-    const { bpmReplacement: bpmStandIn } = this.#directories;
-    if (job.name !== 'bpm' || !(await exists(bpmStandIn))) return;
+    const { bpmReplacement } = this.#directories;
+    if (job.name !== 'bpm' || !(await exists(bpmReplacement))) return;
     const program = join(job.installPath, 'bin', 'bpm');
-    if (await exists(program)) await replaceLink(bpmStandIn, program);
+    if (await exists(program)) await replaceLink(bpmReplacement, program);
   }
 }
 

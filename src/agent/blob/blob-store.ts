@@ -35,7 +35,7 @@ export class BlobStore {
 
   /** Stores a blob. Leaves nothing if the stream fails, and replaces an existing blob in one step. */
   async write(id: string, content: Readable): Promise<void> {
-    await this.#place(id, (partial) =>
+    await this.#install(id, (partial) =>
       writing(partial, () => pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))),
     );
   }
@@ -45,7 +45,7 @@ export class BlobStore {
     fill: (path: string) => Promise<void>,
   ): Promise<{ readonly id: string; readonly path: string }> {
     const id = randomUUID();
-    await this.#place(id, fill);
+    await this.#install(id, fill);
     return { id, path: this.#path(id) };
   }
 
@@ -86,7 +86,7 @@ export class BlobStore {
     return join(this.#directory, id);
   }
 
-  async #place(id: string, fill: (path: string) => Promise<void>): Promise<void> {
+  async #install(id: string, fill: (path: string) => Promise<void>): Promise<void> {
     if (!isBlobId(id)) throw new ProductError('AGENT_ARGUMENT_INVALID', `'${id}' is not a blob id`);
     const partial = join(this.#directory, `${partialPrefix}${randomUUID()}`);
     try {

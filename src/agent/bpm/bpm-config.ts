@@ -167,8 +167,8 @@ const defaultOpenFiles = 524_288;
  */
 export async function resourceLimits(config: BpmProcessConfig): Promise<readonly string[]> {
   const own = await readFile('/proc/self/limits', 'utf8');
-  const limit = (option: string, name: string, wanted: number): string => {
-    const value = Math.min(wanted, hardLimitOf(own, name));
+  const limit = (option: string, name: string, requested: number): string => {
+    const value = Math.min(requested, hardLimitOf(own, name));
     return `--${option}=${value}:${value}`;
   };
   return [

@@ -12,7 +12,7 @@ import type { DirectoryHandle } from '../file/directory-handle.ts';
 import { isTemporaryName, writeDurableFile, exists } from '../file/files.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
 import { findByPidFile } from '../monit/check-service.ts';
-import { waitUntilGone, type LiveProcess, type ProcessTable } from '../process/process-table.ts';
+import { waitUntilEnded, type LiveProcess, type ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
 import { type BpmProcessConfig, resourceLimits } from './bpm-config.ts';
 import { startGated, type GatedProgram, type GatedProgramRequest } from './gated-program.ts';
@@ -213,12 +213,12 @@ export class BpmProcess {
   async #terminate(live: LiveProcess, signal: NodeJS.Signals): Promise<void> {
     const { table, stderr } = this.#ports;
     await table.signal(live, signal);
-    if (await waitUntilGone(this.#ports, live, shutdownMilliseconds)) return;
+    if (await waitUntilEnded(this.#ports, live, shutdownMilliseconds)) return;
     stderr.write(`bpm: ${this.label} did not end within 15 seconds of ${signal}\n`);
     await table.signal(live, 'SIGQUIT');
-    if (await waitUntilGone(this.#ports, live, quitMilliseconds)) return;
+    if (await waitUntilEnded(this.#ports, live, quitMilliseconds)) return;
     await table.signal(live, 'SIGKILL');
-    if (await waitUntilGone(this.#ports, live, killMilliseconds)) return;
+    if (await waitUntilEnded(this.#ports, live, killMilliseconds)) return;
     throw failed(`${this.label} (pid ${live.pid}) is still running after SIGKILL`);
   }
 

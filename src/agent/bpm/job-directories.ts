@@ -50,10 +50,10 @@ export async function prepareJobDirectories(
     await using directory = await openOrCreate(path, 0o700);
     if (user !== undefined) await directory.chown(user.userId, user.groupId);
   }
-  await using folder = await DirectoryHandle.open(join(log, job));
-  const stdout = await openLog(folder, `${process}.stdout.log`, user);
+  await using logDirectory = await DirectoryHandle.open(join(log, job));
+  const stdout = await openLog(logDirectory, `${process}.stdout.log`, user);
   try {
-    return { stdout, stderr: await openLog(folder, `${process}.stderr.log`, user) };
+    return { stdout, stderr: await openLog(logDirectory, `${process}.stderr.log`, user) };
   } catch (error) {
     await stdout.close();
     throw error;

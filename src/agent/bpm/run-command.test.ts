@@ -258,9 +258,9 @@ test(
   async (t) => {
     const scene = await started(t);
     assert.equal((await scene.bpm('stop', 'server')).code, 0);
-    const left = `server.pid.${randomUUID()}.tmp`;
+    const leftover = `server.pid.${randomUUID()}.tmp`;
     const other = `deaf.pid.${randomUUID()}.tmp`;
-    for (const name of [left, other]) await writeFile(scene.path(`sys/run/bpm/server/${name}`), '1');
+    for (const name of [leftover, other]) await writeFile(scene.path(`sys/run/bpm/server/${name}`), '1');
     assert.equal((await scene.bpm('start', 'server')).code, 0);
     assert.deepEqual(
       (await readdir(scene.path('sys/run/bpm/server'))).toSorted(),

@@ -41,11 +41,13 @@ test('the agent starts, restarts and stops a job with a bpm.yml', options, async
     await vm.remove();
   });
   await mkdir(join(bosh, 'bin'));
-  const standIn = join(bosh, 'bin/bpm');
-  await writeFile(standIn, `#!/bin/sh\nexec ${process.execPath} ${harness} ${base} "$@"\n`, { mode: 0o755 });
+  const bpmReplacement = join(bosh, 'bin/bpm');
+  await writeFile(bpmReplacement, `#!/bin/sh\nexec ${process.execPath} ${harness} ${base} "$@"\n`, {
+    mode: 0o755,
+  });
   const client = await vm.start();
   await client.task('apply', await specWith(client, release(base)));
-  assert.equal(await readlink(join(base, 'jobs/bpm/bin/bpm')), standIn);
+  assert.equal(await readlink(join(base, 'jobs/bpm/bin/bpm')), bpmReplacement);
   await client.value('start');
   await reaches(client, 'running');
   const first = await pid();

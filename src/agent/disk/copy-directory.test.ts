@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { bunIsMissing, runInBun } from '../../kubernetes/testing/run-in-bun.ts';
 import { copyDirectory } from './copy-directory.ts';
 
-async function folders(t: TestContext): Promise<{ source: string; target: string }> {
+async function makeDirectories(t: TestContext): Promise<{ source: string; target: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'copy-folder-'));
   t.after(() => rm(directory, { recursive: true }));
   const [source, target] = [join(directory, 'source'), join(directory, 'target')];
@@ -27,13 +27,13 @@ async function assertCopied(target: string): Promise<void> {
 }
 
 test('copies content, modes, times and links', async (t) => {
-  const { source, target } = await folders(t);
+  const { source, target } = await makeDirectories(t);
   await copyDirectory(source, target);
   await assertCopied(target);
 });
 
 test('copies in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
-  const { source, target } = await folders(t);
+  const { source, target } = await makeDirectories(t);
   assert.deepEqual(await runInBun('../../agent/testing/copy-in-bun.ts', { source, target }), [
     { name: 'copyFolder' },
   ]);
@@ -41,7 +41,7 @@ test('copies in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
 });
 
 test('fails if the target or the source does not exist', async (t) => {
-  const { source, target } = await folders(t);
+  const { source, target } = await makeDirectories(t);
   await assert.rejects(copyDirectory(source, join(target, 'none')), { code: 'AGENT_DISK_FAILED' });
   await assert.rejects(copyDirectory(join(source, 'none'), target), { code: 'AGENT_DISK_FAILED' });
 });

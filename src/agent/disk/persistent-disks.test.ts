@@ -79,11 +79,11 @@ test('stores hints in the format of upstream, and also reads those of the settin
 /** Returns its paths, but calls `meanwhile` first at the second call. */
 class SlowHints extends DiskHints {
   meanwhile: () => void = () => {};
-  #asked = 0;
+  #callCount = 0;
 
   override async paths(): Promise<ReadonlyMap<string, string>> {
     const paths = await super.paths();
-    if ((this.#asked += 1) === 2) this.meanwhile();
+    if ((this.#callCount += 1) === 2) this.meanwhile();
     return paths;
   }
 }

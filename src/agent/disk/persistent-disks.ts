@@ -221,8 +221,10 @@ export class PersistentDisks {
   }
 
   async #busy(cid: string, target: string): Promise<ProductError> {
-    const holders = await this.#options.table.openHandlesBelow((await resolveDirectory(target)) ?? target);
-    const who = holders.length === 0 ? 'a process that cannot be seen here' : holders.join('; ');
+    const openHandles = await this.#options.table.openHandlesBelow(
+      (await resolveDirectory(target)) ?? target,
+    );
+    const who = openHandles.length === 0 ? 'a process that cannot be seen here' : openHandles.join('; ');
     return new ProductError(
       'DISK_BUSY',
       `disk '${cid}' is in use on ${target} by ${who}: stop it and try again`,

@@ -23,7 +23,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { makeArchive } from '../testing/archives.ts';
 import { createArchive, extractArchive } from './archive.ts';
 
-async function folders(t: TestContext): Promise<{ archive: string; target: string; base: string }> {
+async function makeDirectories(t: TestContext): Promise<{ archive: string; target: string; base: string }> {
   const base = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(base, { recursive: true }));
   const target = join(base, 'target');
@@ -32,7 +32,7 @@ async function folders(t: TestContext): Promise<{ archive: string; target: strin
 }
 
 test('extracts files, modes, links to anywhere, and one folder without its name', async (t) => {
-  const { archive, target } = await folders(t);
+  const { archive, target } = await makeDirectories(t);
   const files = {
     './web/bin/ctl': 'script',
     './web/lib': { link: '/var/vcap/packages/lib' },
@@ -46,7 +46,7 @@ test('extracts files, modes, links to anywhere, and one folder without its name'
 });
 
 test('reads plain tar archives', async (t) => {
-  const { archive, target } = await folders(t);
+  const { archive, target } = await makeDirectories(t);
   await writeFile(archive, gunzipSync(await makeArchive({ 'a/b': 'text' })));
   await extractArchive(archive, target);
   assert.equal(await readFile(join(target, 'a/b'), 'utf8'), 'text');
@@ -79,7 +79,7 @@ const hostile: readonly (readonly [string, ReturnType<typeof entry>[]])[] = [
 ];
 for (const [what, entries] of hostile) {
   test(`refuses ${what} and writes nothing outside`, async (t) => {
-    const { archive, base, target } = await folders(t);
+    const { archive, base, target } = await makeDirectories(t);
     await writeFile(archive, await packTar(entries));
     await assert.rejects(extractArchive(archive, target), (error) =>
       isProductError(error, 'AGENT_ARCHIVE_INVALID'),
@@ -89,7 +89,7 @@ for (const [what, entries] of hostile) {
 }
 
 test('rejects a file that is not an archive, and a truncated archive', async (t) => {
-  const { archive, target } = await folders(t);
+  const { archive, target } = await makeDirectories(t);
   await writeFile(archive, 'no archive at all');
   await assert.rejects(extractArchive(archive, target), /cannot be unpacked/);
   const whole = await makeArchive({ file: 'x'.repeat(100_000) });
@@ -98,7 +98,7 @@ test('rejects a file that is not an archive, and a truncated archive', async (t)
 });
 
 test('unpacks what it packed', async (t) => {
-  const { archive, base, target } = await folders(t);
+  const { archive, base, target } = await makeDirectories(t);
   const source = join(base, 'source');
   await mkdir(join(source, 'deep/empty'), { recursive: true });
   await writeFile(join(source, 'deep/run'), '#!/bin/sh\n', { mode: 0o755 });

@@ -19,19 +19,23 @@ interface Entry {
 }
 
 /**
- * Extracts a tar archive, gzipped or plain, into an existing empty directory. With `folder`, extracts only
+ * Extracts a tar archive, gzipped or plain, into an existing empty directory. With `topDirectory`, extracts only
  * the content of that top-level directory, without its name. Does not restore owners. Rejects paths that
  * leave the directory, devices, named pipes, and archives beyond archiveLimits. Creates symbolic links last,
  * so that no file is ever written through one. They may point anywhere, because packages link to other
  * packages by absolute path.
  */
-export async function extractArchive(archive: string, directory: string, folder?: string): Promise<void> {
+export async function extractArchive(
+  archive: string,
+  directory: string,
+  topDirectory?: string,
+): Promise<void> {
   const links: { path: string; target: string }[] = [];
   const counter = new EntryCounter();
   const take = (entry: Entry): boolean => {
     const beyond = counter.add(entry.name, entry.linkname ?? '');
     if (beyond !== undefined) throw new Error(`entry '${printableName(entry.name)}' ${beyond}`);
-    const name = nameWithin(entry.name, folder);
+    const name = nameWithin(entry.name, topDirectory);
     if (name === undefined) return false;
     if (entry.type !== 'symlink') return checkType(entry);
     links.push({ path: safeJoin(directory, name), target: entry.linkname ?? '' });
@@ -42,8 +46,8 @@ export async function extractArchive(archive: string, directory: string, folder?
     filter: take,
     map: (header) => ({
       ...header,
-      name: nameWithin(header.name, folder) ?? header.name,
-      ...linkOf(header, folder),
+      name: nameWithin(header.name, topDirectory) ?? header.name,
+      ...linkOf(header, topDirectory),
     }),
   });
   try {

@@ -12,7 +12,7 @@ import { errorCode } from './error-code.ts';
 const depthLimit = 32;
 
 export interface LogSelection {
-  readonly folders: readonly { readonly path: string; readonly prefix: string }[];
+  readonly directories: readonly { readonly path: string; readonly prefix: string }[];
   /** Globs relative to each directory. */
   readonly filters: readonly string[];
 }
@@ -23,12 +23,12 @@ export interface LogSelection {
  */
 export function parseLogSelection(types: string, filters: unknown, directories: Directories): LogSelection {
   return {
-    folders: types.split(',').map((type) => logDirectory(type, directories)),
+    directories: types.split(',').map((type) => logDirectory(type, directories)),
     filters: parseFilters(filters),
   };
 }
 
-function logDirectory(type: string, directories: Directories): LogSelection['folders'][number] {
+function logDirectory(type: string, directories: Directories): LogSelection['directories'][number] {
   switch (type) {
     case 'job':
       return { path: directories.log, prefix: '' };
@@ -61,7 +61,7 @@ function parseFilters(argument: unknown): readonly string[] {
  * directory: links are not followed, and only plain files with a link count of 1 are packed.
  */
 export async function collectLogs(
-  { folders, filters }: LogSelection,
+  { directories: allDirectories, filters }: LogSelection,
   archive: string,
   directories: Directories,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export async function collectLogs(
   try {
     const { bavail, bsize } = await statfs(target);
     const copying = { target, filters, bytesLeft: bavail * bsize };
-    for (const { path, prefix } of folders) {
+    for (const { path, prefix } of allDirectories) {
       await using logs = await DirectoryHandle.open(path);
       await copyMatching(logs, { below: '', prefix }, copying);
     }

@@ -22,7 +22,7 @@ import { DirectoryHandle, openPlainFile, removeTree } from './directory-handle.t
 
 const unsafe = { code: 'AGENT_PATH_UNSAFE' };
 
-async function folder(t: TestContext): Promise<string> {
+async function makeDirectory(t: TestContext): Promise<string> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
   t.after(() => rm(path, { recursive: true, force: true }));
   return path;
@@ -34,7 +34,7 @@ async function contentOf(path: string): Promise<string> {
 }
 
 test('follows a link only if only root can have created it', async (t) => {
-  const base = await folder(t);
+  const base = await makeDirectory(t);
   await mkdir(join(base, 'data/sys'), { recursive: true });
   await writeFile(join(base, 'data/sys/file'), 'content');
   await symlink('data/sys', join(base, 'sys'));
@@ -50,7 +50,7 @@ test('follows a link only if only root can have created it', async (t) => {
 });
 
 test('rejects anything but a plain file with one hard link, for reading and for appending', async (t) => {
-  const base = await folder(t);
+  const base = await makeDirectory(t);
   await writeFile(join(base, 'file'), 'content');
   await link(join(base, 'file'), join(base, 'hard'));
   await symlink('none', join(base, 'dangling'));
@@ -70,7 +70,7 @@ test('rejects anything but a plain file with one hard link, for reading and for 
 });
 
 test('an open directory stays the same if its path is replaced', async (t) => {
-  const base = await folder(t);
+  const base = await makeDirectory(t);
   await mkdir(join(base, 'a'));
   await mkdir(join(base, 'outside'));
   await writeFile(join(base, 'outside/kept'), '');
@@ -90,7 +90,7 @@ test('an open directory stays the same if its path is replaced', async (t) => {
 });
 
 test('removes a tree with any names, and leaves the targets of its links', async (t) => {
-  const base = await folder(t);
+  const base = await makeDirectory(t);
   await mkdir(join(base, 'tree/deep/deeper'), { recursive: true });
   await mkdir(join(base, 'outside'));
   await writeFile(join(base, 'outside/kept'), 'kept');

@@ -245,8 +245,8 @@ export class DependencyGroup {
 
   /** Starts services, and before each its dependencies. If one fails, the next one is still started. */
   async #startAll(services: readonly SupervisedService[], signal: AbortSignal): Promise<void> {
-    const wanted = new Set(services.flatMap((service) => [...this.#dependenciesOf(service), service]));
-    for (const service of wanted) {
+    const affected = new Set(services.flatMap((service) => [...this.#dependenciesOf(service), service]));
+    for (const service of affected) {
       if (signal.aborted) return;
       service.monitor();
       await service.setUserStopped(false);

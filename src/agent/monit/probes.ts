@@ -68,9 +68,9 @@ function tryConnection({ target, timeoutSeconds }: ConnectionTest): Promise<stri
 
 function tryRequest({ target, timeoutSeconds }: ConnectionTest, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const place = 'path' in target ? { socketPath: target.path } : target;
+    const address = 'path' in target ? { socketPath: target.path } : target;
     const call = request({
-      ...place,
+      ...address,
       path,
       agent: false,
       signal: AbortSignal.timeout(timeoutSeconds * 1000),

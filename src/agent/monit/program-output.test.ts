@@ -46,14 +46,14 @@ test('get_state shows the exit and the output of a start program', async (t) => 
   const ctl = '#!/bin/bash\necho "no port" ; echo "of $0" >&2; exit 4\n';
   await client.task('apply', await specWith(client, { './web/monit': monit, './web/bin/ctl': ctl }));
   await client.value('start');
-  const told = await eventually('a failure', async () => {
+  const event = await eventually('a failure', async () => {
     const state = await client.value('get_state');
     const [process]: unknown[] =
       isObject(state) && Array.isArray(state['processes']) ? state['processes'] : [];
     return isObject(process) && process['state'] === 'failing' ? process : undefined;
   });
-  assert.equal(told['last_exit'], 'exited with 4');
-  assert.match(String(told['output']), new RegExp(`no port\nof ${vm.directories.jobs}/web/bin/ctl$`));
+  assert.equal(event['last_exit'], 'exited with 4');
+  assert.match(String(event['output']), new RegExp(`no port\nof ${vm.directories.jobs}/web/bin/ctl$`));
   await client.task('stop');
 });
 

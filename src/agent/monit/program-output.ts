@@ -13,16 +13,16 @@ const tailLines = 10;
  * that only root can enter. A process that such a program leaves behind keeps writing there.
  */
 export class ProgramOutput {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #log: Log;
 
   constructor(directory: string, log: Log) {
-    this.#folder = directory;
+    this.#directory = directory;
     this.#log = log;
   }
 
   pathOf(name: string): string {
-    return join(this.#folder, `${encodeURIComponent(name)}.log`);
+    return join(this.#directory, `${encodeURIComponent(name)}.log`);
   }
 
   /**

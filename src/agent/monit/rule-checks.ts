@@ -74,7 +74,7 @@ export class RuleChecks {
     const sample = await this.#takeSample(live);
     const due: MonitAction[] = [];
     for (const one of this.#checked) {
-      const finding = await this.#look(one, live, sample);
+      const finding = await this.#inspect(one, live, sample);
       if (finding === undefined) continue;
       const action = one.state.record(finding.finding);
       if (action === undefined) continue;
@@ -93,7 +93,7 @@ export class RuleChecks {
     return sampleTree(live, await this.#ports.table.list(), this.#ports.clock.now());
   }
 
-  async #look(
+  async #inspect(
     one: RuleEntry,
     live: LiveProcess | undefined,
     sample: ProcessSample | undefined,
@@ -105,7 +105,7 @@ export class RuleChecks {
       return { finding: problem === undefined ? 'passed' : 'failed', detail: problem ?? 'succeeded' };
     }
     if (test.kind === 'resource') {
-      const value = valueOf(test, probes, { sample, former: this.#sample });
+      const value = valueOf(test, probes, { sample, previous: this.#sample });
       if (value === undefined) return undefined;
       return { finding: compare(value, test) ? 'failed' : 'passed', detail: `it is ${value.toFixed(1)}` };
     }
@@ -164,8 +164,8 @@ function valueOf(
   probes: Probes,
   {
     sample,
-    former: previous,
-  }: { readonly sample: ProcessSample | undefined; readonly former: ProcessSample | undefined },
+    previous,
+  }: { readonly sample: ProcessSample | undefined; readonly previous: ProcessSample | undefined },
 ): number | undefined {
   const [one = 0, five = 0, fifteen = 0] = probes.loadAverages();
   const memory = (kilobytes: number): number =>
@@ -200,16 +200,16 @@ const roundToTenth = (value: number): number => Math.floor(value * 10 + 1e-6);
 
 function compare(value: number, { operator, limit }: ResourceTest): boolean {
   const known = roundToTenth(value);
-  const wanted = roundToTenth(limit);
+  const limitText = roundToTenth(limit);
   switch (operator) {
     case '>':
-      return known > wanted;
+      return known > limitText;
     case '<':
-      return known < wanted;
+      return known < limitText;
     case '=':
-      return known === wanted;
+      return known === limitText;
     case '!=':
-      return known !== wanted;
+      return known !== limitText;
   }
 }
 

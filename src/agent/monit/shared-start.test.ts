@@ -100,8 +100,8 @@ test('ignores a process of another start program, and get_state shows the reason
   const state = await client.value('get_state');
   assert.ok(isObject(state) && Array.isArray(state['processes']));
   const [one, two] = state['processes'] as Record<string, unknown>[];
-  const told = [two?.['job'], two?.['state'], two?.['last_exit']];
-  assert.deepEqual([one?.['state'], ...told], ['running', 'pair', 'failing', 'exited with 0']);
+  const status = [two?.['job'], two?.['state'], two?.['last_exit']];
+  assert.deepEqual([one?.['state'], ...status], ['running', 'pair', 'failing', 'exited with 0']);
   const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program began`;
   assert.match(
     String(two?.['problem']),

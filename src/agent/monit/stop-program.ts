@@ -1,6 +1,6 @@
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { waitUntilGone, type LiveProcess } from '../process/process-table.ts';
+import { waitUntilEnded, type LiveProcess } from '../process/process-table.ts';
 import { describeExit, type StartedProgram } from '../process/programs.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
@@ -30,7 +30,7 @@ export async function stopProcess(
   log.info(`${label}: stopping pid ${live.pid}`);
   const program = stop === undefined ? undefined : ports.launch(definition, stop, 'Stopped');
   if (program === undefined && isOwn) await table.signal(live, 'SIGTERM');
-  if (await waitUntilGone(ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
+  if (await waitUntilEnded(ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
     return waitForStopProgram(program, ports);
   if (!isOwn) {
     const cause = 'its start program did not begin it, so it is not killed';
@@ -38,7 +38,7 @@ export async function stopProcess(
   }
   log.error(`${label}: pid ${live.pid} did not end in time, killing it`);
   await table.signal(live, 'SIGKILL');
-  if (await waitUntilGone(ports, live, killWaitMilliseconds)) return;
+  if (await waitUntilEnded(ports, live, killWaitMilliseconds)) return;
   throw new ProductError('AGENT_JOB_FAILED', `${label} (pid ${live.pid}) is still running after SIGKILL`);
 }
 

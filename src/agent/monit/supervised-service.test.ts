@@ -20,7 +20,7 @@ import { systemProbes } from './probes.ts';
 
 interface Bench {
   readonly pidFile: string;
-  readonly folder: string;
+  readonly directory: string;
   readonly lines: readonly string[];
   /** Every program that has been started, in order. */
   readonly started: readonly StartedProgram[];
@@ -45,7 +45,7 @@ async function bench(t: TestContext): Promise<Bench> {
   });
   return {
     pidFile,
-    folder: directory,
+    directory,
     lines,
     started,
     supervise(start, stop, timeoutSeconds = 20, name = 'job') {
@@ -113,7 +113,7 @@ test('kills a process whose stop program does nothing after its timeout', async 
 });
 
 test('reports a failing start program and runs it again until its process runs', async (t) => {
-  const { pidFile, folder: directory, lines, supervise } = await bench(t);
+  const { pidFile, directory, lines, supervise } = await bench(t);
   const process = supervise(`[ -e ${directory}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
   process.watch();
   assert.equal(process.state, 'starting');
@@ -124,7 +124,7 @@ test('reports a failing start program and runs it again until its process runs',
 });
 
 test('a stop during a start leaves no process that comes up later', async (t) => {
-  const { pidFile, folder: directory, started, supervise } = await bench(t);
+  const { pidFile, directory, started, supervise } = await bench(t);
   const gate = join(directory, 'gate');
   execFileSync('mkfifo', [gate]);
   const opened = await open(gate, 'r+');

@@ -235,7 +235,7 @@ const pollMilliseconds = 100;
  * Waits until a process has ended. Returns true when it has, or false if it still runs after `milliseconds`.
  * Another process with the same pid counts as ended.
  */
-export async function waitUntilGone(
+export async function waitUntilEnded(
   ports: { readonly table: ProcessTable; readonly clock: Clock },
   identity: ProcessIdentity,
   milliseconds: number,

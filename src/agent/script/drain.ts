@@ -33,8 +33,8 @@ export async function drainJobs(
     scripts.push({
       job,
       run: async () => {
-        for (let asked = parameters; ; asked = dynamicDrainParameters(parameters)) {
-          const seconds = await drainJob(ports, job, asked, signal);
+        for (let current = parameters; ; current = dynamicDrainParameters(parameters)) {
+          const seconds = await drainJob(ports, job, current, signal);
           await ports.clock.sleep(Math.abs(seconds) * 1000, signal);
           if (signal.aborted) throw new Error('Script was cancelled by user request');
           if (seconds >= 0) return;

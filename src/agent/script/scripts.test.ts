@@ -40,15 +40,15 @@ test('repeats a drain script until its result is not negative', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
-  const asked = join(vm.directories.log, 'web/asked');
+  const requestFile = join(vm.directories.log, 'web/asked');
   const drain = `#!/bin/bash
-echo "$@" >> ${asked}
-if [ "$(wc -l < ${asked})" -lt 3 ]; then echo -1; else echo 0; fi
+echo "$@" >> ${requestFile}
+if [ "$(wc -l < ${requestFile})" -lt 3 ]; then echo -1; else echo 0; fi
 `;
   await client.task('apply', await specWith(client, { './web/bin/drain': drain }));
   assert.equal(await client.task('drain', 'shutdown', {}), 0);
   assert.equal(
-    await readFile(asked, 'utf8'),
+    await readFile(requestFile, 'utf8'),
     'job_shutdown hash_unchanged\njob_check_status hash_unchanged\njob_check_status hash_unchanged\n',
   );
 });

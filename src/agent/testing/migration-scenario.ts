@@ -67,11 +67,11 @@ const writer = await open(join(store, 'a folder', 'log'), 'w');
 const busy = (error: unknown): boolean => isProductError(error, 'DISK_BUSY');
 await assert.rejects(disks.migrate(), busy);
 await writer.close();
-const holder = spawn('sleep', ['100'], { cwd: store, stdio: 'ignore' });
-await once(holder, 'spawn');
+const blockingProcess = spawn('sleep', ['100'], { cwd: store, stdio: 'ignore' });
+await once(blockingProcess, 'spawn');
 await assert.rejects(disks.migrate(), busy);
-holder.kill();
-await once(holder, 'exit');
+blockingProcess.kill();
+await once(blockingProcess, 'exit');
 assert.deepEqual([await noted(), await isReadOnly()], ['disk-old', false]);
 
 // After a copy that fails, and after one that is killed, the old disk is on the store.

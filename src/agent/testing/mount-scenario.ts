@@ -56,15 +56,16 @@ assert.deepEqual(await disks.list(), ['disk-1', 'disk-2']);
 assert.equal(await isMounted(directories.storeMigrationTarget), true);
 assert.equal(await disks.unmount('disk-2'), 'Unmounted partition of disk disk-2');
 
-const holder = spawn('sleep', ['100'], { cwd: directories.store, stdio: 'ignore' });
-await once(holder, 'spawn');
+const blockingProcess = spawn('sleep', ['100'], { cwd: directories.store, stdio: 'ignore' });
+await once(blockingProcess, 'spawn');
 await assert.rejects(
   disks.unmount('disk-1'),
-  (error) => isProductError(error, 'DISK_BUSY') && error.message.includes(`sleep (pid ${holder.pid}, cwd`),
+  (error) =>
+    isProductError(error, 'DISK_BUSY') && error.message.includes(`sleep (pid ${blockingProcess.pid}, cwd`),
 );
 assert.equal(await isMounted(directories.store), true);
-holder.kill();
-await once(holder, 'exit');
+blockingProcess.kill();
+await once(blockingProcess, 'exit');
 
 // The disk is detached, but the agent's mount still shows it.
 assert.equal(await mounts.unmount(entry), 'unmounted');

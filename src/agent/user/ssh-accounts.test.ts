@@ -77,9 +77,9 @@ test("a job's user redirects the write with a link: the target does not change",
   t.after(() => rm(victim, { recursive: true }));
   await writeFile(join(victim, 'authorized_keys'), 'root’s own');
 
-  const byFolder = await home(t);
-  await symlink(victim, join(byFolder, '.ssh'));
-  assert.match(`${await writeAuthorizedKeys(keys, identities(byFolder))}`, /a link or something else/);
+  const byDirectory = await home(t);
+  await symlink(victim, join(byDirectory, '.ssh'));
+  assert.match(`${await writeAuthorizedKeys(keys, identities(byDirectory))}`, /a link or something else/);
 
   const byFile = await home(t);
   await mkdir(join(byFile, '.ssh'));

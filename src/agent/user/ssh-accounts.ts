@@ -116,8 +116,11 @@ export class SshAccounts {
       };
       const exit = await runProgram(this.#ports, request, new AbortController().signal);
       if (exit.code === 0) return;
-      const said = (await outputTail(output)).text.trim();
-      throw new ProductError('AGENT_ACCOUNT_FAILED', `${file} ${describeExit(exit)}${said && `: ${said}`}`);
+      const message = (await outputTail(output)).text.trim();
+      throw new ProductError(
+        'AGENT_ACCOUNT_FAILED',
+        `${file} ${describeExit(exit)}${message && `: ${message}`}`,
+      );
     } finally {
       await rm(output, { force: true });
     }

@@ -103,11 +103,11 @@ test('a task is polled at once, then at growing intervals of up to a second', as
 
 test('ten lost polls are tolerated, and the eleventh is an error', async (t) => {
   const lose = (count: number): Handler => {
-    let left = count;
+    let remaining = count;
     return ({ method }) => {
       if (method !== 'get_task') return { agent_task_id: 't-1', state: 'running' };
-      left -= 1;
-      return left >= 0 ? 'drop' : 'stopped';
+      remaining -= 1;
+      return remaining >= 0 ? 'drop' : 'stopped';
     };
   };
   const agent = await startAgent(t, lose(10));
@@ -117,8 +117,8 @@ test('ten lost polls are tolerated, and the eleventh is an error', async (t) => 
 });
 
 test('get_state is sent again when the connection is lost', async (t) => {
-  let left = 3;
-  const agent = await startAgent(t, () => (left-- > 0 ? 'drop' : { job_state: 'failing' }));
+  let remaining = 3;
+  const agent = await startAgent(t, () => (remaining-- > 0 ? 'drop' : { job_state: 'failing' }));
   assert.equal((await agent.client().getState()).jobState, 'failing');
   assert.deepEqual(agent.slept, [1000, 1000, 1000]);
 });

@@ -45,9 +45,9 @@ async function hostile(t: TestContext, answer: (response: ServerResponse) => voi
 }
 
 function flood(response: ServerResponse): void {
-  const piece = Buffer.alloc(1 << 20, 'x');
+  const chunk = Buffer.alloc(1 << 20, 'x');
   const write = (): void => {
-    while (!response.destroyed && response.write(piece));
+    while (!response.destroyed && response.write(chunk));
   };
   response.on('drain', write);
   write();
@@ -108,7 +108,7 @@ test(
     });
     const request = { method: 'GET', path: '/agent', idleTimeoutMs: 10_000, deadline: 200 } as const;
     const drained = new MbusConnection(agent.mbus).send(request, async (answer) => {
-      for await (const piece of answer) void piece;
+      for await (const chunk of answer) void chunk;
     });
     await assert.rejects(drained, { code: 'AGENT_UNREACHABLE', message: /no whole answer within 0\.2 s/ });
     while (agent.state.open > 0) await new Promise(setImmediate);

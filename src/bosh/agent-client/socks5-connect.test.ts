@@ -9,13 +9,13 @@ import { FakeAgent, startAgent } from './testing/fake-agent.ts';
 
 /** Starts a proxy that knows only 10.244.0.6, which is the agent at `port`. */
 async function startProxy(t: TestContext, port: number) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const proxy = await startTunnel({
     port: 0,
     uid: undefined,
     log: () => undefined,
-    connect: async ({ host, port: wanted }) => {
-      asked.push(`${host}:${wanted}`);
+    connect: async ({ host, port: requested }) => {
+      requests.push(`${host}:${requested}`);
       if (host !== '10.244.0.6') throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
       const socket = connect(port, '127.0.0.1');
       await once(socket, 'connect');
@@ -23,14 +23,14 @@ async function startProxy(t: TestContext, port: number) {
     },
   });
   t.after(() => proxy.close());
-  return { asked, proxy: { host: '127.0.0.1', port: proxy.port } };
+  return { requests, proxy: { host: '127.0.0.1', port: proxy.port } };
 }
 
 test('an agent is reached through the proxy only, and its certificate is verified for its own address', async (t) => {
   const agent = new FakeAgent();
   const certificate = await makeServerCertificate('10.244.0.6');
   await agent.listen(t, certificate);
-  const { proxy, asked } = await startProxy(t, agent.port);
+  const { proxy, requests: asked } = await startProxy(t, agent.port);
   const through = (host: string) =>
     agent.client({ mbusUrl: `https://mbus:p%40ss@${host}:6868`, proxy, ca: certificate.ca });
   await through('10.244.0.6').ping();

@@ -23,7 +23,7 @@ const mebibyte = 1024 * 1024;
 async function writeBomb(path: string, name: string, size: number): Promise<void> {
   function* bytes(): Generator<Buffer> {
     yield header(name, '0', size);
-    for (let left = size; left > 0; left -= mebibyte) yield Buffer.alloc(mebibyte);
+    for (let remaining = size; remaining > 0; remaining -= mebibyte) yield Buffer.alloc(mebibyte);
     yield Buffer.alloc(1024);
   }
   await pipeline(Readable.from(bytes()), createGzip(), createWriteStream(path));

@@ -70,19 +70,19 @@ function notRegular(path: string, what: string): ProductError {
   return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': it is ${what}, not a regular file`);
 }
 
-const pieceSize = 1 << 16;
+const chunkSize = 1 << 16;
 
 /** Reads an open file. Returns undefined if it has more than `limit` bytes, whatever its size in stat is. */
 async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
-    const piece = Buffer.allocUnsafe(Math.min(pieceSize, limit + 1 - length));
-    const { bytesRead } = await file.read(piece, 0, piece.length, null);
-    if (bytesRead === 0) return Buffer.concat(pieces, length);
+    const chunk = Buffer.allocUnsafe(Math.min(chunkSize, limit + 1 - length));
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
+    if (bytesRead === 0) return Buffer.concat(chunks, length);
     length += bytesRead;
     if (length > limit) return undefined;
-    pieces.push(piece.subarray(0, bytesRead));
+    chunks.push(chunk.subarray(0, bytesRead));
   }
 }
 

@@ -27,7 +27,7 @@ export interface UnpackOptions {
 
 const links: readonly (string | undefined)[] = ['symlink', 'link'];
 const supportedTypes: readonly (string | undefined)[] = [...links, 'file', 'directory', undefined];
-const pieceSize = 1 << 18;
+const chunkSize = 1 << 18;
 
 /**
  * Unpacks a tar or tar.gz into a directory, which is created if it does not exist. Writes nothing outside of
@@ -53,8 +53,7 @@ export async function unpackArchive(
     (excess) => new ProductError('ARCHIVE_INVALID', `'${archivePath}' unpacks to ${excess}`),
   );
   try {
-    if (compression === 'gzip')
-      await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
+    if (compression === 'gzip') await pipeline(bytes, createGunzip({ chunkSize }), limited, target);
     else await pipeline(bytes, limited, target);
   } catch (error) {
     throw describe(archivePath, withPath(directory, error));
@@ -80,22 +79,25 @@ function verifiedBytes(
   const hash = expected === undefined ? undefined : createHash(expected.algorithm);
   let position = 0;
   const next = async (): Promise<Buffer> => {
-    const piece = Buffer.allocUnsafe(pieceSize);
-    const { bytesRead } = await file.read(piece, 0, pieceSize, position);
+    const chunk = Buffer.allocUnsafe(chunkSize);
+    const { bytesRead } = await file.read(chunk, 0, chunkSize, position);
     position += bytesRead;
-    const read = piece.subarray(0, bytesRead);
+    const read = chunk.subarray(0, bytesRead);
     hash?.update(read);
     return read;
   };
   async function* all(): AsyncGenerator<Uint8Array> {
-    for (let piece = await next(); piece.length > 0; piece = await next()) yield piece;
+    for (let chunk = await next(); chunk.length > 0; chunk = await next()) yield chunk;
   }
   const verify = async (): Promise<void> => {
     if (expected === undefined || hash === undefined) return;
     // Bytes after the end of the gzip stream are part of the digest.
     for await (const rest of all()) void rest;
-    const [wanted, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
-    if (found !== wanted) throw digestMismatch(archive, found, wanted);
+    const [requested, found] = [
+      formatDigest(expected),
+      formatDigest({ ...expected, hex: hash.digest('hex') }),
+    ];
+    if (found !== requested) throw digestMismatch(archive, found, requested);
   };
   return { bytes: all(), verify };
 }

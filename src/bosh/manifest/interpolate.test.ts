@@ -9,11 +9,14 @@ import { interpolate } from './interpolate.ts';
 
 const position = { file: 'given', line: 1, column: 1 };
 
-function source(values: Readonly<Record<string, unknown>>, asked: VariableDefinition[] = []): VariableSource {
+function source(
+  values: Readonly<Record<string, unknown>>,
+  requests: VariableDefinition[] = [],
+): VariableSource {
   return {
     expect: () => Promise.resolve(),
     get: async (definition) => {
-      asked.push(definition);
+      requests.push(definition);
       return Object.hasOwn(values, definition.name)
         ? fromValue(values[definition.name], position)
         : undefined;
@@ -24,12 +27,12 @@ function source(values: Readonly<Record<string, unknown>>, asked: VariableDefini
 async function run(
   text: string,
   values: Readonly<Record<string, unknown>>,
-  asked?: VariableDefinition[],
+  requested?: VariableDefinition[],
 ): Promise<unknown> {
   const problems = new ConfigErrors();
   const node = await interpolate(
     parseYaml(text, 'm.yml', 'MANIFEST_INVALID'),
-    source(values, asked),
+    source(values, requested),
     problems,
   );
   problems.throwIfAny('MANIFEST_INVALID');
@@ -69,7 +72,7 @@ test('keys are interpolated, and values of variables are not', async () => {
 });
 
 test('typed definitions are looked up first, in order, and removed from the manifest when found', async () => {
-  const asked: VariableDefinition[] = [];
+  const requests: VariableDefinition[] = [];
   const text = `
 a: ((second))
 variables:
@@ -78,12 +81,12 @@ variables:
 - {name: third}
 `;
   const values = { first: '1', second: '2', given: 'cn' };
-  assert.deepEqual(await run(text, values, asked), { a: '2', variables: [{ name: 'third' }] });
+  assert.deepEqual(await run(text, values, requests), { a: '2', variables: [{ name: 'third' }] });
   assert.deepEqual(
-    asked.map(({ name }) => name),
+    requests.map(({ name }) => name),
     ['first', 'given', 'second', 'third'],
   );
-  const options = asked[2]?.options;
+  const options = requests[2]?.options;
   assert.deepEqual(options && toValue(options), { common_name: 'cn', ca: 'first' });
 });
 

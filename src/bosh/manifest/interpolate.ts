@@ -31,11 +31,11 @@ export async function interpolate(
 
 export type Missing = 'refuse' | 'keep';
 
-interface PlacedDefinition extends VariableDefinition {
+interface DefinitionAtPosition extends VariableDefinition {
   readonly position: Position;
 }
 
-function readDefinitions(root: YamlNode, problems: ConfigErrors): readonly PlacedDefinition[] {
+function readDefinitions(root: YamlNode, problems: ConfigErrors): readonly DefinitionAtPosition[] {
   if (root.kind !== 'map') return [];
   const variables = rootField(root, problems).get('variables');
   return variables.items().map((field) => {
@@ -51,14 +51,14 @@ function readDefinitions(root: YamlNode, problems: ConfigErrors): readonly Place
 }
 
 interface InterpolationJob {
-  readonly definitions: readonly PlacedDefinition[];
+  readonly definitions: readonly DefinitionAtPosition[];
   readonly source: VariableSource;
   readonly problems: ConfigErrors;
   readonly missing: Missing;
 }
 
 class Interpolation {
-  readonly #definitions: readonly PlacedDefinition[];
+  readonly #definitions: readonly DefinitionAtPosition[];
   readonly #source: VariableSource;
   readonly #problems: ConfigErrors;
   readonly #missing: Missing;

@@ -59,7 +59,7 @@ async function load(
 }
 
 /** Returns the lines of the error, without the file's directory. */
-async function faults(
+async function problems(
   t: TestContext,
   text: string,
   options: Partial<LoadManifestOptions> = {},
@@ -98,7 +98,7 @@ test('a manifest is read with its references resolved', async (t) => {
   assert.match(web.propertiesPosition, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.properties$/);
   assert.deepEqual([other?.name, other?.release, other?.properties], ['other', 'app', undefined]);
   assert.deepEqual(manifest.tags, { team: 'blue', cost: '7' });
-  assert.match(manifest.tagPlaces['cost'] ?? '', /m\.yml:33:26: tags\.cost$/);
+  assert.match(manifest.tagPositions['cost'] ?? '', /m\.yml:33:26: tags\.cost$/);
   assert.deepEqual(manifest.updateWatchTime, { start: 1000, end: 20_000 });
   assert.equal(manifest.cloudProvider.mbus, 'https://mbus:secret@10.0.0.5:6868');
   const [template] = manifest.cloudProvider.templates;
@@ -160,7 +160,7 @@ test('each broken rule is reported with line and key', async (t) => {
     .replace('1000-20000', 'soon')
     .replace('kubernetes_cpi, release: cpi', 'kubernetes_cpi, release: nowhere')
     .replace('mbus: https://', 'mbus: nats://');
-  assert.deepEqual(await faults(t, broken), [
+  assert.deepEqual(await problems(t, broken), [
     'm.yml:2:7: name: must be provided',
     'm.yml:4:20: releases[0].url: has to begin with file://, http:// or https://',
     'm.yml:5:3: releases[1].sha1: must be provided for an http URL',
@@ -183,15 +183,15 @@ test('each broken rule is reported with line and key', async (t) => {
 });
 
 test('a file that is not a manifest is refused in one sentence', async (t) => {
-  const missing = (await faults(t, '')).map((line) => line.split(': ')[1]);
+  const missing = (await problems(t, '')).map((line) => line.split(': ')[1]);
   assert.deepEqual(missing, ['name', 'releases', 'instance_groups', 'cloud_provider']);
-  assert.deepEqual(await faults(t, 'name: [x'), [
+  assert.deepEqual(await problems(t, 'name: [x'), [
     'm.yml:1:9: the indentation does not fit the lines before, or a bracket or quotation mark is not closed',
   ]);
 });
 
 test('errors contain no secrets', async (t) => {
-  const lines = await faults(t, valid.replace('https://mbus', 'ftp://mbus'), {
+  const lines = await problems(t, valid.replace('https://mbus', 'ftp://mbus'), {
     variables: { password: 'hunter2' },
   });
   assert.deepEqual(lines, [
@@ -230,7 +230,7 @@ test('generated values are kept in the vars store, and the next load is the same
 });
 
 test('a typed variable needs a value if there is no vars store', async (t) => {
-  const lines = await faults(t, `${valid}variables:\n- {name: password, type: password}\n`, {
+  const lines = await problems(t, `${valid}variables:\n- {name: password, type: password}\n`, {
     variables: {},
   });
   assert.deepEqual(lines, [

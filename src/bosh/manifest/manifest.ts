@@ -128,7 +128,7 @@ export interface Manifest {
   readonly properties: Properties;
   readonly tags: Readonly<Record<string, string>>;
   /** File, line, column and key of each tag. */
-  readonly tagPlaces: Readonly<Record<string, string>>;
+  readonly tagPositions: Readonly<Record<string, string>>;
   /** Milliseconds. */
   readonly updateWatchTime: { readonly start: number; readonly end: number };
   readonly cloudProvider: CloudProvider;

@@ -63,9 +63,9 @@ function readJobs(field: Field, { releaseNames, globalProperties }: GroupContext
     const release = readReleaseName(item.get('release'), releaseNames);
     const properties = item.get('properties');
     const visible = firstPresent(properties, field.get('properties'), globalProperties, item.get('name'));
-    const places = { at: item.get('name').position, propertiesPosition: visible.position };
+    const positions = { at: item.get('name').position, propertiesPosition: visible.position };
     const own = properties.isPresent ? { properties: properties.properties() } : {};
-    return { name, release, ...places, ...own };
+    return { name, release, ...positions, ...own };
   });
 }
 

@@ -137,11 +137,11 @@ function checkDigest(field: Field, digest: string): void {
   }
 }
 
-function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPlaces'> {
+function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPositions'> {
   const entries = field.entries();
   return {
     tags: Object.fromEntries(entries.map(([name, value]) => [name, value.text() ?? ''])),
-    tagPlaces: Object.fromEntries(entries.map(([name, value]) => [name, value.position])),
+    tagPositions: Object.fromEntries(entries.map(([name, value]) => [name, value.position])),
   };
 }
 

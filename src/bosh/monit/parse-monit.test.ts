@@ -196,7 +196,7 @@ test('property: arguments without quotes and blanks are read back unchanged', ()
 });
 
 test('property: any text is parsed or is a product error that names the job', () => {
-  const piece = fc.oneof(
+  const part = fc.oneof(
     fc.constantFrom(
       'check',
       'process',
@@ -240,9 +240,9 @@ test('property: any text is parsed or is a product error that names the job', ()
     fc.string({ maxLength: 4 }),
   );
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 25 }), (pieces) => {
+    fc.property(fc.array(part, { maxLength: 25 }), (parts) => {
       try {
-        for (const process of parseMonit(pieces.join(' '), 'web')) assert.equal(process.job, 'web');
+        for (const process of parseMonit(parts.join(' '), 'web')) assert.equal(process.job, 'web');
       } catch (error) {
         assert.ok(isProductError(error), String(error));
         assert.match(error.message, /^job 'web': monit line \d+, column \d+: /);

@@ -14,10 +14,10 @@ export function printAction(action: MonitAction): string {
 }
 
 /** Prints a program with its user and group, without its timeout. */
-export function printProgram({ arguments: words, user, group }: MonitProgram): string {
+export function printProgram({ arguments: args, user, group }: MonitProgram): string {
   const as = user === undefined ? '' : ` as uid ${printText(user)}`;
   const and = group === undefined ? '' : ` gid ${printText(group)}`;
-  return `"${words.map(printArgument).join(' ')}"${as}${and}`;
+  return `"${args.map(printArgument).join(' ')}"${as}${and}`;
 }
 
 /** Prints a text in the kind of quotes that it does not contain. */

@@ -87,13 +87,13 @@ export class TokenReader {
   }
 
   /**
-   * Returns the next token, which must be a whole number from `least` to `most`. `what` names it in errors.
+   * Returns the next token, which must be a whole number from `least` to `max`. `what` names it in errors.
    */
-  wholeNumber(what: string, least: number, most = largest): number {
+  wholeNumber(what: string, least: number, max = largest): number {
     const token = this.peek();
     const number = this.takeNumber();
-    if (number !== undefined && Number.isInteger(number) && number >= least && number <= most) return number;
-    const range = most === largest ? `from ${least} on` : `from ${least} to ${most}`;
+    if (number !== undefined && Number.isInteger(number) && number >= least && number <= max) return number;
+    const range = max === largest ? `from ${least} on` : `from ${least} to ${max}`;
     throw this.invalid(token, `${what} is not a whole number ${range}`);
   }
 

@@ -43,8 +43,8 @@ interface Ended {
 }
 
 function run(directory: string, at: number): Ended {
-  const words = ['--input-type=module', '--eval', program, directory, String(at)];
-  const { signal, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  const args = ['--input-type=module', '--eval', program, directory, String(at)];
+  const { signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   if (signal === 'SIGKILL') return { killed: true, renames: 0, digests: [] };
   assert.notEqual(stdout, '', stderr);
   return { killed: false, ...(JSON.parse(stdout) as Omit<Ended, 'killed'>) };

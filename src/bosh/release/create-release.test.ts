@@ -100,8 +100,8 @@ test('an existing version is packed again from its manifest, also in another che
   const manifestPath = join(directory, 'releases/fixture/fixture-4.2.yml');
   const again = await packReleaseManifest({ directory, manifestPath, tarball: join(scratch, 'again.tgz') }, ports);
   const opened = await openRelease({ archivePath: join(scratch, 'again.tgz'), directory: join(scratch, 'out'), within: scratch });
-  const ofKind = (wanted: PackedPart['kind']): readonly string[] =>
-    again.parts.filter(({ kind }) => kind === wanted).map(({ fingerprint }) => fingerprint);
+  const ofKind = (expectedKind: PackedPart['kind']): readonly string[] =>
+    again.parts.filter(({ kind }) => kind === expectedKind).map(({ fingerprint }) => fingerprint);
   assert.deepEqual(opened.jobs.map(({ fingerprint }) => fingerprint), ofKind('job'));
   assert.deepEqual(opened.packages.map(({ fingerprint }) => fingerprint), ofKind('package'));
   await rm(join(scratch, 'blobstore'), { recursive: true });
@@ -203,8 +203,8 @@ test('changes outside of git are refused unless --force is given', async (t) => 
   const { directory, ports } = await releaseWorld(t);
   const real = { ...ports, readGit: readGitState };
   assert.equal((await createRelease({ directory }, real)).commitHash, 'non-git');
-  const git = (...words: string[]): Promise<unknown> =>
-    run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...words], { cwd: directory });
+  const git = (...args: string[]): Promise<unknown> =>
+    run('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: directory });
   await git('init', '-q');
   await writeFile(join(directory, '.gitignore'), 'dev_releases\n.dev_builds\nblobs\n');
   await assert.rejects(createRelease({ directory }, real), { code: 'RELEASE_UNCOMMITTED', message: /--force:\n.*LICENSE/su });
@@ -220,9 +220,9 @@ test('changes outside of git are refused unless --force is given', async (t) => 
 
 test('the bosh CLI continues from a release made here, and the other way round', { skip: withoutBoshCli() }, async (t) => {
   const { scratch, directory, create } = await releaseWorld(t);
-  const bosh = async (...words: string[]): Promise<readonly string[]> => {
+  const bosh = async (...args: string[]): Promise<readonly string[]> => {
     const env = { ...process.env, HOME: scratch };
-    const { stdout } = await run(boshCli() ?? 'bosh', ['create-release', '--json', ...words], { cwd: directory, env });
+    const { stdout } = await run(boshCli() ?? 'bosh', ['create-release', '--json', ...args], { cwd: directory, env });
     const { Tables } = JSON.parse(stdout) as { Tables: { Rows: Record<string, string>[] }[] };
     return Tables.slice(1).flatMap(({ Rows }) => Rows.map(({ job, package: name, digest }) => `${job ?? name} ${digest}`));
   };

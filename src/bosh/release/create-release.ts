@@ -5,7 +5,7 @@ import { parsePathSegment, segmentProblem, type PathSegment } from '../../platfo
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
-import { placeOutside, assertInsideRelease, readReleaseDirectory } from './release-directory.ts';
+import { pathOutside, assertInsideRelease, readReleaseDirectory } from './release-directory.ts';
 import { readReleaseConfig, type ReleaseConfig, syncBlobs } from './release-config.ts';
 import { readReleaseManifestFile, type ReleaseManifest } from './release-manifest.ts';
 import { ReleaseIndex } from './part-index.ts';
@@ -165,9 +165,9 @@ async function openBlobstore(
 ): Promise<LocalBlobstore | undefined> {
   if (blobstore?.localPath === undefined) return undefined;
   const path = blobstore.localPath;
-  requireFolder(path);
-  if ((await placeOutside(directory, path)) === undefined) return new LocalBlobstore(path);
-  if (final === true && force !== true && !existsSync(path)) throw noFolder(path);
+  requireDirectory(path);
+  if ((await pathOutside(directory, path)) === undefined) return new LocalBlobstore(path);
+  if (final === true && force !== true && !existsSync(path)) throw noDirectory(path);
   return new LocalBlobstore(path, () => notice(`The blobstore of the release is the folder '${path}', outside of it`));
 }
 
@@ -175,7 +175,7 @@ async function openBlobstore(
  * Throws if the path, or its nearest existing parent, is not a directory. Otherwise storing a part would fail
  * with a system error.
  */
-function requireFolder(path: string): void {
+function requireDirectory(path: string): void {
   let at = path;
   while (statSync(at, { throwIfNoEntry: false }) === undefined) at = dirname(at);
   if (statSync(at).isDirectory()) return;
@@ -185,7 +185,7 @@ function requireFolder(path: string): void {
   );
 }
 
-function noFolder(path: string): ProductError {
+function noDirectory(path: string): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
     `The folder '${path}' of the release's blobstore, outside of the release, does not exist; create it first, or use --force`,

@@ -34,9 +34,9 @@ interface GitResult {
  * Runs git. Disables core.fsmonitor, because a repository's configuration may name a program there, which git
  * would run.
  */
-function git(directory: string, words: readonly string[]): Promise<GitResult> {
+function git(directory: string, args: readonly string[]): Promise<GitResult> {
   return new Promise((resolve) => {
-    execFile('git', ['-c', 'core.fsmonitor=false', ...words], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+    execFile('git', ['-c', 'core.fsmonitor=false', ...args], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
       resolve(error === null ? { output: stdout } : { output: stdout, error: stderr.trim() || error.message });
     });
   });

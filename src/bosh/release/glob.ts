@@ -134,9 +134,9 @@ function charToken(char: string): Token {
 }
 
 const literal =
-  (wanted: string): Token =>
+  (character: string): Token =>
   (char) =>
-    char === wanted;
+    char === character;
 
 /**
  * Parses the text between the brackets: characters and ranges, negated by a leading `^`. A backslash makes
@@ -207,9 +207,9 @@ function unfoldFirst(pattern: string): readonly string[] | undefined {
   return undefined;
 }
 
-function findUnescaped(text: string, from: number, wanted: string): number {
+function findUnescaped(text: string, from: number, character: string): number {
   for (let index = from; index < text.length; index += text[index] === '\\' ? 2 : 1) {
-    if (text[index] === wanted) return index;
+    if (text[index] === character) return index;
   }
   return -1;
 }

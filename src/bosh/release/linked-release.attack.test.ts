@@ -57,12 +57,12 @@ test('a link in a release directory brings no file of the operator into a releas
   await refused('a license');
   await rm(join(release, 'NOTICE.linked'));
 
-  for (const folder of ['jobs/web/templates', 'jobs', 'packages', 'src']) {
-    await rename(join(release, folder), join(own, 'moved'));
-    await symlink(join(own, 'moved'), join(release, folder));
-    await refused(folder);
-    await rm(join(release, folder));
-    await rename(join(own, 'moved'), join(release, folder));
+  for (const directory of ['jobs/web/templates', 'jobs', 'packages', 'src']) {
+    await rename(join(release, directory), join(own, 'moved'));
+    await symlink(join(own, 'moved'), join(release, directory));
+    await refused(directory);
+    await rm(join(release, directory));
+    await rename(join(own, 'moved'), join(release, directory));
   }
   await pack();
 });
@@ -86,12 +86,12 @@ test('no link in a release directory redirects a write', async (t) => {
   await rename(join(release, 'blobs.was'), join(release, 'blobs'));
   await rename(`${index}.was`, index);
 
-  for (const folder of ['.dev_builds', 'dev_releases']) {
-    await rm(join(release, folder), { recursive: true, force: true });
-    await symlink(own, join(release, folder));
-    await assert.rejects(create(), leadsOut, folder);
-    assert.deepEqual(await readdir(own), ['key'], folder);
-    await rm(join(release, folder));
+  for (const directory of ['.dev_builds', 'dev_releases']) {
+    await rm(join(release, directory), { recursive: true, force: true });
+    await symlink(own, join(release, directory));
+    await assert.rejects(create(), leadsOut, directory);
+    assert.deepEqual(await readdir(own), ['key'], directory);
+    await rm(join(release, directory));
   }
   await create();
 });
@@ -117,10 +117,10 @@ test('a blobstore outside of the release is named before its use, and created th
   await rm(join(release, '../cache'), { recursive: true });
   await create({ final: true });
   assert.match(notices.at(-1) ?? '', /is the folder '.*release\/linked', outside of it/u);
-  const told = notices.length;
+  const noticeCount = notices.length;
   await at('within');
   await create({ final: true });
-  assert.equal(notices.length, told, 'a blobstore in the release is no surprise');
+  assert.equal(notices.length, noticeCount, 'a blobstore in the release is no surprise');
 
   await symlink(join(own, 'new'), join(release, 'dangling'));
   await at('dangling');

@@ -30,7 +30,7 @@ export class LocalBlobstore {
   async get(id: PathSegment, digest: string, path: string): Promise<void> {
     const blob = this.#blob(id);
     await verifyFile(blob, digest);
-    await placeCopy(blob, path);
+    await installCopy(blob, path);
   }
 
   /** Returns true if the blob exists with that digest. */
@@ -44,13 +44,13 @@ export class LocalBlobstore {
    */
   async create(path: string, digest: string): Promise<PathSegment> {
     const id = pathSegment(digest.replace(/^.*:/u, ''));
-    await placeCopy(path, this.#blob(id));
+    await installCopy(path, this.#blob(id));
     return id;
   }
 }
 
 /** Copies a file so that `to` is complete or does not exist. Creates its directory. */
-async function placeCopy(from: string, to: string): Promise<void> {
+async function installCopy(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   removeTemporaryFiles(to);
   const draft = temporaryPath(to);

@@ -88,8 +88,8 @@ function checkReferences({ packages, jobs }: ReleaseManifest): void {
     ...packages.flatMap((one) => one.dependencies.map((name) => ({ name, user: `package '${one.name}'` }))),
   ].filter(({ name }) => !names.has(name));
   if (missing.length === 0) return;
-  const faults = missing.map(({ name, user }) => `${user} needs package '${name}', which is not in the release`);
-  throw new ProductError('RELEASE_INVALID', faults.join('\n'));
+  const problems = missing.map(({ name, user }) => `${user} needs package '${name}', which is not in the release`);
+  throw new ProductError('RELEASE_INVALID', problems.join('\n'));
 }
 
 /** Adds the archive's name to errors, because the paths of unpacked files mean nothing to the operator. */

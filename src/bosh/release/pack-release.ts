@@ -89,7 +89,7 @@ export interface ReleaseDescription {
 
 /** Returns the text of release.MF, which is also written to dev_releases/ or releases/. */
 export function formatReleaseManifest(release: ReleaseDescription): string {
-  const ofKind = (wanted: PartKind): readonly PackedPart[] => release.parts.filter(({ kind }) => kind === wanted);
+  const ofKind = (partKind: PartKind): readonly PackedPart[] => release.parts.filter(({ kind }) => kind === partKind);
   const common = (part: PackedPart): Readonly<Record<string, unknown>> => ({
     version: part.fingerprint,
     fingerprint: part.fingerprint,
@@ -129,11 +129,11 @@ async function archiveEntries(
   release: ReleaseDescription,
   license: readonly ReleaseFile[],
 ): Promise<readonly ArchiveEntry[]> {
-  const group = async (kind: PartKind, folder: string): Promise<readonly ArchiveEntry[]> => {
+  const group = async (kind: PartKind, directory: string): Promise<readonly ArchiveEntry[]> => {
     const members = release.parts.filter((part) => part.kind === kind);
     if (members.length === 0) return [];
-    const files = await Promise.all(members.map(({ name, path }) => archived(`${folder}/${name}.tgz`, path)));
-    return [{ kind: 'directory', name: `${folder}/`, mode: 0o755 }, ...files];
+    const files = await Promise.all(members.map(({ name, path }) => archived(`${directory}/${name}.tgz`, path)));
+    return [{ kind: 'directory', name: `${directory}/`, mode: 0o755 }, ...files];
   };
   const licenses = release.parts.filter(({ kind }) => kind === 'license');
   return [

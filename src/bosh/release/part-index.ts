@@ -61,8 +61,8 @@ export class PartIndex {
   }
 
   #pathOf({ kind, name }: Pick<SourcePart, 'kind' | 'name'>): string {
-    const folder = join(this.#directory, directories[kind]);
-    return kind === 'license' ? join(folder, 'index.yml') : join(folder, name, 'index.yml');
+    const directory = join(this.#directory, directories[kind]);
+    return kind === 'license' ? join(directory, 'index.yml') : join(directory, name, 'index.yml');
   }
 }
 

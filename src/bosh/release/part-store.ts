@@ -104,10 +104,10 @@ function vendoredPartError({ name, fingerprint }: PartName): ProductError {
   );
 }
 
-function lostPartError({ kind, name, fingerprint }: PartName, wanted: string, found: string): ProductError {
+function lostPartError({ kind, name, fingerprint }: PartName, expected: string, found: string): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
-    `The final build of ${kind} '${name}/${fingerprint}' has the digest ${wanted} in .final_builds; its archive is neither in ~/.bosh/cache ` +
+    `The final build of ${kind} '${name}/${fingerprint}' has the digest ${expected} in .final_builds; its archive is neither in ~/.bosh/cache ` +
       `nor in a local blobstore, and packing it again gives ${found}. Bring the blobstore's file back`,
   );
 }

@@ -58,18 +58,18 @@ async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
 export async function syncBlobs(directory: string, blobstore: LocalBlobstore | undefined): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
   const problems = new ConfigErrors();
-  const folder = join(directory, 'blobs');
-  await assertInsideRelease(directory, folder);
+  const blobsDirectory = join(directory, 'blobs');
+  await assertInsideRelease(directory, blobsDirectory);
   const root = existsSync(index) ? rootField(await readYaml(index, 'RELEASE_INVALID'), problems) : undefined;
   const blobs = new Map(root?.entries());
-  const files = await filesBelow(folder);
+  const files = await filesBelow(blobsDirectory);
   const unwanted = (name: string, what: string): void =>
     problems.add({ file: index, line: 1, column: 1 }, '', `'blobs/${name}' ${what}`);
   // Reject links, because a download could be written outside of blobs/.
   for (const { name, isLink } of files) if (isLink) unwanted(name, 'is a symbolic link; put the file in its place');
   for (const [name, blob] of blobs) localPath(name, blob);
   problems.throwIfAny('RELEASE_INVALID');
-  for (const [name, blob] of blobs) await syncBlob(join(folder, name), blob, blobstore);
+  for (const [name, blob] of blobs) await syncBlob(join(blobsDirectory, name), blob, blobstore);
   for (const { name } of files) {
     if (!blobs.has(name)) unwanted(name, "is not in config/blobs.yml; move it to src, or add it with 'bosh add-blob'");
   }
@@ -98,10 +98,10 @@ interface FoundFile {
 }
 
 /** Returns an empty list if the directory does not exist. */
-async function filesBelow(folder: string): Promise<readonly FoundFile[]> {
-  if (!existsSync(folder)) return [];
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+async function filesBelow(directory: string): Promise<readonly FoundFile[]> {
+  if (!existsSync(directory)) return [];
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => !entry.isDirectory())
-    .map((entry) => ({ name: relative(folder, join(entry.parentPath, entry.name)), isLink: entry.isSymbolicLink() }));
+    .map((entry) => ({ name: relative(directory, join(entry.parentPath, entry.name)), isLink: entry.isSymbolicLink() }));
 }

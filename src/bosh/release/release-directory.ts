@@ -201,7 +201,7 @@ async function isFile(path: string): Promise<boolean> {
  * that does not exist, its nearest existing parent is checked.
  */
 export async function assertInsideRelease(directory: string, path: string): Promise<void> {
-  const found = await placeOutside(directory, path);
+  const found = await pathOutside(directory, path);
   if (found === undefined) return;
   throw new ProductError(
     'RELEASE_INVALID',
@@ -214,7 +214,7 @@ export async function assertInsideRelease(directory: string, path: string): Prom
  * exist, its nearest existing parent is checked. Throws RELEASE_INVALID for a dangling link in the path,
  * because its target decides what is written.
  */
-export async function placeOutside(directory: string, path: string): Promise<string | undefined> {
+export async function pathOutside(directory: string, path: string): Promise<string | undefined> {
   const boundary = await releaseRoot(directory);
   const found = await realpathOfExisting(path);
   return found === boundary || found.startsWith(join(boundary, '/')) ? undefined : found;

@@ -58,7 +58,7 @@ export async function packPart(
   { path, isTemporary }: { readonly path: string; readonly isTemporary: boolean },
 ): Promise<void> {
   const entries = await Promise.all(files.map((file) => fileEntry(file, kind === 'job')));
-  await packArchive(withFolders(entries), path, { compression: compress ? 'gzip' : 'none', isTemporary });
+  await packArchive(withDirectories(entries), path, { compression: compress ? 'gzip' : 'none', isTemporary });
 }
 
 async function fileEntry({ name, path }: ReleaseFile, followLinks: boolean): Promise<ArchiveEntry> {
@@ -71,11 +71,11 @@ async function fileEntry({ name, path }: ReleaseFile, followLinks: boolean): Pro
 }
 
 /** Adds every directory once and before its content, as tar does for a staged directory. */
-function withFolders(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {
-  const folders = new Set<string>(['./']);
+function withDirectories(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {
+  const paths = new Set<string>(['./']);
   for (const { name } of entries) {
-    for (let end = name.indexOf('/', 2); end !== -1; end = name.indexOf('/', end + 1)) folders.add(name.slice(0, end + 1));
+    for (let end = name.indexOf('/', 2); end !== -1; end = name.indexOf('/', end + 1)) paths.add(name.slice(0, end + 1));
   }
-  const directories = [...folders].map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 }));
+  const directories = [...paths].map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 }));
   return [...directories, ...entries].toSorted((a, b) => compareBytes(a.name, b.name));
 }

@@ -104,10 +104,10 @@ class RubyRenderer implements TemplateRenderer {
     this.#process ??= this.#startFirstAvailable();
     const ruby = await this.#process;
     const results = await this.#ask(ruby, batch);
-    const faults = results.flatMap(({ error }, index) =>
+    const problems = results.flatMap(({ error }, index) =>
       error === undefined ? [] : [describe(batch[index], error)],
     );
-    if (faults.length > 0) throw new ProductError('TEMPLATE_INVALID', faults.join('\n'));
+    if (problems.length > 0) throw new ProductError('TEMPLATE_INVALID', problems.join('\n'));
     return results.map(({ text = '' }) => text);
   }
 

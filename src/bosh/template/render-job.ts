@@ -78,12 +78,12 @@ export async function readJobTemplates(
 ): Promise<readonly JobTemplate[]> {
   // Read one file after another, because the limit counts all of them together.
   const sources: JobTemplate[] = [];
-  let left: number = archiveLimits.templates;
+  let remaining: number = archiveLimits.templates;
   for (const one of options.jobs)
     for (const file of jobSources(one, options)) {
-      const source = await readSource(one.job, file, left);
+      const source = await readSource(one.job, file, remaining);
       if (source === undefined) continue;
-      left -= Buffer.byteLength(source.template);
+      remaining -= Buffer.byteLength(source.template);
       sources.push(source);
     }
   return sources;
@@ -110,12 +110,12 @@ function jobSources(
 async function readSource(
   job: ReleaseJob,
   { file, ...rest }: SourceFile,
-  left: number,
+  remaining: number,
 ): Promise<JobTemplate | undefined> {
   const name = `${job.name}/${file}`;
   const bytes = await readRegularFile(
     join(job.directory, file),
-    Math.min(archiveLimits.manifest, left),
+    Math.min(archiveLimits.manifest, remaining),
   ).catch((error: unknown) => {
     if (file === 'monit' && isProductError(error, 'FILE_NOT_FOUND')) return null;
     throw error;
@@ -123,7 +123,7 @@ async function readSource(
   if (bytes === null) return undefined;
   if (bytes === undefined) {
     const excess =
-      left < archiveLimits.manifest
+      remaining < archiveLimits.manifest
         ? `all templates together have more than ${archiveLimits.templates} bytes`
         : `it is larger than ${archiveLimits.manifest} bytes`;
     throw new ProductError('TEMPLATE_INVALID', `Cannot render '${name}': ${excess}`);

@@ -159,11 +159,11 @@ function spawnRuby(command: RubyCommand): RubyChild {
 /** Yields lines until the stream ends or is destroyed, or until `limit` bytes have been read. */
 async function* linesOf(stream: Readable, limit: number): AsyncGenerator<string, void, undefined> {
   let begun: Buffer[] = [];
-  let left = limit;
+  let remaining = limit;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      left -= chunk.length;
-      if (left < 0) return;
+      remaining -= chunk.length;
+      if (remaining < 0) return;
       let start = 0;
       for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', start)) {
         yield Buffer.concat([...begun, chunk.subarray(start, end)]).toString('utf8');

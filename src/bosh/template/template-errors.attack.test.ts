@@ -74,7 +74,7 @@ function suite(renderer: TemplateRenderer): void {
     });
 
   test('an error without a value is reported with its cause', async () => {
-    for (const [expression, told] of [
+    for (const [expression, message] of [
       ['"a" + 1', 'TypeError: no implicit conversion of Integer into String'],
       ['Integer(nil)', "TypeError: can't convert nil into Integer"],
       ["raise ArgumentError, 'web.pin must be set'", 'ArgumentError: web.pin must be set'],
@@ -84,7 +84,7 @@ function suite(renderer: TemplateRenderer): void {
       ["p('web.none')", "Can't find property 'web.none'"],
     ])
       await assert.rejects(renderer.render([template(`<%= ${expression} %>`)]), {
-        message: `Cannot render 'web/templates/t' (line 1): ${told}`,
+        message: `Cannot render 'web/templates/t' (line 1): ${message}`,
       });
   });
 }

@@ -231,11 +231,11 @@ function suite(command: RubyCommand): void {
     const args = ['--input-type=module', '-e', program, JSON.stringify(command), JSON.stringify(batch)];
     const deployer = spawn(process.execPath, args, { stdio });
     assert.ok(deployer.stdout !== null);
-    const said = await text(deployer.stdout);
-    assert.match(said, /^\[1\]$/m);
-    assert.doesNotMatch(said, new RegExp(secret));
+    const message = await text(deployer.stdout);
+    assert.match(message, /^\[1\]$/m);
+    assert.doesNotMatch(message, new RegExp(secret));
     const host = (await readFile('/etc/hostname', 'utf8')).trim();
-    assert.ok(!said.split('\n').includes(host), said);
+    assert.ok(!message.split('\n').includes(host), message);
     assert.equal(await readFile(file, 'utf8'), '');
   });
 

@@ -90,7 +90,7 @@ function readRequest(options: Field): CertificateRequest {
     options.get('key_length').problem(`must be one of ${certificateBits.join(', ')}`);
   if (!isCa && ca === undefined)
     options.get('ca').problem('must name the variable of the CA that signs the certificate');
-  const wanted = options
+  const requested = options
     .get('extended_key_usage')
     .items()
     .map((usage) => {
@@ -105,7 +105,7 @@ function readRequest(options: Field): CertificateRequest {
     alternativeNames: options.get('alternative_names').texts(),
     isCa,
     ca,
-    usages: wanted.length === 0 ? [serverAuth] : wanted,
+    usages: requested.length === 0 ? [serverAuth] : requested,
     days: days > 0 ? days : 365,
     keyLength,
   };
@@ -187,7 +187,7 @@ interface AuthorityReference {
 
 async function loadAuthority(x509: X509, { name, definition, find }: AuthorityReference): Promise<Authority> {
   const where = definition.options === undefined ? '' : `${describePosition(definition.options.position)}: `;
-  const fault = (reason: string, cause?: unknown): ProductError =>
+  const optionError = (reason: string, cause?: unknown): ProductError =>
     new ProductError(
       'MANIFEST_INVALID',
       `${where}variables: '${definition.name}': the CA '${name}' ${reason}`,
@@ -196,10 +196,10 @@ async function loadAuthority(x509: X509, { name, definition, find }: AuthorityRe
       },
     );
   const value = await find(name);
-  if (value === undefined) throw fault('is not given and not generated before it');
+  if (value === undefined) throw optionError('is not given and not generated before it');
   const [certificate, key] = [lookUp(value, 'certificate'), lookUp(value, 'private_key')];
   if (certificate?.kind !== 'scalar' || key?.kind !== 'scalar')
-    throw fault("has no 'certificate' and 'private_key'");
+    throw optionError("has no 'certificate' and 'private_key'");
   try {
     const authority = {
       certificate: new x509.X509Certificate(String(certificate.value)),
@@ -207,9 +207,9 @@ async function loadAuthority(x509: X509, { name, definition, find }: AuthorityRe
     };
     if (authority.key.asymmetricKeyType === 'rsa') return authority;
   } catch (error) {
-    throw fault('cannot be read; its certificate and private key have to be PEM', error);
+    throw optionError('cannot be read; its certificate and private key have to be PEM', error);
   }
-  throw fault('has a key that is not RSA');
+  throw optionError('has a key that is not RSA');
 }
 
 function positiveSerial(): string {

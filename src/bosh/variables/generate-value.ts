@@ -59,9 +59,9 @@ export function expectedBits(definitions: readonly VariableDefinition[]): number
 
 function generatePassword(definition: VariableDefinition, { randomBelow }: GeneratorOptions): string {
   const length = readOptions(definition, ['length'], (options) => {
-    const wanted = options.get('length').integer() ?? defaultPasswordLength;
-    if (wanted < 0) options.get('length').problem('must not be negative');
-    return wanted === 0 ? defaultPasswordLength : wanted;
+    const passwordLength = options.get('length').integer() ?? defaultPasswordLength;
+    if (passwordLength < 0) options.get('length').problem('must not be negative');
+    return passwordLength === 0 ? defaultPasswordLength : passwordLength;
   });
   return Array.from({ length }, () => alphabet[randomBelow(alphabet.length)]).join('');
 }

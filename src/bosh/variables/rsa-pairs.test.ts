@@ -7,17 +7,17 @@ import { type RsaPair, RsaPairs } from './rsa-pairs.ts';
 
 /** Records what it has been called with. The test resolves each call. */
 function slowMaker() {
-  const asked: { bits: number; pair: RsaPair; done: PromiseWithResolvers<RsaPair> }[] = [];
+  const requests: { bits: number; pair: RsaPair; done: PromiseWithResolvers<RsaPair> }[] = [];
   const make = (bits: number): Promise<RsaPair> => {
     const done = Promise.withResolvers<RsaPair>();
-    asked.push({ bits, pair: generateKeyPairSync('rsa', { modulusLength: 1024 }), done });
+    requests.push({ bits, pair: generateKeyPairSync('rsa', { modulusLength: 1024 }), done });
     return done.promise;
   };
-  return { asked, make, bitsAsked: () => asked.map(({ bits }) => bits) };
+  return { requests, make, bitsAsked: () => requests.map(({ bits }) => bits) };
 }
 
 test('the expected pairs are generated two at a time in advance, and each is used once', async () => {
-  const { asked, make, bitsAsked } = slowMaker();
+  const { requests: asked, make, bitsAsked } = slowMaker();
   const pairs = new RsaPairs(make);
   pairs.prepare([3072, 2048, 3072, 3072]);
   assert.deepEqual(bitsAsked(), [3072, 2048]);
@@ -32,7 +32,7 @@ test('the expected pairs are generated two at a time in advance, and each is use
 });
 
 test('a pair that was not expected is generated on request', async () => {
-  const { asked, make } = slowMaker();
+  const { requests: asked, make } = slowMaker();
   const taken = new RsaPairs(make).take(4096);
   asked[0]?.done.resolve(asked[0].pair);
   assert.equal(await taken, asked[0]?.pair);

@@ -163,10 +163,10 @@ class GoYamlWriter {
   }
 
   #startLine(indent: number): void {
-    const wanted = Math.max(indent, 0);
-    if (!this.#inIndentation || this.#column > wanted || (this.#column === wanted && !this.#afterSpace))
+    const width = Math.max(indent, 0);
+    if (!this.#inIndentation || this.#column > width || (this.#column === width && !this.#afterSpace))
       this.#break();
-    if (this.#column < wanted) this.#put(' '.repeat(wanted - this.#column));
+    if (this.#column < width) this.#put(' '.repeat(width - this.#column));
     this.#afterSpace = true;
     this.#inIndentation = true;
   }

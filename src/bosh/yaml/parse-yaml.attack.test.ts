@@ -32,7 +32,10 @@ test('invalid YAML is refused with its position and the kind of error, and not q
     'a: 98765432109876543210',
     '-98765432109876543210',
   ])
-    for (const message of [faultOf(() => parseVariable('admin', text)), faultOf(() => parse(`x: ${text}`))]) {
+    for (const message of [
+      problemOf(() => parseVariable('admin', text)),
+      problemOf(() => parse(`x: ${text}`)),
+    ]) {
       assert.doesNotMatch(message, /Pr0d|Passw0rd|98765432|undefined/u, text);
       for (const line of message.split('\n').filter((one) => one !== ''))
         assert.match(line, /^(?:-v admin=…|f\.yml):\d+:\d+: [^:]/u, text);
@@ -44,7 +47,7 @@ test('property: an error contains no part of the text, in any context', () => {
   fc.assert(
     fc.property(around, around, (before, after) => {
       assert.doesNotMatch(
-        faultOf(() => parse(`${before}Passw0rd${after}`)),
+        problemOf(() => parse(`${before}Passw0rd${after}`)),
         /Passw0rd/u,
       );
     }),
@@ -63,7 +66,7 @@ test('a value of another type than expected is named by its type', () => {
       .get('a')
       .items();
     assert.equal(
-      faultOf(() => problems.throwIfAny('MANIFEST_INVALID')),
+      problemOf(() => problems.throwIfAny('MANIFEST_INVALID')),
       `f.yml:1:4: a: expected a list, found ${kind}`,
     );
   }
@@ -71,7 +74,7 @@ test('a value of another type than expected is named by its type', () => {
 
 const parse = (text: string): ReturnType<typeof parseYaml> => parseYaml(text, 'f.yml', 'MANIFEST_INVALID');
 
-function faultOf(action: () => unknown): string {
+function problemOf(action: () => unknown): string {
   try {
     action();
   } catch (error) {

@@ -16,7 +16,7 @@ import { archiveLimits } from '../archive/archive-limits.ts';
 import { readOperatorFile, readRegularFile } from '../archive/open-for-reading.ts';
 import {
   duplicateKeys,
-  describeYamlFault,
+  describeYamlError,
   exceedsYamlLimits,
   maxNesting,
   tooDeep,
@@ -77,14 +77,14 @@ export function parseYaml(
     logLevel: 'silent',
     uniqueKeys: false,
   });
-  const faults = [
-    ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlFault(error) })),
+  const problems = [
+    ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlError(error) })),
     ...duplicateKeys(document.contents).map((offset) => ({ offset, message: 'Map keys must be unique' })),
   ];
-  if (faults.length > 0)
+  if (problems.length > 0)
     throw new ProductError(
       code,
-      describeFaults(faults, (offset) => at(file, lines, offset)),
+      describeErrors(problems, (offset) => at(file, lines, offset)),
     );
   return new DocumentConverter({ file, lines, code, textEnd: unterminatedEnd(text), largeNumbers }).convert(
     document.contents,
@@ -112,15 +112,15 @@ interface Source {
   readonly largeNumbers: 'refused' | 'text';
 }
 
-function describeFaults(
-  faults: readonly { readonly offset: number; readonly message: string }[],
+function describeErrors(
+  problems: readonly { readonly offset: number; readonly message: string }[],
   position: (offset: number) => string,
 ): string {
-  const sorted = faults.toSorted((one, other) => one.offset - other.offset);
+  const sorted = problems.toSorted((one, other) => one.offset - other.offset);
   const shown = sorted
     .slice(0, maxReportedErrors)
     .map(({ offset, message }) => `${position(offset)}: ${message}`);
-  const others = faults.length - shown.length;
+  const others = problems.length - shown.length;
   return [...shown, ...(others === 0 ? [] : [`... and ${others} others`])].join('\n');
 }
 
@@ -161,7 +161,7 @@ class DocumentConverter {
     if (isAlias(node)) return this.#alias(node.source, node.range?.[0]);
     const before = this.#size++;
     if (this.#size > maxNodes)
-      throw this.#fault(undefined, 'its aliases unfold to more than a million values');
+      throw this.#error(undefined, 'its aliases unfold to more than a million values');
     const anchor = isNode(node) ? node.anchor : undefined;
     if (anchor === undefined) return this.#enter(node);
     this.#anchored.set(anchor, undefined);
@@ -183,7 +183,7 @@ class DocumentConverter {
   }
 
   #trackDepth(depth: number): void {
-    if (depth > maxNesting) throw this.#fault(undefined, tooDeep);
+    if (depth > maxNesting) throw this.#error(undefined, tooDeep);
     this.#reached = Math.max(this.#reached, depth);
   }
 
@@ -204,10 +204,10 @@ class DocumentConverter {
   /** Resolves an alias. The library's own function would search the whole document for each alias. */
   #alias(anchor: string, offset: number | undefined): YamlNode {
     const known = this.#anchored.get(anchor);
-    if (known === undefined) throw this.#fault(offset, 'an alias refers to itself or to nothing');
+    if (known === undefined) throw this.#error(offset, 'an alias refers to itself or to nothing');
     this.#trackDepth(this.#depth + known.height);
     this.#size += known.size;
-    if (this.#size > maxNodes) throw this.#fault(offset, 'its aliases unfold to more than a million values');
+    if (this.#size > maxNodes) throw this.#error(offset, 'its aliases unfold to more than a million values');
     return known.node;
   }
 
@@ -227,7 +227,7 @@ class DocumentConverter {
     const source = this.convert(pair.value);
     for (const map of source.kind === 'list' ? source.items : [source]) {
       if (map.kind !== 'map')
-        throw this.#fault(undefined, `'<<' merges maps only (line ${map.position.line})`);
+        throw this.#error(undefined, `'<<' merges maps only (line ${map.position.line})`);
       for (const entry of map.entries) {
         if (!merged.has(identity(entry.key))) merged.set(identity(entry.key), entry);
       }
@@ -249,7 +249,7 @@ class DocumentConverter {
     const value = scalarValue(node, text);
     if (typeof value === 'number' && !Number.isSafeInteger(value) && /^[-+]?[0-9_]+$/.test(text)) {
       if (this.#largeNumbers === 'text') return { kind: 'scalar', value: text, text, position };
-      throw this.#fault(node.range?.[0], 'the number is too large; put it in quotes');
+      throw this.#error(node.range?.[0], 'the number is too large; put it in quotes');
     }
     return { kind: 'scalar', value, text, position };
   }
@@ -270,7 +270,7 @@ class DocumentConverter {
     return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  #fault(offset: number | undefined, message: string): ProductError {
+  #error(offset: number | undefined, message: string): ProductError {
     return new ProductError(this.#code, `${at(this.#file, this.#lines, offset ?? 0)}: ${message}`);
   }
 }

@@ -32,7 +32,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
  * Describes a YAML error by the parser's error code. The parser's own message quotes the text, which may be a
  * secret.
  */
-export function describeYamlFault({ code }: { readonly code: ErrorCode }): string {
+export function describeYamlError({ code }: { readonly code: ErrorCode }): string {
   return sentences[code];
 }
 

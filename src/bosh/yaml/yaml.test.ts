@@ -62,11 +62,11 @@ test('scalars have the same types as in the bosh CLI', () => {
 });
 
 test('strings are quoted and folded as by the bosh CLI', () => {
-  const words = 'word '.repeat(40);
+  const text = 'word '.repeat(40);
   // The output of `bosh interpolate` (bosh-cli 19ee1a8).
   const cases: readonly (readonly [unknown, string])[] = [
     [
-      { a: `${words}x` },
+      { a: `${text}x` },
       `a: ${'word '.repeat(15)}word\n  ${'word '.repeat(15)}word\n  ${'word '.repeat(7)}word x\n`,
     ],
     [{ k: {}, l: [], m: [[1, [2]], { a: 1 }, []] }, 'k: {}\nl: []\nm:\n- - 1\n  - - 2\n- a: 1\n- []\n'],

@@ -49,7 +49,7 @@ test('each path that the other commands take may begin with ~/', () => {
   assert.equal(from.kind === 'source' && from.path, inHome('root.tar'));
 
   const loaded = parseLoadArguments(['~/out', '--address=~/c.sock']);
-  assert.equal(loaded.folder, inHome('out'));
+  assert.equal(loaded.directory, inHome('out'));
   assert.deepEqual(loaded.destination, { kind: 'containerd', address: inHome('c.sock') });
 
   const target = parsePushTarget('r.example/a', { authfile: '~/auth', 'registry-ca': '~/ca' });

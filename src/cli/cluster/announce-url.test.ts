@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { closedPort } from '../../kubernetes/testing/closed-port.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { announceUrl, awaitConnection, checkUrlTag } from './announce-url.ts';
 
 const logs = '/the/logs';
@@ -30,7 +30,7 @@ async function listen(t: TestContext, port = 0): Promise<Server> {
 }
 
 test('a URL that refuses connections until the timeout makes the command fail, and is not printed as the last line', async () => {
-  const result = said();
+  const result = recordOutput();
   const { terminal } = result.context;
   const url = `http://127.0.0.1:${await closedPort()}/`;
 
@@ -44,7 +44,7 @@ test('a URL that refuses connections until the timeout makes the command fail, a
 });
 
 test('after a restart without a wait for post-start, the URL has more than half a minute to answer', async (t) => {
-  const result = said();
+  const result = recordOutput();
   const { terminal } = result.context;
   const port = await closedPort();
   const url = `http://127.0.0.1:${port}/`;
@@ -59,7 +59,7 @@ test('after a restart without a wait for post-start, the URL has more than half 
 });
 
 test("a failed URL on another cluster is only a warning without the embedded cluster's logs, because a load balancer may not be ready", async () => {
-  const result = said();
+  const result = recordOutput();
   const { terminal } = result.context;
   const url = `http://127.0.0.1:${await closedPort()}/`;
 
@@ -74,20 +74,20 @@ test("a failed URL on another cluster is only a warning without the embedded clu
 
 test('the last line is the URL that answers, or "Succeeded" without a URL', async (t) => {
   const url = `http://127.0.0.1:${((await listen(t)).address() as AddressInfo).port}/`;
-  for (const [asked, printed] of [
+  for (const [requested, printed] of [
     [url, `${url}\n`],
     [undefined, 'Succeeded\n'],
   ] as const) {
-    const result = said();
+    const result = recordOutput();
     const { terminal } = result.context;
-    assert.equal(await announceUrl(asked, { terminal, clock: hastyClock(), signal, logs }), 0);
+    assert.equal(await announceUrl(requested, { terminal, clock: hastyClock(), signal, logs }), 0);
     assert.deepEqual([result.out, result.errors], [printed, []]);
   }
 });
 
 const manifest = (url?: string) => ({
   tags: url === undefined ? {} : { url },
-  tagPlaces: { url: '/m.yml:7:8: tags.url' },
+  tagPositions: { url: '/m.yml:7:8: tags.url' },
 });
 
 test("an invalid URL in the tag 'url' is an error in the manifest, with its position", () => {

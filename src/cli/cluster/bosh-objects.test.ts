@@ -90,7 +90,7 @@ test('only a VM of an earlier CPI version is listed as one to recreate', async (
     vms.filter(({ outdated }) => outdated).map(({ cid }) => cid),
     ['vm-before', 'vm-unknown'],
   );
-  const said = report(vms, []);
-  assert.match(said, /^VM 'vm-before' was made by an earlier version of the CPI .*--recreate/mu);
-  assert.doesNotMatch(said, /VM 'vm-(?:now|later)'/u);
+  const output = report(vms, []);
+  assert.match(output, /^VM 'vm-before' was made by an earlier version of the CPI .*--recreate/mu);
+  assert.doesNotMatch(output, /VM 'vm-(?:now|later)'/u);
 });

@@ -71,13 +71,13 @@ test('destroy finds a disk on its cluster if a killed run requested it and did n
   assert.equal((await refuse())?.being_destroyed, true);
 });
 
-for (const [what, storage, marks, asked] of [
+for (const [what, storage, marks, requested] of [
   ['of another size', '65Mi', unclaimed, disk],
   ['that is claimed', '64Mi', {}, disk],
   ['from before the request', '64Mi', unclaimed, { ...disk, requested_at: '2999-01-01T00:00:00.000Z' }],
 ] as const)
   test(`a disk ${what} is not taken for the requested disk`, async (t) => {
-    const { server, refuse } = await killedCreateEnv(t, { disks: [asked] });
+    const { server, refuse } = await killedCreateEnv(t, { disks: [requested] });
     await makeClaim(server, storage, marks);
 
     await assert.rejects(refuse(), { code: 'OTHER_CLUSTER', message: /a disk requested as 'one'/ });

@@ -18,7 +18,7 @@ export interface StartOptions {
 /** The embedded cluster of one installation. Every method is idempotent. */
 export interface EmbeddedCluster {
   /** Resolves when the API server responds. */
-  start(say: (line: string) => void, options?: StartOptions): Promise<void>;
+  start(report: (line: string) => void, options?: StartOptions): Promise<void>;
   /** Stops all processes and mounts. Returns true if the cluster was running. */
   stop(): Promise<boolean>;
   /** Stops the cluster and removes all its data, including disks. */
@@ -36,7 +36,7 @@ export function embeddedCluster({
 }: Installation): EmbeddedCluster {
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
-    async start(say, { nodes } = { nodes: [] }) {
+    async start(report, { nodes } = { nodes: [] }) {
       const main = builtCluster(root);
       const info = await startDaemon({
         ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, nodes },
@@ -47,7 +47,7 @@ export function embeddedCluster({
           'the cluster is already running; stop it first, because nodes are added at its start',
         );
       }
-      if (info.started) say(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);
+      if (info.started) report(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);
     },
     stop,
     async destroy() {

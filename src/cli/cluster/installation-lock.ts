@@ -30,7 +30,7 @@ export const locksDirectory = (path: string): string => join(dirname(path), 'loc
 
 async function makeHome(home: string): Promise<void> {
   try {
-    await makeFolder(home);
+    await makeDirectory(home);
     await access(home, constants.W_OK);
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
@@ -46,18 +46,18 @@ async function makeHome(home: string): Promise<void> {
  * Creates the directory and its parents. Node's recursive mkdir loops for ever if the system reports ENOENT
  * for an existing directory (/proc).
  */
-async function makeFolder(path: string): Promise<void> {
-  if (await isFolder(path)) return;
-  if (dirname(path) !== path) await makeFolder(dirname(path));
+async function makeDirectory(path: string): Promise<void> {
+  if (await isDirectory(path)) return;
+  if (dirname(path) !== path) await makeDirectory(dirname(path));
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
     // Another command created it in the meantime.
-    if (!(await isFolder(path))) throw error;
+    if (!(await isDirectory(path))) throw error;
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
+async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 

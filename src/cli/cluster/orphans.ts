@@ -252,8 +252,8 @@ async function listOurs<T extends KubernetesObject = KubernetesObject>(
 }
 
 const isKind =
-  (wanted: string) =>
+  (type: string) =>
   (object: KubernetesObject): boolean =>
-    labelOf(object, kind) === wanted;
+    labelOf(object, kind) === type;
 
 const labelOf = ({ metadata }: KubernetesObject, name: string): string | undefined => metadata.labels?.[name];

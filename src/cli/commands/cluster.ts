@@ -16,10 +16,10 @@ export const cluster: Command = {
     if (rest.length > 0 && verb !== 'start')
       throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further arguments`);
     const embedded = embeddedCluster(installation);
-    const say = (line: string): void => terminal.error(line);
+    const report = (line: string): void => terminal.error(line);
     switch (verb) {
       case 'start':
-        await withClusterLock(installation, 'start', () => embedded.start(say, nodesOf(rest)));
+        await withClusterLock(installation, 'start', () => embedded.start(report, nodesOf(rest)));
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       case 'stop':

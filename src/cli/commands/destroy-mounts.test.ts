@@ -10,7 +10,7 @@ import { notRoot, startDestroy } from '../testing/start-destroy.ts';
 describeInNamespace(import.meta.filename, () => {
   test('destroy removes nothing at all if there is a mount in the workspace', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
     const disk = join(installation.home, '..', 'disk');
     const target = join(installation.home, 'workspace', 'downloads');
     await mkdir(disk);
@@ -24,11 +24,11 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(exitCode, 1);
     assert.ok(stderr.includes(`still mounted: ${target}`), stderr);
     assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
 
     await unmount(target);
     assert.equal((await startDestroy(installation).ended).exitCode, 0);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
     assert.equal(await readFile(join(disk, 'canary'), 'utf8'), 'alive');
   });
 
@@ -39,16 +39,16 @@ describeInNamespace(import.meta.filename, () => {
     test(`destroy as ${who} removes nothing of the cluster if there is a mount among its volumes`, async (t) => {
       const installation = await smallInstallation(t);
       const { home } = installation;
-      const folder = join(home, '..', 'folder');
+      const directory = join(home, '..', 'folder');
       const target = join(home, 'cluster', 'volumes', 'x');
-      await mkdir(folder);
+      await mkdir(directory);
       await mkdir(target);
-      await writeFile(join(folder, 'canary'), 'alive');
-      await mount('--bind', folder, target);
+      await writeFile(join(directory, 'canary'), 'alive');
+      await mount('--bind', directory, target);
 
       const { exitCode, stderr } = await startDestroy(installation, prefix).ended;
 
-      assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+      assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
       assert.equal(exitCode, 1);
       assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
       assert.ok(stderr.includes(target), stderr);
@@ -56,24 +56,24 @@ describeInNamespace(import.meta.filename, () => {
 
       await unmount(target);
       assert.equal((await startDestroy(installation, prefix).ended).exitCode, 0);
-      assert.deepEqual(await installation.left(), []);
-      assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+      assert.deepEqual(await installation.leftovers(), []);
+      assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
     });
   }
 
   test('destroy as root runs no program that would cross a mount made at the last moment', async (t) => {
     const installation = await smallInstallation(t);
     const { home } = installation;
-    const folder = join(home, '..', 'folder');
-    await mkdir(folder);
-    await writeFile(join(folder, 'canary'), 'alive');
+    const directory = join(home, '..', 'folder');
+    await mkdir(directory);
+    await writeFile(join(directory, 'canary'), 'alive');
     const removal = join(home, 'rm');
     const real = await realpath('/bin/rm');
     await copyFile(real, `${removal}.real`);
     const volumes = join(home, 'cluster', 'volumes');
     await writeFile(
       removal,
-      `#!/bin/sh\nmount --bind ${folder} ${volumes} || exit\nexec ${removal}.real "$@"\n`,
+      `#!/bin/sh\nmount --bind ${directory} ${volumes} || exit\nexec ${removal}.real "$@"\n`,
     );
     await chmod(removal, 0o755);
     await mount('--bind', removal, real);
@@ -81,8 +81,8 @@ describeInNamespace(import.meta.filename, () => {
     const { exitCode, stderr } = await startDestroy(installation).ended;
 
     await unmount(real, volumes);
-    assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+    assert.equal(await readFile(join(directory, 'canary'), 'utf8'), 'alive');
     assert.equal(exitCode, 0, stderr);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
   });
 });

@@ -25,11 +25,11 @@ function destroyOnTerminal(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let screen = '';
-  let asked = false;
+  let wasAsked = false;
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     screen += part;
-    if (asked || !screen.includes(question)) return;
-    asked = true;
+    if (wasAsked || !screen.includes(question)) return;
+    wasAsked = true;
     answer((keys) => void child.stdin.write(keys), Number(/pid (\d+)/.exec(screen)?.[1]));
   });
   return new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     for (const named of [join(installation.home, 'cluster'), `${beside}-state.json`, `${beside}-creds.yml`])
       assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
     assert.match(screen, /Destroyed\./);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
   });
 
   for (const [what, keys] of [
@@ -60,32 +60,32 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
   ] as const) {
     test(`${what} removes nothing`, async (t) => {
       const installation = await smallInstallation(t);
-      const before = await installation.left();
+      const before = await installation.leftovers();
 
       const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type(keys));
 
       assert.equal(exitCode, 1, screen);
       assert.match(screen, /Nothing was removed\./);
       assert.doesNotMatch(screen, /Error/);
-      assert.deepEqual(await installation.left(), before);
+      assert.deepEqual(await installation.leftovers(), before);
     });
   }
 
   test('--non-interactive does not ask, and does not count as a yes', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
 
     const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('no\r'), '-n');
 
     assert.equal(exitCode, 1, screen);
     assert.match(screen, /Nothing was removed: -n was given\. Use --force/);
     assert.ok(!screen.includes(question), screen);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 
   test('SIGTERM during the question removes nothing', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
 
     const { exitCode, screen } = await destroyOnTerminal(installation, (_, pid) =>
       process.kill(pid, 'SIGTERM'),
@@ -93,6 +93,6 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
 
     assert.equal(exitCode, 1, screen);
     assert.match(screen, /Nothing was removed\./);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 });

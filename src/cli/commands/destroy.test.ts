@@ -62,30 +62,30 @@ describeInNamespace(import.meta.filename, () => {
     const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 0, stderr);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
   });
 
   test('destroy refuses a missing manifest, because the cluster has the disks of another deployment', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
     for (const manifestPath of [`${installation.manifestPath}-typo.yml`, installation.home]) {
       const { exitCode, stderr } = await startDestroy({ ...installation, manifestPath }).ended;
 
       assert.equal(exitCode, 1, stderr);
       assert.match(stderr, /There is no manifest '.*'; nothing was removed \[FILE_NOT_FOUND\]/);
-      assert.deepEqual(await installation.left(), before);
+      assert.deepEqual(await installation.leftovers(), before);
     }
   });
 
   test('destroy removes nothing if standard input is not a terminal', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
 
     const { exitCode, stderr } = await startDestroy(installation, [], []).ended;
 
     assert.equal(exitCode, 1);
     assert.match(stderr, /not a terminal\. Use --force/);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 
   for (const [what, prepare] of [
@@ -110,13 +110,13 @@ describeInNamespace(import.meta.filename, () => {
     test(`destroy is refused for ${what} without a record of its cluster`, async (t) => {
       const installation = await smallInstallation(t);
       await prepare(installation);
-      const before = await installation.left();
+      const before = await installation.leftovers();
 
       const { exitCode, stderr } = await startDestroy(installation).ended;
 
       assert.equal(exitCode, 1);
       assert.match(stderr, /'(vm|disk|agent)-1'.*'delete-env' deletes it.*\[OTHER_CLUSTER\]/s);
-      assert.deepEqual(await installation.left(), before);
+      assert.deepEqual(await installation.leftovers(), before);
     });
   }
 
@@ -126,13 +126,13 @@ describeInNamespace(import.meta.filename, () => {
     const statePath = statePathOf(installation);
     const record = JSON.parse(await readFile(`${statePath}.cluster`, 'utf8')) as RecordedCluster;
     await filesOf(installation).recordCluster({ ...record, installation_id: 'previous' });
-    const before = await installation.left();
+    const before = await installation.leftovers();
 
     const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 1);
     assert.match(stderr, /\[OTHER_CLUSTER\]/);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 
   test('destroy keeps a file of --vars-store, because it may hold other secrets', async (t) => {
@@ -145,7 +145,9 @@ describeInNamespace(import.meta.filename, () => {
 
     assert.equal(exitCode, 0, stderr);
     assert.equal(await readFile(shared, 'utf8'), 'secret');
-    assert.deepEqual(await installation.left(), [installation.manifestPath.replace('.yml', '-creds.yml')]);
+    assert.deepEqual(await installation.leftovers(), [
+      installation.manifestPath.replace('.yml', '-creds.yml'),
+    ]);
   });
 
   test('destroy removes the state file that a link names', async (t) => {
@@ -161,7 +163,7 @@ describeInNamespace(import.meta.filename, () => {
     const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 0, stderr);
-    assert.deepEqual([await installation.left(), await readdir(vault)], [[], []]);
+    assert.deepEqual([await installation.leftovers(), await readdir(vault)], [[], []]);
   });
 
   test('destroy removes the credentials only together with the state that they belong to', async (t) => {
@@ -173,12 +175,12 @@ describeInNamespace(import.meta.filename, () => {
     const flags = ['--force', '--state', join(home, 'other.json')];
 
     assert.equal((await startDestroy(installation, [], flags).ended).exitCode, 0);
-    assert.deepEqual(await installation.left(), beside);
+    assert.deepEqual(await installation.leftovers(), beside);
 
     // The record belongs to a deployment whose state file is elsewhere.
     await rm(statePathOf(installation));
     assert.equal((await startDestroy(installation).ended).exitCode, 0);
-    assert.deepEqual(await installation.left(), [manifestPath.replace('.yml', '-creds.yml')]);
+    assert.deepEqual(await installation.leftovers(), [manifestPath.replace('.yml', '-creds.yml')]);
   });
 
   test('a destroy that was killed after it removed the cluster completes when it runs again', async (t) => {
@@ -210,12 +212,12 @@ describeInNamespace(import.meta.filename, () => {
     const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 0, stderr);
-    assert.deepEqual(await installation.left(), []);
+    assert.deepEqual(await installation.leftovers(), []);
   });
 
   test('destroy removes nothing while another command holds the lock', async (t) => {
     const installation = await smallInstallation(t);
-    const before = await installation.left();
+    const before = await installation.leftovers();
     const lock = await acquireLock(join(installation.home, 'lock'), {
       clock: systemClock,
       locks: join(installation.home, 'locks'),
@@ -226,6 +228,6 @@ describeInNamespace(import.meta.filename, () => {
 
     assert.equal(exitCode, 1);
     assert.match(stderr, /\[DEPLOYMENT_LOCKED\]/);
-    assert.deepEqual(await installation.left(), before);
+    assert.deepEqual(await installation.leftovers(), before);
   });
 });

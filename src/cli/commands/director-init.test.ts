@@ -16,7 +16,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import type { Installation } from '../installation.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { initDirector } from './director-init.ts';
 
 const checkout = join(import.meta.dirname, '..', '..', '..');
@@ -51,7 +51,7 @@ interface Setting {
   readonly kubeconfig: string;
   readonly stemcell: string;
   /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
-  readonly init: (...words: string[]) => Promise<{ out: string }>;
+  readonly init: (...args: string[]) => Promise<{ out: string }>;
 }
 
 async function setting(t: TestContext): Promise<Setting> {
@@ -73,11 +73,11 @@ async function setting(t: TestContext): Promise<Setting> {
   await writeFile(join(manifests, 'cloud-config', 'any.yml'), 'networks: [{name: default, type: dynamic}]\n');
   const directory = join(scratch, 'director');
   const release = join(checkout, 'dist', 'hello-release.tgz');
-  const init = async (...words: string[]): Promise<{ out: string }> => {
-    const heard = said();
+  const init = async (...args: string[]): Promise<{ out: string }> => {
+    const heard = recordOutput();
     const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
     const installation = { root } as Installation;
-    assert.equal(await initDirector([...flags, ...words], { ...heard.context, installation }), 0);
+    assert.equal(await initDirector([...flags, ...args], { ...heard.context, installation }), 0);
     return { out: heard.out };
   };
   return { cluster, directory, kubeconfig, stemcell, init };
@@ -232,20 +232,20 @@ describe('director init', () => {
         [...direct, '--internal-ip', '10.77.0.9'],
       ],
     ];
-    for (const [sentence, words] of cases) {
-      const problem = await problems(init(...words, directory));
+    for (const [sentence, args] of cases) {
+      const problem = await problems(init(...args, directory));
       assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
       assert.match(problem, sentence);
     }
 
-    const told = await init(
+    const output = await init(
       ...direct,
       '--internal-ip',
       '10.77.0.9',
       '--static-ip',
       join(directory, '../told'),
     );
-    assert.match(told.out, /Fixed addresses +ok +static-ip, by --static-ip/u);
+    assert.match(output.out, /Fixed addresses +ok +static-ip, by --static-ip/u);
 
     await api.patch(
       { resource: storageClasses, name: 'local' },
@@ -294,7 +294,7 @@ describe('director init', () => {
 
     assert.match(problem, /^OTHER_CLUSTER The director of '.*' is on .*; nothing was written\./u);
     const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
-    for (const [sentence, words] of [
+    for (const [sentence, args] of [
       [/--way 'vpn' must be one of tunnel, /u, ['--way', 'vpn']],
       [/10\.78\.0\.9 is not in 10\.77\.0\.0\/16/u, [...direct, '--internal-ip', '10.78.0.9']],
       [/--internal-ip 10\.77\.0\.1 is the gateway/u, [...direct, '--internal-ip', '10.77.0.1']],
@@ -303,6 +303,6 @@ describe('director init', () => {
       [/--namespace 'A b' is not a valid/u, ['--namespace', 'A b']],
       [/Name one DIRECTORY/u, ['another']],
     ] as const)
-      assert.match(await problems(init(...words, directory)), sentence);
+      assert.match(await problems(init(...args, directory)), sentence);
   });
 });

@@ -9,7 +9,7 @@ import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 
@@ -21,16 +21,16 @@ test('status fails with an error if the recorded VM of the manifest is not in th
     JSON.stringify({ ...emptyState, installation_id: 'one', current_vm_cid: 'vm-1' }),
   );
   const installation = { clusterDirectory: directory } as Installation;
-  const run = async (...words: string[]) => {
-    const { context, errors } = said();
+  const run = async (...args: string[]) => {
+    const { context, errors } = recordOutput();
     const flags = ['--kubeconfig', kubeconfigPath(directory)];
-    const exitCode = await status.run([...flags, ...words], { ...context, installation });
+    const exitCode = await status.run([...flags, ...args], { ...context, installation });
     return { exitCode, errors: errors.join() };
   };
   const deployment = [[join(directory, 'm.yml')], ['--state', statePath]];
 
-  for (const words of deployment) {
-    const { exitCode, errors } = await run(...words);
+  for (const args of deployment) {
+    const { exitCode, errors } = await run(...args);
 
     assert.equal(exitCode, 1);
     assert.match(
@@ -46,15 +46,15 @@ test('status fails with an error if the recorded VM of the manifest is not in th
     metadata: { name: 'vm-1', namespace: 'default' },
     spec: { containers: [{ name: 'vm', image: 'any' }], automountServiceAccountToken: false },
   } as never);
-  for (const words of deployment) assert.deepEqual(await run(...words), { exitCode: 0, errors: '' });
+  for (const args of deployment) assert.deepEqual(await run(...args), { exitCode: 0, errors: '' });
 });
 
 test('status names a missing manifest or state file, and reports a manifest that was never deployed', async (t) => {
   const { directory } = await startTestServer(t);
   const installation = { clusterDirectory: directory } as Installation;
-  const spoken = said();
-  const run = (...words: string[]) =>
-    status.run(['--kubeconfig', kubeconfigPath(directory), ...words], { ...spoken.context, installation });
+  const spoken = recordOutput();
+  const run = (...args: string[]) =>
+    status.run(['--kubeconfig', kubeconfigPath(directory), ...args], { ...spoken.context, installation });
   const manifestPath = join(directory, 'm.yml');
 
   await assert.rejects(run(manifestPath), {
@@ -78,12 +78,15 @@ interface Kubeconfig {
 test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbouring files, its plugin on PATH and its proxies', async (t) => {
   const { directory } = await startTestServer(t);
   const source = parse(await readFile(kubeconfigPath(directory), 'utf8')) as Kubeconfig;
-  const folder = join(directory, 'elsewhere');
+  const otherDirectory = join(directory, 'elsewhere');
   const bin = join(directory, 'bin');
-  await mkdir(folder);
+  await mkdir(otherDirectory);
   await mkdir(bin);
   const [cluster, user] = [source.clusters[0]?.cluster ?? {}, source.users[0] ?? { user: {} }];
-  await writeFile(join(folder, 'ca.crt'), Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'));
+  await writeFile(
+    join(otherDirectory, 'ca.crt'),
+    Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'),
+  );
   delete cluster['certificate-authority-data'];
   cluster['certificate-authority'] = 'ca.crt';
   const { 'client-certificate-data': certificate, 'client-key-data': key } = user.user;
@@ -97,13 +100,13 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbourin
   await writeFile(join(bin, 'our-login'), '#!/bin/sh\nexec cat "$HOME/credential.json"\n');
   await chmod(join(bin, 'our-login'), 0o755);
   user.user = { exec: { apiVersion, command: 'our-login', interactiveMode: 'Never' } };
-  const path = join(folder, 'config');
+  const path = join(otherDirectory, 'config');
   await writeFile(path, JSON.stringify(source));
   const environment = { KUBECONFIG: path, HOME: directory, PATH: `${bin}${delimiter}/usr/bin:/bin` };
   // There is no embedded cluster in that directory.
   const installation = { clusterDirectory: join(directory, 'none') } as Installation;
   const run = async (command: typeof status, variables: Record<string, string>): Promise<string> => {
-    const at = said(variables);
+    const at = recordOutput(variables);
     const context: CommandContext = { ...at.context, installation };
     assert.equal(await command.run([], context), 0, at.errors.join());
     return at.out;
@@ -112,7 +115,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbourin
   assert.match(await run(status, environment), /VM .*Instance/u);
   assert.match(await run(orphans, environment), /Nothing that a killed call may have left/u);
   await assert.rejects(
-    run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(folder, 'ca.crt')}` }),
+    run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(otherDirectory, 'ca.crt')}` }),
     { code: 'INVALID_ARGUMENT', message: /KUBECONFIG names several files.*--kubeconfig/u },
   );
   cluster['server'] = 'https://k8s.example:6443';

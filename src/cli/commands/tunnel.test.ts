@@ -45,10 +45,10 @@ async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {})
     },
     ...changes,
   });
-  const run = (...words: string[]) => runWith({}, ...words);
-  const runWith = async (variables: Readonly<Record<string, string>>, ...words: string[]) => {
+  const run = (...args: string[]) => runWith({}, ...args);
+  const runWith = async (variables: Readonly<Record<string, string>>, ...args: string[]) => {
     const environment = { ...process.env, ...variables, BOSH_KUBERNETES_HOME: join(directory, 'home') };
-    const child = spawn(process.execPath, [main, ...words], { cwd: directory, env: environment });
+    const child = spawn(process.execPath, [main, ...args], { cwd: directory, env: environment });
     const [out, error, [code]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
@@ -57,8 +57,8 @@ async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {})
     return { out, error, code: Number(code) };
   };
   t.after(async () => {
-    const left = await runningTunnel(directory);
-    if (left !== undefined) process.kill(left.pid, 'SIGKILL');
+    const leftover = await runningTunnel(directory);
+    if (leftover !== undefined) process.kill(leftover.pid, 'SIGKILL');
     await rm(directory, { recursive: true });
   });
   return { cluster, directory, kubeconfig, run, runWith };
@@ -113,9 +113,9 @@ test('--stdio connects to one port, as a ProxyCommand does', async (t) => {
 
 test('a tunnel refuses an unsupported request before the command runs', async (t) => {
   const { run, directory, kubeconfig } = await withDirector(t);
-  const outcome = async (...words: string[]) => {
-    const { error, code, out } = await run('tunnel', ...words, '--', 'echo', 'ran');
-    assert.deepEqual([code, out], [1, ''], words.join(' '));
+  const outcome = async (...args: string[]) => {
+    const { error, code, out } = await run('tunnel', ...args, '--', 'echo', 'ran');
+    assert.deepEqual([code, out], [1, ''], args.join(' '));
     return error;
   };
   assert.match(await outcome('--network', '10.244.0.0'), /is not a valid network/);

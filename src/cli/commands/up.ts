@@ -51,13 +51,13 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const others = logs === undefined ? [] : await listenersOfOthers(files, cluster);
   await cluster.start((line) => terminal.error(line));
   const { environment, secrets } = context;
-  const look = await inspectCluster(files, kubeconfig, { environment, onSecrets: secrets.add });
+  const inspected = await inspectCluster(files, kubeconfig, { environment, onSecrets: secrets.add });
 
   const result = await createEnv(
     {
       ...wanted,
       statePath,
-      cluster: look.cluster,
+      cluster: inspected.cluster,
       checkManifest: (manifest) => {
         checkUrlTag(manifest);
         assertAddressFree(manifest, others);

@@ -38,11 +38,11 @@ test('all output is one object, without secrets in any part of it', () => {
 
 test('create-env --json: the error is a line on stdout, and the exit code is 1', async (t) => {
   const home = await scratchDirectory(t);
-  const words = [join(import.meta.dirname, '..', 'main.ts'), 'create-env', 'none.yml', '--json'];
+  const args = [join(import.meta.dirname, '..', 'main.ts'), 'create-env', 'none.yml', '--json'];
   const env = { PATH: process.env['PATH'], HOME: home, BOSH_KUBERNETES_HOME: join(home, 'kept') };
   const { code, stdout, stderr } = await new Promise<{ code: unknown; stdout: string; stderr: string }>(
     (resolve) => {
-      execFile(process.execPath, words, { cwd: home, env }, (error, out, errors) => {
+      execFile(process.execPath, args, { cwd: home, env }, (error, out, errors) => {
         resolve({ code: error?.code, stdout: out, stderr: errors });
       });
     },

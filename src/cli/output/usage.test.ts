@@ -10,8 +10,8 @@ import { commandHelp, usage } from './usage.ts';
 const main = join(import.meta.dirname, '..', 'main.ts');
 
 test('--help after a command or sub-command prints its usage and does nothing else', async () => {
-  const help = async (...words: string[]): Promise<string> =>
-    (await promisify(execFile)(process.execPath, [main, ...words])).stdout;
+  const help = async (...args: string[]): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
   assert.match(
     await help('stemcell', 'build', '--help'),
     /^ {2}bosh-kubernetes stemcell build \(--from-debian/mu,
@@ -51,9 +51,9 @@ test('the list of all commands fits a screen, and an unknown command does not pr
   assert.match(list, /^ {2}cluster start\|stop\|status\|kubeconfig {2}/mu);
   assert.match(list, /^ {2}tunnel --stdio HOST PORT {2}/mu);
 
-  const asked = promisify(execFile)(process.execPath, [main, 'upp']);
+  const suggestion = promisify(execFile)(process.execPath, [main, 'upp']);
 
-  await assert.rejects(asked, {
+  await assert.rejects(suggestion, {
     stdout: '',
     stderr: "bosh-kubernetes: there is no command 'upp'; bosh-kubernetes help lists all\n",
   });

@@ -24,11 +24,11 @@ export async function downloadLogs(
   const draft = temporaryPath(path);
   const bundle = await client(run.signal).bundleLogs(login.user, types, filters);
   try {
-    const places = [
+    const paths = [
       { path: bundle.path, isInVm: true },
       { path: draft, isInVm: false },
     ];
-    const code = await runOpenssh('scp', ['-q', ...scpArguments(login, places)], run);
+    const code = await runOpenssh('scp', ['-q', ...scpArguments(login, paths)], run);
     if (code !== 0) throw failed(`scp could not copy the logs from the VM (exit code ${code})`);
     const hash = createHash('sha512');
     await pipeline(createReadStream(draft), hash);
@@ -47,7 +47,7 @@ function failed(what: string): ProductError {
   return new ProductError('SSH_FAILED', `${what}; run the command again`);
 }
 
-const folders = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', system: '/var/log' } as const;
+const directories = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', system: '/var/log' } as const;
 const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
 
 /**
@@ -56,11 +56,13 @@ const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
  * were parsed.
  */
 export function tailCommand({ types, jobs, follow, lines = 10 }: LogsArguments): string[] {
-  const places = types.flatMap((type) =>
-    type === 'job' && jobs.length > 0 ? jobs.map((name) => `${folders.job}/${name}/`) : [`${folders[type]}/`],
+  const paths = types.flatMap((type) =>
+    type === 'job' && jobs.length > 0
+      ? jobs.map((name) => `${directories.job}/${name}/`)
+      : [`${directories[type]}/`],
   );
   const names = notText.map((glob) => `! -name "${glob}"`).join(' ');
-  const find = `find ${places.join(' ')} -type f ${names} -print0`;
+  const find = `find ${paths.join(' ')} -type f ${names} -print0`;
   const tail = `xargs -0 -r tail -n ${lines}${follow ? ' -F' : ''} --`;
   return ['sudo', '-n', 'sh', '-c', `'${find} | ${tail}'`];
 }

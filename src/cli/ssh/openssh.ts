@@ -12,7 +12,7 @@ export interface SshLogin {
   /** The VM's IP address. */
   readonly address: string;
   /** The directory with `key` and `known_hosts`. */
-  readonly folder: string;
+  readonly directory: string;
   /** The command through which the address is reached. If absent, it is reached directly. */
   readonly proxyCommand?: string | undefined;
   /** Additional options from the operator. */
@@ -27,13 +27,13 @@ export const hostKeyAlias = 'bosh-vm';
  * options nor ~/.ssh/config can make it accept another host key. ~/.ssh/config may define how the address is
  * reached.
  */
-export function opensshOptions({ folder, proxyCommand, options }: SshLogin): string[] {
+export function opensshOptions({ directory, proxyCommand, options }: SshLogin): string[] {
   const ours = {
-    IdentityFile: quoted(join(folder, 'key')),
+    IdentityFile: quoted(join(directory, 'key')),
     IdentitiesOnly: 'yes',
     PreferredAuthentications: 'publickey',
     PasswordAuthentication: 'no',
-    UserKnownHostsFile: quoted(join(folder, 'known_hosts')),
+    UserKnownHostsFile: quoted(join(directory, 'known_hosts')),
     GlobalKnownHostsFile: '/dev/null',
     HostKeyAlias: hostKeyAlias,
     StrictHostKeyChecking: 'yes',
@@ -55,8 +55,8 @@ export function sshArguments(login: SshLogin, command: readonly string[]): strin
 
 export function scpArguments(login: SshLogin, paths: readonly ScpPath[], recursive = false): string[] {
   const host = isIPv6(login.address) ? `[${login.address}]` : login.address;
-  const places = paths.map(({ path, isInVm }) => (isInVm ? `${login.user}@${host}:${path}` : path));
-  return [...opensshOptions(login), ...(recursive ? ['-r'] : []), '--', ...places];
+  const operands = paths.map(({ path, isInVm }) => (isInVm ? `${login.user}@${host}:${path}` : path));
+  return [...opensshOptions(login), ...(recursive ? ['-r'] : []), '--', ...operands];
 }
 
 /** Quotes a path for ssh_config(5), with percent signs doubled. */

@@ -34,7 +34,7 @@ test('scp takes the text before a colon for the VM', () => {
 });
 
 test('logs shows the logs of jobs by default, and accepts the name of a job', () => {
-  const of = (...words: string[]) => parseLogsArguments(['m.yml', ...words]);
+  const of = (...args: string[]) => parseLogsArguments(['m.yml', ...args]);
   assert.deepEqual(of().types, ['job']);
   assert.deepEqual(of('--all-logs').types, ['agent', 'job', 'system']);
   assert.deepEqual(of('--job', 'web', '--job', 'db').filters, ['web/**/*', 'db/**/*']);
@@ -60,13 +60,13 @@ test('logs shows the logs of jobs by default, and accepts the name of a job', ()
 
 test('our options for OpenSSH come first, so that no option of the operator weakens the check of the host key', () => {
   const login: SshLogin = {
-    ...{ user: 'bosh_1', address: '2001:db8::5', folder: '/a "b" 5%' },
+    ...{ user: 'bosh_1', address: '2001:db8::5', directory: '/a "b" 5%' },
     options: ['-o', 'StrictHostKeyChecking=no'],
   };
-  const words = sshArguments(login, ['id']);
-  assert.ok(words.indexOf('StrictHostKeyChecking=yes') < words.indexOf('StrictHostKeyChecking=no'));
-  assert.ok(words.includes(String.raw`IdentityFile="/a \"b\" 5%%/key"`));
-  assert.deepEqual(words.slice(-5), ['-l', 'bosh_1', '--', '2001:db8::5', 'id']);
+  const args = sshArguments(login, ['id']);
+  assert.ok(args.indexOf('StrictHostKeyChecking=yes') < args.indexOf('StrictHostKeyChecking=no'));
+  assert.ok(args.includes(String.raw`IdentityFile="/a \"b\" 5%%/key"`));
+  assert.deepEqual(args.slice(-5), ['-l', 'bosh_1', '--', '2001:db8::5', 'id']);
   const copied = scpArguments(login, [
     { path: '-x', isInVm: false },
     { path: '/y', isInVm: true },

@@ -12,8 +12,8 @@ const namespaces = ['--mount', '--net', '--propagation', 'private'];
 test('ssh, scp and logs work with our agent and an sshd, and the account is removed even after a killed session', async (t) => {
   if (process.geteuid?.() !== 0) return t.skip('needs root: it makes accounts, in namespaces');
   // sshd starts only by its absolute path.
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
-  const sshd = folders.map((folder) => join(folder, 'sshd')).find((path) => existsSync(path));
+  const directories = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
+  const sshd = directories.map((directory) => join(directory, 'sshd')).find((path) => existsSync(path));
   const lacking = ['ssh', 'scp', 'ip'].filter((name) => spawnSync(name, ['-V']).error !== undefined);
   if (sshd === undefined) lacking.push('sshd');
   if (sshd === undefined || lacking.length > 0)

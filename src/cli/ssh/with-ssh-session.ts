@@ -16,7 +16,7 @@ import { envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
 import { noDirectorFile } from '../tunnel/with-tunnel.ts';
 import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh.ts';
-import { abandonedSessions, makeSessionFolder, type SessionFolder } from './session-folder.ts';
+import { abandonedSessions, makeSessionDirectory, type SessionDirectory } from './session-directory.ts';
 
 export interface SshSession {
   readonly login: SshLogin;
@@ -62,20 +62,26 @@ async function inSession<T>(
 ): Promise<T> {
   const { installation, signal } = context;
   const sessions = join(installation.workspace, 'ssh');
-  for (const { user, folder } of await abandonedSessions(sessions, vm.vmCid))
-    await removeAccount(vm, user, folder, context);
+  for (const { user, directory } of await abandonedSessions(sessions, vm.vmCid))
+    await removeAccount(vm, user, directory, context);
   const user = `bosh_${randomBytes(8).toString('hex').slice(0, 15)}`;
-  const folder = await makeSessionFolder(sessions, user, vm.vmCid);
+  const directory = await makeSessionDirectory(sessions, user, vm.vmCid);
   try {
-    const publicKey = await makeKey(folder.path, context);
+    const publicKey = await makeKey(directory.path, context);
     const { address, hostKey } = await vm.client(signal).setUpSsh(user, publicKey);
-    writeNew(join(folder.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
+    writeNew(join(directory.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
     return await action({
-      login: { user, address, folder: folder.path, proxyCommand: proxyCommand(proxy), options: sshOptions },
+      login: {
+        user,
+        address,
+        directory: directory.path,
+        proxyCommand: proxyCommand(proxy),
+        options: sshOptions,
+      },
       ...{ client: (until) => vm.client(until), name: vm.name },
     });
   } finally {
-    await removeAccount(vm, user, folder, context);
+    await removeAccount(vm, user, directory, context);
   }
 }
 
@@ -90,14 +96,14 @@ function proxyCommand(proxy: Socks5Proxy | undefined): string | undefined {
 async function removeAccount(
   vm: VmAccess,
   user: string,
-  folder: SessionFolder,
+  directory: SessionDirectory,
   { terminal }: CommandContext,
 ): Promise<void> {
   try {
     await vm.client(AbortSignal.timeout(cleanupBudget)).cleanUpSsh(user);
-    await folder.remove();
+    await directory.remove();
   } catch (error) {
-    await folder.keepForRetry();
+    await directory.keepForRetry();
     if (!(error instanceof ProductError)) throw error;
     terminal.error(
       `Warning: account '${user}' may still be in VM '${vm.vmCid}'; the next ssh, scp or logs of this deployment removes it. ${error.message}`,
@@ -106,8 +112,8 @@ async function removeAccount(
 }
 
 /** Creates a key that sshd accepts under every algorithm policy. It is used only during the session. */
-async function makeKey(folder: string, { environment, signal }: CommandContext): Promise<string> {
-  const path = join(folder, 'key');
+async function makeKey(directory: string, { environment, signal }: CommandContext): Promise<string> {
+  const path = join(directory, 'key');
   const args = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
   const run = { file: 'ssh-keygen', arguments: args, environment, signal, deadline: 60_000 };
   const result = await runProcess(run).catch((error: unknown) => {

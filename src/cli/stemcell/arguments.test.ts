@@ -6,13 +6,13 @@ import { parseLoadArguments } from './load.ts';
 const debian = ['--profile', 'baseline', '--output', '/out'];
 
 test('--from-debian has a default suite', () => {
-  for (const [words, suite] of [
+  for (const [args, suite] of [
     [['--from-debian', ...debian], 'bookworm'],
     [[...debian, '--from-debian'], 'bookworm'],
     [['--from-debian', 'trixie', ...debian], 'trixie'],
     [['--from-debian=trixie', ...debian], 'trixie'],
   ] as const) {
-    const { from } = parseBuildArguments([...words]);
+    const { from } = parseBuildArguments([...args]);
     assert.equal(from.kind === 'debian' && from.suite, suite);
   }
 });
@@ -44,17 +44,17 @@ test('stemcell build names an unsupported argument', () => {
     [['--from-debian', '--image', `r.example/a@sha256:${'0'.repeat(64)}`, ...debian], /HOST\/REPOSITORY:TAG/],
     [['--from-debian', '--surprise', ...debian], /--surprise/],
   ];
-  for (const [words, message] of cases)
-    assert.throws(() => parseBuildArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+  for (const [args, message] of cases)
+    assert.throws(() => parseBuildArguments(args), { code: 'INVALID_ARGUMENT', message }, String(message));
 });
 
 test('the architecture is the given one, or that of the machine by default', () => {
-  const words = ['--from', 'a', '--output', 'c'];
+  const args = ['--from', 'a', '--output', 'c'];
   for (const [more, architecture] of [
     [['--architecture', 'arm64'], 'arm64'],
     [[], undefined],
   ] as const) {
-    const { from } = parseBuildArguments([...words, ...more]);
+    const { from } = parseBuildArguments([...args, ...more]);
     assert.deepEqual(from.kind === 'source' && from.architecture, architecture);
   }
 });
@@ -99,6 +99,6 @@ test('stemcell load names an unsupported argument', () => {
     [['a', '--to', 'kind', '--cluster=-x'], /cannot use '-x'/],
     [['a', '--to', 'kind', '--address', '/s'], /takes --address only with --to containerd/],
   ];
-  for (const [words, message] of cases)
-    assert.throws(() => parseLoadArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+  for (const [args, message] of cases)
+    assert.throws(() => parseLoadArguments(args), { code: 'INVALID_ARGUMENT', message }, String(message));
 });

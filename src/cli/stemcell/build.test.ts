@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { fakeMmdebstrap } from '../../stemcell/testing/fake-mmdebstrap.ts';
 import { filesOverRoot } from '../../stemcell/testing/files-over-root.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { buildStemcell } from './build.ts';
 
 const notRoot = process.geteuid?.() !== 0 && 'needs root, as a Debian root does';
@@ -23,11 +22,11 @@ test('the image has the given agent, monit and davcli, unmodified', { skip: notR
   ] as const;
   for (const [option] of programs) await writeFile(join(directory, option), `#!/bin/sh\n: ${option}\n`);
   const build = async (...options: string[]): Promise<{ err: string; version: string; image: string }> => {
-    const at = said(environment);
+    const at = recordOutput(environment);
     const output = join(directory, `out-${options.length}`);
     const flags = options.flatMap((option) => [`--${option}`, join(directory, option)]);
-    const words = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
-    assert.equal(await buildStemcell(words, at.context), 0);
+    const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
+    assert.equal(await buildStemcell(args, at.context), 0);
     return {
       err: at.errors.join('\n'),
       version: at.out.split('\n')[0] ?? '',
@@ -63,8 +62,8 @@ test(
     for (const option of ['agent', 'monit', 'davcli']) {
       const programs = { agent: script, [option]: foreign };
       const flags = Object.entries(programs).flatMap(([name, path]) => [`--${name}`, path]);
-      const words = ['--from-debian', '--profile', 'baseline', ...flags, '--output', join(directory, 'out')];
-      await assert.rejects(buildStemcell(words, said(environment).context), {
+      const args = ['--from-debian', '--profile', 'baseline', ...flags, '--output', join(directory, 'out')];
+      await assert.rejects(buildStemcell(args, recordOutput(environment).context), {
         code: 'INVALID_ARGUMENT',
         message: /foreign' is an executable for (arm64|amd64), and the stemcell is for (arm64|amd64)/,
       });
@@ -94,7 +93,7 @@ writeFileSync(join(dirname(process.argv[2]), 'NOTICE'), 'Bun and packages');
 test('our own agent comes with the notices of its contents', { skip: notRoot || noAgent }, async (t) => {
   const directory = await scratchDirectory(t);
   const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
-  const at = said(environment);
+  const at = recordOutput(environment);
   const installation = { root: join(directory, 'installation'), nodeBinary: process.execPath };
   await mkdir(join(installation.root, 'scripts'), { recursive: true });
   await writeFile(join(installation.root, 'scripts', 'build-agent.ts'), quickScript);
@@ -114,11 +113,11 @@ test('our own agent comes with the notices of its contents', { skip: notRoot || 
 /** Makes this process create its temporary files in a directory until the test ends. */
 async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
   await mkdir(path);
-  const former = process.env['TMPDIR'];
+  const previous = process.env['TMPDIR'];
   process.env['TMPDIR'] = path;
   t.after(() => {
-    if (former === undefined) delete process.env['TMPDIR'];
-    else process.env['TMPDIR'] = former;
+    if (previous === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = previous;
   });
   return path;
 }
@@ -132,9 +131,9 @@ test(
     const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
     const agent = join(directory, 'given-agent');
     await writeFile(agent, '#!/bin/sh\n');
-    const words = ['--from-debian', '--profile', 'baseline', '--agent', agent];
-    await buildStemcell([...words, '--output', join(directory, 'first')], said(environment).context);
-    const at = said(environment);
+    const args = ['--from-debian', '--profile', 'baseline', '--agent', agent];
+    await buildStemcell([...args, '--output', join(directory, 'first')], recordOutput(environment).context);
+    const at = recordOutput(environment);
     const interrupted = new AbortController();
     const { terminal } = at.context;
     const context = {
@@ -150,7 +149,7 @@ test(
       },
     };
     const before = await readdir(directory);
-    await assert.rejects(buildStemcell([...words, '--output', join(directory, 'second')], context), {
+    await assert.rejects(buildStemcell([...args, '--output', join(directory, 'second')], context), {
       code: 'INTERRUPTED',
       message: /^No stemcell was built: interrupted by SIGTERM/,
     });
@@ -189,7 +188,7 @@ test(
     await writeFile(join(installation, 'scripts', 'build-agent.ts'), slowScript(directory));
     await writeFile(join(installation, 'package.json'), '{"type": "module"}');
     const interrupted = new AbortController();
-    const at = said(environment);
+    const at = recordOutput(environment);
     const building = buildStemcell(
       ['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')],
       {
@@ -215,7 +214,7 @@ test('a failed build of the agent shows the output of the build', { skip: notRoo
   const installation = join(directory, 'installation');
   await mkdir(join(installation, 'scripts'), { recursive: true });
   await writeFile(join(installation, 'scripts', 'build-agent.ts'), "throw new Error('no compiler');");
-  const at = said(environment);
+  const at = recordOutput(environment);
   const building = (nodeBinary: string): Promise<number> =>
     buildStemcell(['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')], {
       ...at.context,

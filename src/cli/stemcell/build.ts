@@ -14,7 +14,7 @@ import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
 import { terminateGroup } from '../../stemcell/debian/terminate-group.ts';
-import { assertOutputFree } from '../../stemcell/output-folder.ts';
+import { assertOutputFree } from '../../stemcell/output-directory.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../output/terminal.ts';
 import { type BuildArguments, type DebianArguments, parseBuildArguments } from './build-arguments.ts';
@@ -51,9 +51,9 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const { from, identity, output } = parsed;
   if (from.kind === 'debian') return fromDebian(parsed, from, context);
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
-  const { path: source, architecture: asked, reference } = from;
-  const architecture = asked ?? architectureOf(process);
-  const isArchitectureRequired = asked !== undefined;
+  const { path: source, architecture: requestedArchitecture, reference } = from;
+  const architecture = requestedArchitecture ?? architectureOf(process);
+  const isArchitectureRequired = requestedArchitecture !== undefined;
   const { signal } = context;
   const layout = { architecture, isArchitectureRequired, reference };
   return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
@@ -138,12 +138,12 @@ export interface BuiltAgent {
  * and the compiler have ended, because they write files until then.
  */
 export async function buildAgent(
-  folder: string,
+  directory: string,
   { installation, signal }: Pick<CommandContext, 'installation' | 'signal'>,
 ): Promise<BuiltAgent> {
   signal.throwIfAborted();
   const script = join(installation.root, 'scripts', 'build-agent.ts');
-  const agent = join(folder, 'bosh-agent');
+  const agent = join(directory, 'bosh-agent');
   const child = spawn(installation.nodeBinary, [script, agent], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Create a process group, which also contains the compiler.
@@ -153,13 +153,15 @@ export async function buildAgent(
     if (child.pid !== undefined) terminateGroup(child.pid);
   };
   signal.addEventListener('abort', interrupt);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-2000)));
+  let lastReported = '';
+  child.stderr
+    .setEncoding('utf8')
+    .on('data', (chunk: string) => (lastReported = (lastReported + chunk).slice(-2000)));
   // A program that cannot be started emits `error` and then also `close`.
-  child.on('error', (error) => (said += error.message));
+  child.on('error', (error) => (lastReported += error.message));
   const code = await new Promise<number | null>((done) => child.on('close', done));
   signal.removeEventListener('abort', interrupt);
   signal.throwIfAborted();
-  if (code === 0) return { agent, notice: join(folder, 'NOTICE') };
-  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${said}`);
+  if (code === 0) return { agent, notice: join(directory, 'NOTICE') };
+  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${lastReported}`);
 }

@@ -21,7 +21,7 @@ const checkout = join(import.meta.dirname, '..', '..', '..');
 /** Runs the command and returns its peak resident memory in KiB, as the kernel measured it (getrusage(2)). */
 async function peakOf(
   directory: string,
-  words: readonly string[],
+  args: readonly string[],
   changes: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const note = join(directory, 'peak');
@@ -31,15 +31,15 @@ async function peakOf(
     `import { writeFileSync } from 'node:fs';
 process.on('exit', () => writeFileSync(process.env.PEAK, String(process.resourceUsage().maxRSS)));`,
   );
-  const child = spawn(process.execPath, ['--import', probe, mainModulePath(checkout), ...words], {
+  const child = spawn(process.execPath, ['--import', probe, mainModulePath(checkout), ...args], {
     env: { ...process.env, PEAK: note, ...changes },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const [said, code] = await Promise.all([
+  const [output, code] = await Promise.all([
     text(child.stderr),
     new Promise((resolve, reject) => child.on('error', reject).on('close', resolve)),
   ]);
-  assert.equal(code, 0, said);
+  assert.equal(code, 0, output);
   return Number(await readFile(note, 'utf8'));
 }
 
@@ -110,8 +110,8 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar.gz');
     await largeRoot(directory, source, 'stored');
-    const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
-    const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+    const args = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+    const peak = await peakOf(directory, [...args, '--operating-system', 'debian-bookworm']);
     t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
     assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });
@@ -124,13 +124,13 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
       const directory = await scratchDirectory(t);
       const source = join(directory, 'root.tar');
       await largeRoot(directory, source, 'none');
-      const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+      const args = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
       if (missing === false) {
         const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
         await writeFile(join(directory, 'ca.pem'), ca);
-        words.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
+        args.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
       }
-      const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+      const peak = await peakOf(directory, [...args, '--operating-system', 'debian-bookworm']);
       t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
       assert.ok(peak > small && peak < limit, `${peak} KiB`);
     },

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { loadBench } from '../../stemcell/testing/load-bench.ts';
 import { describeError } from '../output/describe-error.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { load } from './load.ts';
 
 test('an interrupted load reports the interruption and the next step, without a stack', async (t) => {
@@ -16,7 +16,7 @@ test('an interrupted load reports the interruption and the next step, without a 
   const script = `#!/bin/sh\n: > '${started}'\nwhile [ -d '${directory}' ]; do sleep 0.05; done\n`;
   await writeFile(join(bin, 'ctr'), script, { mode: 0o755 });
   const interrupted = new AbortController();
-  const at = said({ PATH: `${bin}${delimiter}${process.env['PATH']}` });
+  const at = recordOutput({ PATH: `${bin}${delimiter}${process.env['PATH']}` });
   const loading = load([layout], { ...at.context, signal: interrupted.signal });
   const rejected = assert.rejects(loading, (error) => {
     assert.match(

@@ -27,8 +27,8 @@ export async function load(
   args: readonly string[],
   { terminal, environment, signal }: CommandContext,
 ): Promise<number> {
-  const { folder, reference, destination } = parseLoadArguments(args);
-  const layout = await findLayout(folder);
+  const { directory, reference, destination } = parseLoadArguments(args);
+  const layout = await findLayout(directory);
   const name = parseImageName(await layoutReference(layout, reference));
   const image = await openLayout(layout, { reference });
   await interruptible(loadStemcell(image, name, destination, { environment, signal }), signal, {
@@ -40,7 +40,7 @@ export async function load(
 }
 
 interface LoadArguments {
-  readonly folder: string;
+  readonly directory: string;
   /** The name of an image in the layout. Undefined: its only image. */
   readonly reference: string | undefined;
   readonly destination: Destination;
@@ -49,11 +49,11 @@ interface LoadArguments {
 /** Parses the arguments of `stemcell load`. Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseLoadArguments(args: readonly string[]): LoadArguments {
   const { values, positionals } = parseCommandLine(args, options, invalidArguments(`stemcell ${loadUsage}`));
-  const [folder, extra] = positionals;
-  if (folder === undefined || extra !== undefined)
+  const [directory, extra] = positionals;
+  if (directory === undefined || extra !== undefined)
     throw invalidArgument('needs one folder that stemcell build made');
   const { reference } = values;
-  return { folder: resolve(expandHome(folder)), reference, destination: destinationOf(values) };
+  return { directory: resolve(expandHome(directory)), reference, destination: destinationOf(values) };
 }
 
 function destinationOf({

@@ -40,9 +40,9 @@ test(
     const auth = Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64');
     await writeFile(join(docker, 'config.json'), JSON.stringify({ auths: { [host]: { auth } } }));
     await writeFile(join(directory, 'ca.pem'), ca);
-    const words = ['push', layout, `${host}/bosh/stemcell:1`, '--registry-ca', join(directory, 'ca.pem')];
+    const args = ['push', layout, `${host}/bosh/stemcell:1`, '--registry-ca', join(directory, 'ca.pem')];
     const memory = new PeakMemory();
-    const child = spawn(process.execPath, [main, 'stemcell', ...words], {
+    const child = spawn(process.execPath, [main, 'stemcell', ...args], {
       env: { PATH: process.env['PATH'], HOME: directory, DOCKER_CONFIG: docker },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -15,7 +15,7 @@ import { mediaTypes } from '../../oci/image-source.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/authenticator.ts';
 import { describeError } from '../output/describe-error.ts';
-import { said } from '../testing/said.ts';
+import { recordOutput } from '../testing/record-output.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
 import { pushStemcell } from './push.ts';
@@ -41,15 +41,17 @@ const wantsBasic =
     return true;
   };
 
-async function world(t: TestContext): Promise<{ registry: HostileRegistry; folder: string; host: string }> {
+async function world(
+  t: TestContext,
+): Promise<{ registry: HostileRegistry; directory: string; host: string }> {
   const registry = await HostileRegistry.start(t);
-  const folder = await layoutOf(join(await scratchDirectory(t), 'stemcell'));
-  return { registry, folder, host: new URL(registry.origin).host };
+  const directory = await layoutOf(join(await scratchDirectory(t), 'stemcell'));
+  return { registry, directory, host: new URL(registry.origin).host };
 }
 
 describe('stemcell push', () => {
   test('streams the output of stemcell build, with the login of docker or podman', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory: dir, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'pass:word');
     const directory = await scratchDirectory(t);
     const auth = Buffer.from('robot:pass:word').toString('base64');
@@ -68,7 +70,7 @@ describe('stemcell push', () => {
     await chmod(helper, 0o755);
     const helperFile = join(directory, 'helper.json');
     await writeFile(helperFile, JSON.stringify({ credHelpers: { [host]: 'test' } }));
-    for (const [environment, words] of [
+    for (const [environment, args] of [
       [{ DOCKER_CONFIG: dockerConfig }, []],
       [{ REGISTRY_AUTH_FILE: authFile }, []],
       [{}, ['--authfile', authFile]],
@@ -76,9 +78,9 @@ describe('stemcell push', () => {
     ] as const) {
       registry.blobs.clear();
       registry.owners.clear();
-      const at = said(environment);
+      const at = recordOutput(environment);
       const name = `${host}/team/stemcell:1.0`;
-      assert.equal(await pushStemcell([folder, name, '--plain-http', ...words], at.context), 0);
+      assert.equal(await pushStemcell([dir, name, '--plain-http', ...args], at.context), 0);
       const [, digest = ''] = /@(sha256:[0-9a-f]{64})\n$/u.exec(at.out) ?? [];
       assert.ok(registry.manifests.has(digest), at.out);
       assert.ok(registry.manifests.has('1.0'));
@@ -87,8 +89,8 @@ describe('stemcell push', () => {
   });
 
   test('pushes the image that --reference names from a layout with two, and refuses a file with its kind', async (t) => {
-    const { registry, folder, host } = await world(t);
-    const index = join(folder, 'image', 'index.json');
+    const { registry, directory, host } = await world(t);
+    const index = join(directory, 'image', 'index.json');
     const { manifests } = JSON.parse(await readFile(index, 'utf8')) as { manifests: [{ digest: string }] };
     const [only] = manifests;
     const named = (name: string, digest: string) => ({
@@ -98,16 +100,16 @@ describe('stemcell push', () => {
     });
     const two = [named('v1', `sha256:${'0'.repeat(64)}`), named('v2', only.digest)];
     await writeFile(index, JSON.stringify({ manifests: two }));
-    const push = (source: string, ...words: string[]): Promise<number> =>
-      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...words], said().context);
-    await assert.rejects(push(folder), {
+    const push = (source: string, ...args: string[]): Promise<number> =>
+      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...args], recordOutput().context);
+    await assert.rejects(push(directory), {
       code: 'IMAGE_INVALID',
       message: /v1, v2; choose one with --reference/u,
     });
     assert.deepEqual(registry.log, []);
-    await push(folder, '--reference', 'v2');
+    await push(directory, '--reference', 'v2');
     assert.ok(registry.manifests.has(only.digest));
-    const tar = `${folder}.tar`;
+    const tar = `${directory}.tar`;
     const file = (name: string) => ({ kind: 'content', name, mode: 0o644, content: '{}' }) as const;
     await packArchive([file('index.json'), file('oci-layout')], tar, { compression: 'none' });
     await assert.rejects(push(tar), {
@@ -122,10 +124,10 @@ describe('stemcell push', () => {
   });
 
   test('mounts the layers that the named repository has, and sends the others', async (t) => {
-    const { folder, host } = await world(t);
-    const push = async (repository: string, ...words: string[]): Promise<string[]> => {
-      const at = said();
-      await pushStemcell([folder, `${host}/${repository}:1`, '--plain-http', ...words], at.context);
+    const { directory, host } = await world(t);
+    const push = async (repository: string, ...args: string[]): Promise<string[]> => {
+      const at = recordOutput();
+      await pushStemcell([directory, `${host}/${repository}:1`, '--plain-http', ...args], at.context);
       return at.errors.map((line) => line.replace(/^.*: /u, ''));
     };
     assert.deepEqual(await push('team/stemcell'), ['uploaded', 'uploaded']);
@@ -134,30 +136,30 @@ describe('stemcell push', () => {
   });
 
   test('reports each authentication failure without the password', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory: dir, host } = await world(t);
     registry.trouble = wantsBasic('robot', 'right');
     const directory = await scratchDirectory(t);
     const file = join(directory, 'auth.json');
     const auth = Buffer.from('robot:wrong-word').toString('base64');
     const name = `${host}/team/stemcell:1`;
     const plain = '--plain-http';
-    for (const [content, words, code, message] of [
-      [{}, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
-      [{ auths: { [host]: { auth } } }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
-      [{ auths: { [host]: { auth: 'AAAA' } } }, [folder, name, plain], 'INVALID_ARGUMENT', /no user/u],
-      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /has an invalid name/u],
-      [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
-      [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
-      [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
-      [{}, [folder], 'INVALID_ARGUMENT', /needs a folder and a name/u],
-      [{}, [folder, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
-      [{}, [folder, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
-      [{}, [folder, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],
+    for (const [content, args, code, message] of [
+      [{}, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
+      [{ auths: { [host]: { auth } } }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
+      [{ auths: { [host]: { auth: 'AAAA' } } }, [dir, name, plain], 'INVALID_ARGUMENT', /no user/u],
+      [{ credsStore: '../x' }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /has an invalid name/u],
+      [{ credsStore: 'none-such' }, [dir, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
+      [[], [dir, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
+      [{}, [dir, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
+      [{}, [dir], 'INVALID_ARGUMENT', /needs a folder and a name/u],
+      [{}, [dir, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
+      [{}, [dir, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
+      [{}, [dir, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],
       [{}, [directory, name, plain], 'FILE_NOT_FOUND', /oci-layout/u],
     ] as const) {
       await writeFile(file, JSON.stringify(content));
       await assert.rejects(
-        pushStemcell([...words, '--authfile', file], said({ PATH: '/usr/bin:/bin' }).context),
+        pushStemcell([...args, '--authfile', file], recordOutput({ PATH: '/usr/bin:/bin' }).context),
         (error) => {
           assert.ok(isProductError(error, code), String(error));
           assert.match(error.message, message);
@@ -181,12 +183,12 @@ describe('stemcell push', () => {
       ],
       root,
     );
-    const words = ['--from', root, '--operating-system', 'ubuntu-noble', '--version', '1.2'];
+    const args = ['--from', root, '--operating-system', 'ubuntu-noble', '--version', '1.2'];
     const output = join(directory, 'out');
     const name = `${host}/team/stemcell:1.2`;
     const build = (more: readonly string[]): Promise<number> =>
-      buildStemcell([...words, '--output', output, ...more], at.context);
-    const at = said();
+      buildStemcell([...args, '--output', output, ...more], at.context);
+    const at = recordOutput();
     await assert.rejects(build(['--plain-http']), { code: 'INVALID_ARGUMENT', message: /needs --push/u });
     await build(['--push', name, '--plain-http']);
     const digest = /stemcell:1\.2@(sha256:[0-9a-f]{64})/u.exec(at.out)?.[1] ?? '';
@@ -217,23 +219,25 @@ describe('stemcell push', () => {
       root,
     );
     const name = `${host}/team/stemcell:1`;
-    const build = (folder: string, ...more: string[]): Promise<number> =>
+    const build = (output: string, ...more: string[]): Promise<number> =>
       buildStemcell(
-        ['--from', root, '--operating-system', 'x', '--output', join(directory, folder), ...more],
-        said().context,
+        ['--from', root, '--operating-system', 'x', '--output', join(directory, output), ...more],
+        recordOutput().context,
       );
     await build('at-once', '--push', name, '--plain-http');
     await build('later');
-    const read = (folder: string): Promise<Buffer[]> =>
+    const read = (layout: string): Promise<Buffer[]> =>
       Promise.all(
-        ['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, folder, file))),
+        ['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, layout, file))),
       );
     const built = await read('later');
     registry.trouble = wantsBasic('robot', 'right');
-    await assert.rejects(pushStemcell([join(directory, 'later'), name, '--plain-http'], said().context));
+    await assert.rejects(
+      pushStemcell([join(directory, 'later'), name, '--plain-http'], recordOutput().context),
+    );
     assert.deepEqual(await read('later'), built);
     registry.trouble = () => undefined;
-    const at = said();
+    const at = recordOutput();
     await pushStemcell([join(directory, 'later'), name, '--plain-http'], at.context);
     assert.deepEqual(await read('later'), await read('at-once'));
     assert.match(at.errors.at(-1) ?? '', /Light stemcell '.*later\/stemcell\.tgz' names that image now/u);
@@ -261,9 +265,9 @@ describe('stemcell push', () => {
       ...['--mount-from', 'team/one', '--mount-from', 'team/two', '--authfile', authFile],
       ...['--registry-ca', ca, '--plain-http'],
     ];
-    const at = said();
-    const words = ['--from', root, '--operating-system', 'x', '--output', output, '--push', name];
-    await assert.rejects(buildStemcell([...words, ...options], at.context), {
+    const at = recordOutput();
+    const args = ['--from', root, '--operating-system', 'x', '--output', output, '--push', name];
+    await assert.rejects(buildStemcell([...args, ...options], at.context), {
       code: 'REGISTRY_UNAUTHORIZED',
     });
     const offered = /: bosh-kubernetes stemcell push (.*)$/u.exec(at.errors.at(-1) ?? '')?.[1] ?? '';
@@ -273,15 +277,15 @@ describe('stemcell push', () => {
   });
 
   test('ends when the operator interrupts it, and publishes nothing', async (t) => {
-    const { registry, folder, host } = await world(t);
+    const { registry, directory, host } = await world(t);
     const interrupted = new AbortController();
     registry.trouble = (request) => {
       if (request.method === 'PUT') interrupted.abort(new Error('interrupted by SIGTERM'));
       return request.method === 'PUT';
     };
-    const { context } = said();
+    const { context } = recordOutput();
     await assert.rejects(
-      pushStemcell([folder, `${host}/team/stemcell:1`, '--plain-http'], {
+      pushStemcell([directory, `${host}/team/stemcell:1`, '--plain-http'], {
         ...context,
         signal: interrupted.signal,
       }),
@@ -301,10 +305,10 @@ describe('stemcell push', () => {
 
 describe('stemcell pre-pull', () => {
   test('prints a DaemonSet that runs the image on every node without permissions', async () => {
-    const at = said();
+    const at = recordOutput();
     const image = `registry.example/team/Stemcell_x@sha256:${'ab'.repeat(32)}`.toLowerCase();
-    const words = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
-    assert.equal(await prePull(words, at.context), 0);
+    const args = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
+    assert.equal(await prePull(args, at.context), 0);
     const manifest = parse(at.out) as {
       kind: string;
       metadata: { name: string; namespace: string };
@@ -318,9 +322,9 @@ describe('stemcell pre-pull', () => {
   });
 
   test('accepts a cid too, and then selects only nodes of its architecture', async () => {
-    const selectorFor = async (words: string): Promise<unknown> => {
-      const at = said();
-      await prePull([words], at.context);
+    const selectorFor = async (text: string): Promise<unknown> => {
+      const at = recordOutput();
+      await prePull([text], at.context);
       const { spec } = parse(at.out) as { spec: { template: { spec: Record<string, unknown> } } };
       const [container] = spec.template.spec['containers'] as { image: string }[];
       assert.equal(container?.image, 'b.example/stemcell:1');
@@ -352,7 +356,7 @@ describe('stemcell pre-pull', () => {
       ...[`b.example/${'a'.repeat(39)}.x`, `b.example/${'a'.repeat(200)}`],
     ];
     const nameOf = async (image: string): Promise<string> => {
-      const at = said();
+      const at = recordOutput();
       await prePull([image], at.context);
       return (parse(at.out) as { metadata: { name: string } }).metadata.name;
     };
@@ -363,7 +367,7 @@ describe('stemcell pre-pull', () => {
   });
 
   test('refuses an invalid image', async () => {
-    for (const words of [
+    for (const args of [
       [],
       ['a b'],
       ['a', 'b'],
@@ -373,6 +377,9 @@ describe('stemcell pre-pull', () => {
       ['a', '--namespace', 'B'],
       ['a', '--what'],
     ])
-      await assert.rejects(prePull(words, said().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
+      await assert.rejects(prePull(args, recordOutput().context), {
+        code: 'INVALID_ARGUMENT',
+        message: /Usage/u,
+      });
   });
 });

@@ -11,7 +11,7 @@ import { findCredentials } from '../../oci/registry/access/docker-credentials.ts
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import { type PushedImage, pushImage } from '../../oci/registry/push-image.ts';
 import { shellWord } from '../../platform/shell-word.ts';
-import { layoutFolder } from '../../stemcell/write-stemcell.ts';
+import { layoutDirectory } from '../../stemcell/write-stemcell.ts';
 import { readPublished, renamePublished } from '../../stemcell/rename-stemcell.ts';
 import { findKind } from '../../stemcell/source/detect-source-kind.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
@@ -32,11 +32,11 @@ export async function pushStemcell(args: readonly string[], context: CommandCont
     { ...pushOptions, reference: { type: 'string' } },
     invalid,
   );
-  const [folder, name, ...others] = positionals;
-  if (folder === undefined || name === undefined || others.length > 0)
+  const [dir, name, ...others] = positionals;
+  if (dir === undefined || name === undefined || others.length > 0)
     throw invalid("'stemcell push' needs a folder and a name");
   const target = parsePushTarget(name, values);
-  const directory = resolve(expandHome(folder));
+  const directory = resolve(expandHome(dir));
   // Read this before anything is sent.
   const stemcell = await readPublished(directory);
   const imageReference = formatImageName(target.image);
@@ -111,20 +111,20 @@ async function readCertificates(path: string): Promise<string> {
 }
 
 /**
- * Returns the OCI layout directory for `folder`, which is one itself or the output of `stemcell build`, which
+ * Returns the OCI layout directory for `directory`, which is one itself or the output of `stemcell build`, which
  * contains one. Rejects with INVALID_ARGUMENT for a file; the error says what the file is, or how to convert
  * it into such a directory.
  */
-export async function findLayout(folder: string): Promise<string> {
-  if (await isFile(folder)) {
-    await findKind(folder);
+export async function findLayout(directory: string): Promise<string> {
+  if (await isFile(directory)) {
+    await findKind(directory);
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${folder}' is a file; name a folder that 'stemcell build' made: bosh-kubernetes stemcell build --from ${shellWord(folder)} --output FOLDER`,
+      `'${directory}' is a file; name a folder that 'stemcell build' made: bosh-kubernetes stemcell build --from ${shellWord(directory)} --output FOLDER`,
     );
   }
-  const inside = join(folder, layoutFolder);
-  return (await isFile(join(inside, 'oci-layout'))) ? inside : folder;
+  const inside = join(directory, layoutDirectory);
+  return (await isFile(join(inside, 'oci-layout'))) ? inside : directory;
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -11,7 +11,7 @@ export interface SmallInstallation {
   /** Files of the cluster, of the workspace and beside the manifest. */
   readonly files: readonly string[];
   /** Returns those of `files` that still exist. */
-  left(): Promise<string[]>;
+  leftovers(): Promise<string[]>;
 }
 
 export async function smallInstallation(t: TestContext): Promise<SmallInstallation> {
@@ -35,7 +35,7 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
   const statePath = join(directory, 'manifest-state.json');
   await writeFile(statePath, JSON.stringify({ ...emptyState, installation_id: 'one' }));
   await writeFile(`${statePath}.pending`, '{"disks":[]}');
-  const left = async (): Promise<string[]> => {
+  const leftovers = async (): Promise<string[]> => {
     const there = await Promise.all(
       files.map((path) =>
         access(path).then(
@@ -46,5 +46,5 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
     );
     return files.filter((_, index) => there[index]);
   };
-  return { home, manifestPath, files, left };
+  return { home, manifestPath, files, leftovers };
 }

@@ -61,14 +61,14 @@ daemon.stderr?.on('data', (chunk: Buffer) => (heard += chunk.toString()));
 
 const main = join(import.meta.dirname, '..', 'main.ts');
 const environment = { ...process.env, BOSH_KUBERNETES_HOME: home, BOSH_ALL_PROXY: '' };
-const start = (...words: readonly string[]): ChildProcess =>
-  spawn(process.execPath, [main, ...words], {
+const start = (...args: readonly string[]): ChildProcess =>
+  spawn(process.execPath, [main, ...args], {
     env: environment,
     cwd: directory,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-async function run(...words: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
-  const child = start(...words);
+async function run(...args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const child = start(...args);
   const { stdout, stderr } = child;
   const [[code], out, err] = await Promise.all([
     once(child, 'close') as Promise<[number | null]>,
@@ -129,13 +129,13 @@ try {
 
   // Output of a VM outside of the data has no effect on the terminal.
   await writeFile('/etc/ssh/sshrc', String.raw`printf 'hostile\033[2J\nline\n' >&2`);
-  for (const words of [
+  for (const args of [
     ['scp', manifest, '--opts=-O', 'vm:/tmp/ssh-scenario', 'down'],
     ['logs', manifest, '--opts=-O', '--dir', directory],
     ['logs', manifest, '--num', '1'],
   ]) {
-    const { err } = await run(...words);
-    assert.match(err, /^hostile\\u001b\[2J\nline\n/, words.join(' '));
+    const { err } = await run(...args);
+    assert.match(err, /^hostile\\u001b\[2J\nline\n/, args.join(' '));
   }
   await rm('/etc/ssh/sshrc');
   await isClean();
@@ -176,31 +176,31 @@ try {
 
   // A director's directory, reached through the proxy of BOSH_ALL_PROXY. The agent is on its usual port
   // there.
-  const asked: string[] = [];
+  const requests: string[] = [];
   const proxy = await startTunnel({
     port: 0,
     connect: async ({ host, port }) => {
-      asked.push(`${host}:${port}`);
+      requests.push(`${host}:${port}`);
       const socket = connect(port === 6868 ? Number(new URL(vm.mbusUrl).port) : port, '127.0.0.1');
       await once(socket, 'connect');
       return socket;
     },
     ...{ clientOwner: undefined, uid: undefined, log: () => undefined },
   });
-  const folder = join(directory, 'director');
-  await mkdir(folder, { mode: 0o700 });
-  await writeDirectorFile(folder, {
+  const directorDirectory = join(directory, 'director');
+  await mkdir(directorDirectory, { mode: 0o700 });
+  await writeDirectorFile(directorDirectory, {
     cluster: { server: 'https://192.0.2.1:6443', kubeconfig: '/nonexistent' },
     ...{ way: 'tunnel', namespaces: ['bosh'], networks: [], address: '127.0.0.1', written: {} },
   });
-  await writeFile(join(folder, 'state.json'), await readFile(statePath));
+  await writeFile(join(directorDirectory, 'state.json'), await readFile(statePath));
   const creds = { mbus_bootstrap_password: vm.password, mbus_bootstrap_ssl: { ca: vm.ca } };
-  await writeFile(join(folder, 'creds.yml'), JSON.stringify(creds), { mode: 0o600 });
+  await writeFile(join(directorDirectory, 'creds.yml'), JSON.stringify(creds), { mode: 0o600 });
   environment.BOSH_ALL_PROXY = `socks5://127.0.0.1:${proxy.port}`;
-  const proxied = await run('ssh', folder, '--', 'echo', 'through');
+  const proxied = await run('ssh', directorDirectory, '--', 'echo', 'through');
   assert.deepEqual(proxied, { code: 0, out: 'through\n', err: '' });
-  assert.deepEqual([...new Set(asked)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
-  const flags = await run('ssh', folder, '-v', 'a=b');
+  assert.deepEqual([...new Set(requests)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
+  const flags = await run('ssh', directorDirectory, '-v', 'a=b');
   assert.match(flags.err, /flags for a manifest cannot be used with it/);
   environment.BOSH_ALL_PROXY = '';
   await proxy.close();

@@ -21,15 +21,15 @@ export function startDestroy(
   prefix: readonly string[] = [],
   flags: readonly string[] = ['--force'],
 ): { child: ChildProcess; ended: Promise<Ended> } {
-  const [program = '', ...words] = [...prefix, process.execPath, main, 'destroy', manifestPath, ...flags];
-  const child = spawn(program, words, {
+  const [program = '', ...args] = [...prefix, process.execPath, main, 'destroy', manifestPath, ...flags];
+  const child = spawn(program, args, {
     env: { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: home },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const said = text(child.stderr);
+  const errors = text(child.stderr);
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (exitCode) => void said.then((stderr) => resolve({ exitCode, stderr }), reject));
+    child.on('close', (exitCode) => void errors.then((stderr) => resolve({ exitCode, stderr }), reject));
   });
   return { child, ended };
 }

@@ -33,10 +33,10 @@ const logPath = (directory: string): string => join(directory, 'tunnel.log');
  * and with FILE_NOT_TRUSTED if other users can write to the directory.
  */
 export async function ensureDetachedTunnel(
-  folder: string,
+  directorDirectory: string,
   { installation, environment, signal }: Pick<CommandContext, 'installation' | 'environment' | 'signal'>,
 ): Promise<number> {
-  const directory = await ensurePrivateDirectory(folder);
+  const directory = await ensurePrivateDirectory(directorDirectory);
   const running = await runningTunnel(directory);
   if (running !== undefined) return running.port;
   const child = await launch(
@@ -103,11 +103,11 @@ async function notStarted(directory: string, why: string): Promise<ProductError>
  * killed.
  */
 export async function asDetachedTunnel(
-  folder: string,
+  directorDirectory: string,
   { installation }: Pick<CommandContext, 'installation'>,
   action: (listening: (port: number) => Promise<void>) => Promise<number>,
 ): Promise<number> {
-  const directory = await ensurePrivateDirectory(folder);
+  const directory = await ensurePrivateDirectory(directorDirectory);
   const lock = await takeTunnelLock(directory, installation.workspace);
   if (lock === undefined) return exitAlreadyRunning;
   try {

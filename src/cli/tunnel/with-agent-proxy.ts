@@ -18,7 +18,7 @@ export async function withAgentProxy<T>(
   action: (proxy: Socks5Proxy | undefined) => Promise<T>,
 ): Promise<T> {
   if (!tunnel) return action(parseAllProxy(context.environment[proxyVariable]));
-  const flags = { directory: directorFolder(statePath), namespaces: [], networks: [], maps: [] };
+  const flags = { directory: directorDirectory(statePath), namespaces: [], networks: [], maps: [] };
   return withTunnel(flags, context, async (way) => {
     const log = (line: string): void => context.terminal.error(`tunnel: ${line}`);
     const server = await serveTunnel(way, { port: 0, log });
@@ -31,12 +31,12 @@ export async function withAgentProxy<T>(
 }
 
 /** Returns the director's directory, which also contains its state file. */
-function directorFolder(statePath: string | undefined): string {
-  const folders = [...(statePath === undefined ? [] : [dirname(resolve(statePath))]), process.cwd()];
-  const found = folders.find((folder) => existsSync(directorFilePath(folder)));
+function directorDirectory(statePath: string | undefined): string {
+  const directories = [...(statePath === undefined ? [] : [dirname(resolve(statePath))]), process.cwd()];
+  const found = directories.find((directory) => existsSync(directorFilePath(directory)));
   if (found !== undefined) return found;
   throw new ProductError(
     'FILE_NOT_FOUND',
-    `--tunnel looks for director.json of 'director init' in ${folders.map((each) => `'${each}'`).join(' and ')}; without one, open the tunnel by: bosh-kubernetes tunnel --kubeconfig FILE -- COMMAND`,
+    `--tunnel looks for director.json of 'director init' in ${directories.map((each) => `'${each}'`).join(' and ')}; without one, open the tunnel by: bosh-kubernetes tunnel --kubeconfig FILE -- COMMAND`,
   );
 }

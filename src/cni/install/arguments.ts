@@ -21,7 +21,7 @@ export const defaultNamespaces: readonly string[] = ['bosh'];
 
 export interface InstallArguments {
   readonly command: 'install' | 'guard' | 'installed' | 'uninstall' | 'help';
-  readonly place: CniPaths;
+  readonly paths: CniPaths;
   /**
    * Name of the DaemonSet that owns this pod, in the pod's namespace. Absent: the pod has no DaemonSet, and a
    * signal leaves the plugin installed.
@@ -50,11 +50,11 @@ Without a command it is a CNI plugin, called by a container runtime.
 `;
 
 /** Parses the command line. Throws INVALID_ARGUMENT. */
-export function parseArguments(words: readonly string[]): InstallArguments {
-  const { values, positionals } = parsed(words);
+export function parseArguments(args: readonly string[]): InstallArguments {
+  const { values, positionals } = parsed(args);
   const [command = 'help', ...more] = positionals;
   if (values.help === true)
-    return { command: 'help', place: placeOf(values), daemonSet: undefined, keepInstalled: false };
+    return { command: 'help', paths: pathsOf(values), daemonSet: undefined, keepInstalled: false };
   if (!isCommand(command)) throw invalid(`there is no command '${command}'`);
   if (more.length > 0) throw invalid(`'${more.join(' ')}' is not understood`);
   const daemonSet = values['daemon-set'];
@@ -65,7 +65,7 @@ export function parseArguments(words: readonly string[]): InstallArguments {
   if (stay && command !== 'uninstall') throw invalid('--stay goes with uninstall');
   if (daemonSet !== undefined && !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/u.test(daemonSet))
     throw invalid(`'${daemonSet}' is no name of a DaemonSet`);
-  return { command, place: placeOf(values), daemonSet, keepInstalled: stay };
+  return { command, paths: pathsOf(values), daemonSet, keepInstalled: stay };
 }
 
 const commands = ['install', 'guard', 'installed', 'uninstall', 'help'] as const;
@@ -81,7 +81,7 @@ interface Values {
   readonly namespaces?: string;
 }
 
-function placeOf(values: Values): CniPaths {
+function pathsOf(values: Values): CniPaths {
   const { conflist } = values;
   if (conflist?.includes('/') === true)
     throw invalid(`--conflist ${conflist} is a path: the name of a file in the conflist directory is needed`);
@@ -101,10 +101,10 @@ function parseNamespaces(text: string): readonly string[] {
   throw invalid(`--namespaces ${text}: '${wrong}' is no name of a namespace`);
 }
 
-function parsed(words: readonly string[]) {
+function parsed(args: readonly string[]) {
   try {
     return parseArgs({
-      args: [...words],
+      args: [...args],
       options: {
         'conflist-directory': { type: 'string' },
         'bin-directory': { type: 'string' },

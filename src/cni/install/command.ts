@@ -10,9 +10,9 @@ import { isSystemError } from './system-error.ts';
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Runs one command of the installer and returns the exit code. */
-export async function runCommand(words: readonly string[]): Promise<number> {
+export async function runCommand(args: readonly string[]): Promise<number> {
   try {
-    return await perform(parseArguments(words));
+    return await perform(parseArguments(args));
   } catch (error) {
     if (!isProductError(error) && !isSystemError(error)) throw error;
     process.stderr.write(`${error.message} [${error.code}]\n`);
@@ -20,7 +20,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-async function perform({ command, place, daemonSet, keepInstalled }: InstallArguments): Promise<number> {
+async function perform({ command, paths, daemonSet, keepInstalled }: InstallArguments): Promise<number> {
   // this executable itself is copied to the node
   const executable = new Executable(process.execPath);
   switch (command) {
@@ -28,12 +28,12 @@ async function perform({ command, place, daemonSet, keepInstalled }: InstallArgu
       process.stdout.write(usage);
       return 0;
     case 'installed':
-      return (await isInstalled(place, executable)) ? 0 : 1;
+      return (await isInstalled(paths, executable)) ? 0 : 1;
     case 'uninstall': {
       // listen for the signal before the log line: a caller that sends it after that line must not kill the
       // process
       const stop = keepInstalled ? stopSignal() : undefined;
-      log(await uninstall(place));
+      log(await uninstall(paths));
       if (stop !== undefined) await stopped(stop);
       return 0;
     }
@@ -44,13 +44,13 @@ async function perform({ command, place, daemonSet, keepInstalled }: InstallArgu
         install:
           command === 'guard'
             ? () => Promise.resolve('waiting for the end of the DaemonSet')
-            : () => install(place, executable),
-        uninstall: () => uninstall(place),
+            : () => install(paths, executable),
+        uninstall: () => uninstall(paths),
         daemonSet:
           access === undefined || daemonSet === undefined
             ? undefined
             : () => daemonSetState(access, daemonSet),
-        allowed: allowanceIn(place),
+        allowed: allowanceIn(paths),
         clock: systemClock,
         log,
         stop: stopSignal(),

@@ -16,19 +16,19 @@ type Answer = DaemonSetState | 'silent';
  */
 async function life(
   answers: readonly Answer[] | undefined,
-  looks = 1,
+  polls = 1,
   result: () => Promise<string> = () => Promise.resolve('in place'),
   allowedBefore = false,
 ): Promise<string[]> {
   const events: string[] = [];
   const clock = new ManualClock();
   const stop = new AbortController();
-  let asked = 0;
+  let requestCount = 0;
   let isAllowed = allowedBefore;
   await runInstallLoop({
     install: () => {
       events.push('install');
-      if (events.filter((event) => event === 'install').length === looks) stop.abort();
+      if (events.filter((event) => event === 'install').length === polls) stop.abort();
       return result();
     },
     uninstall: () => {
@@ -39,8 +39,8 @@ async function life(
       answers === undefined
         ? undefined
         : () => {
-            const answer = answers[Math.min(asked, answers.length - 1)] ?? 'silent';
-            asked += 1;
+            const answer = answers[Math.min(requestCount, answers.length - 1)] ?? 'silent';
+            requestCount += 1;
             return answer === 'silent'
               ? Promise.reject(new ProductError('KUBERNETES_UNREACHABLE', 'no answer'))
               : Promise.resolve(answer);
@@ -102,9 +102,9 @@ test("nobody's pod leaves everything", async () => {
 });
 
 async function answered(context: TestContext, code: number, body: object): ReturnType<typeof daemonSetState> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const { access, server, close } = await startTlsServer((request, response: ServerResponse) => {
-    asked.push(`${request.method} ${request.url}`);
+    requests.push(`${request.method} ${request.url}`);
     const status = request.url === '/readyz' ? 200 : code;
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
@@ -116,7 +116,7 @@ async function answered(context: TestContext, code: number, body: object): Retur
   // after a 403 the client checks whether the server is only starting, and sends the request once more
   const asks = 'GET /apis/apps/v1/namespaces/kube-system/daemonsets/static-ip';
   const again = code === 403 ? ['GET /readyz', asks] : [];
-  assert.deepEqual(asked, [asks, ...again]);
+  assert.deepEqual(requests, [asks, ...again]);
   const [socket] = await connected;
   if (!socket.closed) await once(socket, 'close');
   return state;

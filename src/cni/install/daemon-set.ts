@@ -38,16 +38,16 @@ const apiTimeouts = 20_000;
 export async function runInstallLoop(installer: Installer): Promise<void> {
   const { log, clock, stop } = installer;
   let last = '';
-  const say = (line: string): void => {
+  const report = (line: string): void => {
     if (line !== last) log(line);
     last = line;
   };
-  let known = await lookedUp(installer, say);
+  let known = await lookedUp(installer, report);
   while (!stop.aborted && known !== 'removed') {
-    say(await installNow(installer));
+    report(await installNow(installer));
     await clock.sleep(pause.recheckMs, stop);
     // a refusal means "removed" only after one successful read
-    if (known !== 'there' && !stop.aborted) known = await lookedUp(installer, say);
+    if (known !== 'there' && !stop.aborted) known = await lookedUp(installer, report);
   }
   if (known === 'removed' || (await isRemoved(installer))) log(await installer.uninstall());
   else log('static-ip stays in place: the DaemonSet is still there');
@@ -84,25 +84,25 @@ async function isRemoved(installer: Installer): Promise<boolean> {
 
 async function lookedUp(
   installer: Installer,
-  say: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<DaemonSetState | 'unknown'> {
-  const state = await stateNow(installer, say);
+  const state = await stateNow(installer, report);
   if (state === 'there') await installer.allowed.remember();
   return state;
 }
 
 async function stateNow(
   { daemonSet }: Installer,
-  say: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<DaemonSetState | 'unknown'> {
   if (daemonSet === undefined) return 'unknown';
   try {
     const state = await daemonSet();
-    if (state === 'refused') say('the API does not let this pod read its DaemonSet: is the Role there?');
+    if (state === 'refused') report('the API does not let this pod read its DaemonSet: is the Role there?');
     return state;
   } catch (error) {
     if (!isProductError(error) && !isApiError(error)) throw error;
-    say(`the API does not say whether the DaemonSet is there: ${error.message}`);
+    report(`the API does not say whether the DaemonSet is there: ${error.message}`);
     return 'unknown';
   }
 }

@@ -12,7 +12,7 @@ export async function writeAtomic(
   text: string,
   mode: number,
 ): Promise<void> {
-  await putInPlace(directory, name, async (path) => {
+  await replaceFile(directory, name, async (path) => {
     const file = await open(path, 'wx', mode);
     try {
       await file.writeFile(text);
@@ -26,7 +26,7 @@ export async function writeAtomic(
 
 /** Copies another file atomically and makes it executable. A running process keeps its old bytes. */
 export async function copyAtomic(source: string, directory: string, name: string): Promise<void> {
-  await putInPlace(directory, name, async (path) => {
+  await replaceFile(directory, name, async (path) => {
     await copyFile(source, path, constants.COPYFILE_EXCL);
     const file = await open(path, 'r');
     try {
@@ -50,7 +50,7 @@ export async function removeUnfinished(directory: string): Promise<void> {
     await rm(join(directory, name), { force: true });
 }
 
-async function putInPlace(
+async function replaceFile(
   directory: string,
   name: string,
   write: (path: string) => Promise<void>,

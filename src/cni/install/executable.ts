@@ -20,7 +20,7 @@ export class Executable {
   }
 
   /** Copies the executable into the directory of the plugins unless the same bytes are there already. */
-  async place(directory: string): Promise<void> {
+  async install(directory: string): Promise<void> {
     const target = join(directory, pluginType);
     if (await this.isSame(directory)) {
       if (this.#compared === identity(await stat(target))) return;

@@ -28,7 +28,7 @@ const bridge = (name: string): string =>
   });
 
 interface Node {
-  readonly place: CniPaths;
+  readonly paths: CniPaths;
   readonly executable: Executable;
   /** Returns every file of both folders with its bytes. */
   readonly state: () => Promise<Record<string, string>>;
@@ -45,7 +45,7 @@ async function node(context: TestContext): Promise<Node> {
   await file('bin/bridge', 'bridge');
   return {
     file,
-    place: {
+    paths: {
       conflistDirectory: join(root, 'net.d'),
       binDirectory: join(root, 'bin'),
       conflist: undefined,
@@ -66,38 +66,41 @@ async function node(context: TestContext): Promise<Node> {
 const before = { 'bin/bridge': 'bridge', 'net.d/10-pods.conflist': bridge('pods') };
 
 test('installs beside what is there, and puts it back', async (context) => {
-  const { place, executable, state } = await node(context);
-  assert.equal(await isInstalled(place, executable), false);
-  assert.match(await install(place, executable), /before 10-pods\.conflist/u);
+  const { paths, executable, state } = await node(context);
+  assert.equal(await isInstalled(paths, executable), false);
+  assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
   const { [`net.d/${managedConflistName}`]: ours = '', 'bin/static-ip': copy, ...rest } = await state();
   assert.deepEqual(rest, before);
   assert.equal(copy, 'the executable');
   assert.equal((JSON.parse(ours) as { name: string }).name, 'pods');
-  assert.equal((await stat(join(place.binDirectory, 'static-ip'))).mode & 0o777, 0o755);
+  assert.equal((await stat(join(paths.binDirectory, 'static-ip'))).mode & 0o777, 0o755);
   assert.equal([managedConflistName, '10-pods.conflist'].toSorted()[0], managedConflistName);
-  assert.equal(await isInstalled(place, executable), true);
-  await uninstall(place);
+  assert.equal(await isInstalled(paths, executable), true);
+  await uninstall(paths);
   assert.deepEqual(await state(), before);
-  await uninstall(place);
+  await uninstall(paths);
   assert.deepEqual(await state(), before);
 });
 
 test('again it writes nothing', async (context) => {
-  const { place, executable } = await node(context);
-  await install(place, executable);
-  const paths = [join(place.binDirectory, 'static-ip'), join(place.conflistDirectory, managedConflistName)];
+  const { paths: cniPaths, executable } = await node(context);
+  await install(cniPaths, executable);
+  const paths = [
+    join(cniPaths.binDirectory, 'static-ip'),
+    join(cniPaths.conflistDirectory, managedConflistName),
+  ];
   const inodes = async (): Promise<unknown> => Promise.all(paths.map(async (path) => (await stat(path)).ino));
   const first = await inodes();
-  await install(place, executable);
+  await install(cniPaths, executable);
   assert.deepEqual(await inodes(), first);
 });
 
 test('from whatever a killed installer left, the next one installs, and a removal puts the former network back', async (context) => {
   const whole = await node(context);
-  await install(whole.place, whole.executable);
+  await install(whole.paths, whole.executable);
   const finished = await whole.state();
   const own = `net.d/${managedConflistName}`;
-  const left: readonly Record<string, string>[] = [
+  const states: readonly Record<string, string>[] = [
     { 'bin/.static-ip-unfinished-1': 'the exec' },
     { 'bin/static-ip': 'the executable' },
     { 'bin/static-ip': 'the executable', 'net.d/.static-ip-unfinished-2': '{"cniVers' },
@@ -106,86 +109,86 @@ test('from whatever a killed installer left, the next one installs, and a remova
     { [own]: finished[own] ?? '' },
     { ...finished, 'bin/.static-ip-allowed': '' },
   ];
-  for (const files of left) {
+  for (const files of states) {
     for (const again of [true, false]) {
-      const { place, executable, state, file } = await node(context);
+      const { paths, executable, state, file } = await node(context);
       for (const [path, text] of Object.entries(files)) await file(path, text);
       if (again) {
-        await install(place, executable);
+        await install(paths, executable);
         const { 'bin/.static-ip-allowed': known, ...rest } = await state();
         assert.equal(known, files['bin/.static-ip-allowed']);
         assert.deepEqual(rest, finished);
       }
-      await uninstall(place);
+      await uninstall(paths);
       assert.deepEqual(await state(), before);
     }
   }
 });
 
 test('follows the network when its owner changes it, and goes when it goes', async (context) => {
-  const { place, executable, state, file } = await node(context);
-  await install(place, executable);
+  const { paths, executable, state, file } = await node(context);
+  await install(paths, executable);
   await file('net.d/10-pods.conflist', bridge('renamed'));
-  await install(place, executable);
+  await install(paths, executable);
   const ours = (await state())[`net.d/${managedConflistName}`] ?? '';
   assert.equal((JSON.parse(ours) as { name: string }).name, 'renamed');
-  await rm(join(place.conflistDirectory, '10-pods.conflist'));
-  assert.match(await install(place, executable), /waiting/u);
+  await rm(join(paths.conflistDirectory, '10-pods.conflist'));
+  assert.match(await install(paths, executable), /waiting/u);
   assert.equal(`net.d/${managedConflistName}` in (await state()), false);
-  assert.equal(await isInstalled(place, executable), false);
+  assert.equal(await isInstalled(paths, executable), false);
 });
 
 test('takes the network that the runtime uses, or the one that is named', async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths, executable, state, file } = await node(context);
   await file('net.d/99-loopback.conf', '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}');
   await file('net.d/20-other.conflist', bridge('other'));
   await file('net.d/README', 'text');
   const name = async (): Promise<string> =>
     (JSON.parse((await state())[`net.d/${managedConflistName}`] ?? '') as { name: string }).name;
-  await install(place, executable);
+  await install(paths, executable);
   assert.equal(await name(), 'pods');
-  await install({ ...place, conflist: '20-other.conflist' }, executable);
+  await install({ ...paths, conflist: '20-other.conflist' }, executable);
   assert.equal(await name(), 'other');
 });
 
 test('a network with a byte order mark is one', async (context) => {
-  const { place, executable, file } = await node(context);
+  const { paths, executable, file } = await node(context);
   await file('net.d/10-pods.conflist', `\uFEFF${bridge('pods')}`);
   for (let times = 0; times < 2; times += 1)
-    assert.match(await install(place, executable), /before 10-pods\.conflist/u);
-  assert.equal(await isInstalled(place, executable), true);
+    assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+  assert.equal(await isInstalled(paths, executable), true);
 });
 
 test('keeps a secret configuration secret', async (context) => {
-  const { place, executable } = await node(context);
-  await chmod(join(place.conflistDirectory, '10-pods.conflist'), 0o600);
-  await install(place, executable);
-  assert.equal((await stat(join(place.conflistDirectory, managedConflistName))).mode & 0o777, 0o600);
+  const { paths, executable } = await node(context);
+  await chmod(join(paths.conflistDirectory, '10-pods.conflist'), 0o600);
+  await install(paths, executable);
+  assert.equal((await stat(join(paths.conflistDirectory, managedConflistName))).mode & 0o777, 0o600);
 });
 
 test('has the rights of the configuration before it, whatever the umask', async (context) => {
-  const { place, executable } = await node(context);
-  const ours = join(place.conflistDirectory, managedConflistName);
+  const { paths, executable } = await node(context);
+  const ours = join(paths.conflistDirectory, managedConflistName);
   const umask = process.umask(0o077);
   context.after(() => void process.umask(umask));
   for (const mode of [0o666, 0o644, 0o600]) {
-    await chmod(join(place.conflistDirectory, '10-pods.conflist'), mode);
-    await install(place, executable);
+    await chmod(join(paths.conflistDirectory, '10-pods.conflist'), mode);
+    await install(paths, executable);
     assert.equal((await stat(ours)).mode & 0o777, mode);
   }
   const { ino } = await stat(ours);
-  await install(place, executable);
+  await install(paths, executable);
   assert.equal((await stat(ours)).ino, ino, 'not written again');
 });
 
 test("a network that names the plugin by hand stays the operator's, with the executable that it needs", async (context) => {
-  const { place, executable, state, file } = await node(context);
-  await install(place, executable);
-  const ours = join(place.conflistDirectory, managedConflistName);
-  await rename(ours, join(place.conflistDirectory, '05-mine.conflist'));
-  assert.match(await install(place, executable), /05-mine\.conflist has static-ip in it already/u);
-  assert.equal(await isInstalled(place, executable), true);
-  assert.match(await uninstall(place), /stays, because 05-mine\.conflist names it/u);
+  const { paths, executable, state, file } = await node(context);
+  await install(paths, executable);
+  const ours = join(paths.conflistDirectory, managedConflistName);
+  await rename(ours, join(paths.conflistDirectory, '05-mine.conflist'));
+  assert.match(await install(paths, executable), /05-mine\.conflist has static-ip in it already/u);
+  assert.equal(await isInstalled(paths, executable), true);
+  assert.match(await uninstall(paths), /stays, because 05-mine\.conflist names it/u);
   assert.deepEqual(Object.keys(await state()), [
     'bin/bridge',
     'bin/static-ip',
@@ -196,16 +199,16 @@ test("a network that names the plugin by hand stays the operator's, with the exe
 });
 
 test('says which file stands in the way, and changes nothing', async (context) => {
-  const { place, executable, state, file } = await node(context);
+  const { paths, executable, state, file } = await node(context);
   await file('net.d/00-!.conflist', bridge('first'));
   const all = await state();
-  await assert.rejects(install(place, executable), {
+  await assert.rejects(install(paths, executable), {
     code: 'STATIC_IP_NOT_INSTALLED',
     message: /00-!\.conflist comes before 00-0-static-ip\.conflist/u,
   });
-  await rm(join(place.conflistDirectory, '00-!.conflist'));
+  await rm(join(paths.conflistDirectory, '00-!.conflist'));
   await file('net.d/10-pods.conflist', '{');
-  await assert.rejects(install(place, executable), { message: /10-pods\.conflist is not a JSON object/u });
+  await assert.rejects(install(paths, executable), { message: /10-pods\.conflist is not a JSON object/u });
   assert.deepEqual(
     Object.keys(await state()),
     Object.keys(all).filter((name) => name !== 'net.d/00-!.conflist'),
@@ -216,30 +219,30 @@ const withoutIpam = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins:
 
 test('goes when its network goes, whatever is left cannot stand behind it, and says what', async (context) => {
   const loopback = '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}';
-  for (const [left, message] of [
+  for (const [leftover, message] of [
     [undefined, /99-loopback\.conf has no plugin with an ipam/u],
     [withoutIpam, /10-pods\.conflist has no plugin with an ipam/u],
     [bridge('pods').replace('1.0.0', '9.0.0'), /10-pods\.conflist has no cniVersion/u],
     ['[]', /10-pods\.conflist is not a JSON object/u],
   ] as const) {
-    const { place, executable, state, file } = await node(context);
+    const { paths, executable, state, file } = await node(context);
     await file('net.d/99-loopback.conf', loopback);
-    await install(place, executable);
-    if (left === undefined) await rm(join(place.conflistDirectory, '10-pods.conflist'));
-    else await file('net.d/10-pods.conflist', left);
-    await assert.rejects(install(place, executable), { code: 'STATIC_IP_NOT_INSTALLED', message });
+    await install(paths, executable);
+    if (leftover === undefined) await rm(join(paths.conflistDirectory, '10-pods.conflist'));
+    else await file('net.d/10-pods.conflist', leftover);
+    await assert.rejects(install(paths, executable), { code: 'STATIC_IP_NOT_INSTALLED', message });
     assert.equal(`net.d/${managedConflistName}` in (await state()), false, String(message));
   }
 });
 
 test('stays while its network is being written, and says so', async (context) => {
-  const { place, executable, state, file } = await node(context);
-  await install(place, executable);
+  const { paths, executable, state, file } = await node(context);
+  await install(paths, executable);
   const whole = (await state())[`net.d/${managedConflistName}`];
   for (const half of ['', bridge('pods').slice(0, 40)]) {
     await file('net.d/10-pods.conflist', half);
     assert.match(
-      await install(place, executable),
+      await install(paths, executable),
       /10-pods\.conflist is no JSON.*00-0-static-ip\.conflist stays as it was/u,
     );
     assert.equal((await state())[`net.d/${managedConflistName}`], whole);
@@ -247,42 +250,42 @@ test('stays while its network is being written, and says so', async (context) =>
 });
 
 test('what is no file is no network, as for a runtime', async (context) => {
-  const { place, executable, state } = await node(context);
+  const { paths, executable, state } = await node(context);
   const names = ['00-1-folder.conf', '00-2-fifo.conflist', '00-3-nowhere.conf', '00-4-loop.json'];
-  const [folder = '', fifo = '', nowhere = '', loop = ''] = names.map((name) =>
-    join(place.conflistDirectory, name),
+  const [directory = '', fifo = '', nowhere = '', loop = ''] = names.map((name) =>
+    join(paths.conflistDirectory, name),
   );
-  await mkdir(folder);
+  await mkdir(directory);
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   await symlink('/nowhere', nowhere);
   await symlink(loop, loop);
-  assert.match(await install(place, executable), /before 10-pods\.conflist/u);
-  assert.equal(await isInstalled(place, executable), true);
-  assert.match(await uninstall(place), /is removed; the former network is back/u);
-  for (const path of [folder, fifo, nowhere, loop]) await rm(path, { recursive: true });
+  assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+  assert.equal(await isInstalled(paths, executable), true);
+  assert.match(await uninstall(paths), /is removed; the former network is back/u);
+  for (const path of [directory, fifo, nowhere, loop]) await rm(path, { recursive: true });
   assert.deepEqual(await state(), before);
 });
 
 test('follows a symbolic link to a network', async (context) => {
-  const { place, executable, file } = await node(context);
+  const { paths, executable, file } = await node(context);
   await file('elsewhere', bridge('linked'));
-  await symlink('../elsewhere', join(place.conflistDirectory, '05-link.conflist'));
-  assert.match(await install(place, executable), /before 05-link\.conflist/u);
+  await symlink('../elsewhere', join(paths.conflistDirectory, '05-link.conflist'));
+  assert.match(await install(paths, executable), /before 05-link\.conflist/u);
 });
 
 test('a network that cannot be read stops no removal, and the executable that it may name stays', async (context) => {
-  const { place, executable, state } = await node(context);
-  await install(place, executable);
-  await writeFile(join(place.binDirectory, '.static-ip-allowed'), '');
-  const unreadable = join(place.conflistDirectory, '20-unreadable.conf');
+  const { paths, executable, state } = await node(context);
+  await install(paths, executable);
+  await writeFile(join(paths.binDirectory, '.static-ip-allowed'), '');
+  const unreadable = join(paths.conflistDirectory, '20-unreadable.conf');
   // a regular file that even root cannot read
   await symlink('/proc/self/mem', unreadable);
   assert.match(
-    await uninstall(place),
+    await uninstall(paths),
     /00-0-static-ip\.conflist is removed; the executable stays, because 20-unreadable\.conf may name it and cannot be read \(EIO/u,
   );
   await rm(unreadable);
   assert.deepEqual(Object.keys(await state()), ['bin/bridge', 'bin/static-ip', 'net.d/10-pods.conflist']);
-  await uninstall(place);
+  await uninstall(paths);
   assert.deepEqual(await state(), before);
 });

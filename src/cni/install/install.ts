@@ -25,73 +25,73 @@ import { existsSync } from 'node:fs';
  * Rejects with STATIC_IP_NOT_INSTALLED if the existing network cannot be wrapped; our configuration is
  * removed then.
  */
-export async function install(place: CniPaths, executable: Executable): Promise<string> {
-  const { conflistDirectory, binDirectory } = place;
+export async function install(paths: CniPaths, executable: Executable): Promise<string> {
+  const { conflistDirectory, binDirectory } = paths;
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
-  await saveOptions(place);
-  const former = await wrappedNetwork(place);
-  if (former === undefined) {
+  await saveOptions(paths);
+  const previous = await wrappedNetwork(paths);
+  if (previous === undefined) {
     await removeDurable(conflistDirectory, managedConflistName);
-    return `${conflistDirectory} has no ${place.conflist ?? 'network configuration'} yet: waiting for it`;
+    return `${conflistDirectory} has no ${paths.conflist ?? 'network configuration'} yet: waiting for it`;
   }
   const present = await readNetwork(conflistDirectory, managedConflistName);
-  if (present !== undefined && !isJson(former.text)) {
+  if (present !== undefined && !isJson(previous.text)) {
     // its owner may still be writing the file
-    await executable.place(binDirectory);
-    return `${former.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
+    await executable.install(binDirectory);
+    return `${previous.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
   }
-  const text = mentionsPlugin(former.text) ? undefined : await wrapOrRemove(place, former);
-  await executable.place(binDirectory);
+  const text = mentionsPlugin(previous.text) ? undefined : await wrapOrRemove(paths, previous);
+  await executable.install(binDirectory);
   if (text === undefined) {
     await removeDurable(conflistDirectory, managedConflistName);
-    return `${former.file} has static-ip in it already: only the executable is kept up`;
+    return `${previous.file} has static-ip in it already: only the executable is kept up`;
   }
-  if (present?.text !== text || present.mode !== former.mode)
-    await writeAtomic(conflistDirectory, managedConflistName, text, former.mode);
-  return `static-ip is before ${former.file} by ${managedConflistName}`;
+  if (present?.text !== text || present.mode !== previous.mode)
+    await writeAtomic(conflistDirectory, managedConflistName, text, previous.mode);
+  return `static-ip is before ${previous.file} by ${managedConflistName}`;
 }
 
 /**
  * Wraps the existing network. If that is impossible, removes our configuration: the network that it wraps no
  * longer exists, and our file would keep a network alive that its owner has removed.
  */
-async function wrapOrRemove(place: CniPaths, former: Network): Promise<string> {
+async function wrapOrRemove(paths: CniPaths, previous: Network): Promise<string> {
   try {
-    return wrappedFor(place, former);
+    return wrappedFor(paths, previous);
   } catch (error) {
-    if (isProductError(error)) await removeDurable(place.conflistDirectory, managedConflistName);
+    if (isProductError(error)) await removeDurable(paths.conflistDirectory, managedConflistName);
     throw error;
   }
 }
 
-const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, former: Network): string =>
-  wrapConflist({ ...former, plugin, namespaces });
+const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, previous: Network): string =>
+  wrapConflist({ ...previous, plugin, namespaces });
 
 /**
  * True if `install` would change nothing and pods get their addresses through the plugin. Uses the network
- * and the plugin of the last `install` if `asked` does not name them.
+ * and the plugin of the last `install` if `requested` does not name them.
  */
-export async function isInstalled(asked: CniPaths, executable: Executable): Promise<boolean> {
-  const place = await withSavedOptions(asked);
-  const former = await wrappedNetwork(place);
-  if (former === undefined || !(await executable.isSame(place.binDirectory))) return false;
-  if (mentionsPlugin(former.text)) return true;
-  const present = await readNetwork(place.conflistDirectory, managedConflistName);
-  return present?.text === wrappedFor(place, former);
+export async function isInstalled(requested: CniPaths, executable: Executable): Promise<boolean> {
+  const paths = await withSavedOptions(requested);
+  const previous = await wrappedNetwork(paths);
+  if (previous === undefined || !(await executable.isSame(paths.binDirectory))) return false;
+  if (mentionsPlugin(previous.text)) return true;
+  const present = await readNetwork(paths.conflistDirectory, managedConflistName);
+  return present?.text === wrappedFor(paths, previous);
 }
 
 /**
  * Restores the original network. The configuration is removed first, so that no configuration ever names a
  * missing plugin. The executable stays if a configuration of others names it. Idempotent.
  */
-export async function uninstall(place: CniPaths): Promise<string> {
-  const { conflistDirectory, binDirectory } = place;
+export async function uninstall(paths: CniPaths): Promise<string> {
+  const { conflistDirectory, binDirectory } = paths;
   await removeDurable(conflistDirectory, managedConflistName);
   const user = await firstUser(conflistDirectory);
   if (user === undefined) await removeDurable(binDirectory, pluginType);
-  await forgetAllowance(place);
-  await deleteOptions(place);
+  await forgetAllowance(paths);
+  await deleteOptions(paths);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined
@@ -124,26 +124,26 @@ const record = '.static-ip-choice';
  * Records on the node the options of an installer (network, plugin, namespaces), for a probe that has no
  * arguments.
  */
-export async function saveOptions(place: CniPaths): Promise<void> {
-  const { binDirectory, conflist, plugin, namespaces } = place;
-  const isTold = [conflist, plugin, namespaces].some((each) => each !== undefined);
-  const text = isTold ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
+export async function saveOptions(paths: CniPaths): Promise<void> {
+  const { binDirectory, conflist, plugin, namespaces } = paths;
+  const hasOptions = [conflist, plugin, namespaces].some((each) => each !== undefined);
+  const text = hasOptions ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
   if (text === (await recorded(binDirectory))) return;
-  if (text === undefined) await deleteOptions(place);
+  if (text === undefined) await deleteOptions(paths);
   else await writeAtomic(binDirectory, record, text, 0o644);
 }
 
 /**
  * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
  */
-export async function withSavedOptions(place: CniPaths): Promise<CniPaths> {
-  const value = parseJson((await recorded(place.binDirectory)) ?? '');
+export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
+  const value = parseJson((await recorded(paths.binDirectory)) ?? '');
   const { conflist, plugin, namespaces } = isObject(value) ? value : {};
   return {
-    ...place,
-    conflist: place.conflist ?? textOf(conflist),
-    plugin: place.plugin ?? textOf(plugin),
-    namespaces: place.namespaces ?? textsOf(namespaces),
+    ...paths,
+    conflist: paths.conflist ?? textOf(conflist),
+    plugin: paths.plugin ?? textOf(plugin),
+    namespaces: paths.namespaces ?? textsOf(namespaces),
   };
 }
 

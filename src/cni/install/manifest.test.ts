@@ -49,10 +49,10 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
   const daemonSet = named('DaemonSet');
   const { containers, volumes, serviceAccountName } = daemonSet.spec.template.spec;
   const [container = assert.fail(), guard = assert.fail()] = containers;
-  const { command, place, daemonSet: own } = parseArguments(container.args);
+  const { command, paths: cniPaths, daemonSet: own } = parseArguments(container.args);
   assert.deepEqual([command, own], ['install', daemonSet.metadata.name]);
   assert.deepEqual(parseArguments(guard.args), { ...parseArguments(container.args), command: 'guard' });
-  const paths = [place.conflistDirectory, place.binDirectory];
+  const paths = [cniPaths.conflistDirectory, cniPaths.binDirectory];
   for (const { volumeMounts } of containers)
     assert.deepEqual(
       volumeMounts.map(({ mountPath }) => mountPath),
@@ -65,7 +65,7 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
   const [, ...probe] = container.readinessProbe.exec.command;
   assert.deepEqual(parseArguments(probe), {
     command: 'installed',
-    place,
+    paths: cniPaths,
     daemonSet: undefined,
     keepInstalled: false,
   });
@@ -94,8 +94,8 @@ test('the pods become Ready with what the docs let an operator add to the argume
   const executable = new Executable(join(root, 'static-ip'));
   await writeFile(join(root, 'static-ip'), 'the executable');
   const [{ args, readinessProbe } = assert.fail()] = podSpecOf('daemonset.yaml').containers;
-  const inRoot = (words: readonly string[]): CniPaths => ({
-    ...parseArguments(words).place,
+  const inRoot = (installArgs: readonly string[]): CniPaths => ({
+    ...parseArguments(installArgs).paths,
     conflistDirectory,
     binDirectory,
   });
@@ -118,8 +118,8 @@ test('the pods become Ready with what the docs let an operator add to the argume
 test('remove.yaml removes from where that DaemonSet installs, before its pods are ready', () => {
   const [from, to] = [podSpecOf('daemonset.yaml'), podSpecOf('remove.yaml')];
   const [installs = assert.fail()] = from.containers;
-  const { place } = parseArguments(installs.args);
-  const removal = { command: 'uninstall', place, daemonSet: undefined };
+  const { paths } = parseArguments(installs.args);
+  const removal = { command: 'uninstall', paths, daemonSet: undefined };
   assert.deepEqual(
     to.initContainers?.map(({ args }) => parseArguments(args)),
     [{ ...removal, keepInstalled: false }],

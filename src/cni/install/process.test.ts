@@ -27,7 +27,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   });
   after(() => built.remove());
 
-  const former = JSON.stringify({
+  const previous = JSON.stringify({
     cniVersion: '1.0.0',
     name: 'pods',
     plugins: [{ type: 'bridge', ipam: { type: 'host-local', subnet: '10.88.0.0/16' } }],
@@ -35,7 +35,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
 
   interface Node {
     readonly root: string;
-    readonly words: (command: string) => string[];
+    readonly args: (command: string) => string[];
     readonly present: () => Promise<string[]>;
   }
 
@@ -45,42 +45,42 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     const [conflists, bin] = [join(root, 'net.d'), join(root, 'bin')];
     await mkdir(conflists);
     await mkdir(bin);
-    await writeFile(join(conflists, '10-pods.conflist'), former);
+    await writeFile(join(conflists, '10-pods.conflist'), previous);
     return {
       root,
-      words: (command) => [command, '--conflist-directory', conflists, '--bin-directory', bin],
+      args: (command) => [command, '--conflist-directory', conflists, '--bin-directory', bin],
       present: async () => [...(await readdir(bin)), ...(await readdir(conflists))].toSorted(),
     };
   }
 
-  const inPlace = 'static-ip is before 10-pods.conflist';
+  const installedMessage = 'static-ip is before 10-pods.conflist';
 
-  async function untilSaid(child: ChildProcess, words: string): Promise<void> {
+  async function untilLogged(child: ChildProcess, text: string): Promise<void> {
     let output = '';
     for await (const chunk of child.stdout ?? []) {
       output += String(chunk);
-      if (output.includes(words)) return;
+      if (output.includes(text)) return;
     }
     assert.fail(`ended after: ${output}`);
   }
 
   /** Leaves behind what a killed installer leaves. */
-  async function installed(words: Node['words']): Promise<void> {
-    const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
+  async function installed(args: Node['args']): Promise<void> {
+    const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilSaid(child, inPlace);
+    await untilLogged(child, installedMessage);
     child.kill('SIGKILL');
     await ended;
   }
 
   test('uninstall --stay waits for SIGTERM, the former network back', async (context) => {
-    const { words, present } = await node(context);
-    await installed(words);
-    const child = spawn(built.path, [...words('uninstall'), '--stay'], {
+    const { args, present } = await node(context);
+    await installed(args);
+    const child = spawn(built.path, [...args('uninstall'), '--stay'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(child, 'close');
-    await untilSaid(child, 'the former network is back');
+    await untilLogged(child, 'the former network is back');
     assert.deepEqual(await present(), ['10-pods.conflist']);
     assert.equal(child.exitCode, null);
     child.kill('SIGTERM');
@@ -88,15 +88,15 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   });
 
   test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
-    const { root, words, present } = await node(context);
+    const { root, args, present } = await node(context);
     for (let delay = 0; delay < 200; delay += 15) {
-      const child = spawn(built.path, words('install'), { stdio: 'ignore' });
+      const child = spawn(built.path, args('install'), { stdio: 'ignore' });
       const ended = once(child, 'close');
       await new Promise((resolve) => setTimeout(resolve, delay));
       child.kill('SIGKILL');
       await ended;
       const names = await present();
-      assert.equal(await readFile(join(root, 'net.d', '10-pods.conflist'), 'utf8'), former);
+      assert.equal(await readFile(join(root, 'net.d', '10-pods.conflist'), 'utf8'), previous);
       if (!names.includes(managedConflistName)) continue;
       JSON.parse(await readFile(join(root, 'net.d', managedConflistName), 'utf8'));
       const version = await runExecutable(join(root, 'bin', 'static-ip'), {
@@ -108,17 +108,17 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       await rm(join(root, 'net.d', managedConflistName));
       if (delay % 30 !== 0) await rm(join(root, 'bin', 'static-ip'));
     }
-    const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(built.path, args('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilSaid(child, inPlace);
+    await untilLogged(child, installedMessage);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
-    assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 0);
+    assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 0);
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
     assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
-    assert.equal((await runExecutable(built.path, { words: words('uninstall') })).code, 0);
+    assert.equal((await runExecutable(built.path, { args: args('uninstall') })).code, 0);
     assert.deepEqual(await present(), ['10-pods.conflist']);
-    assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 1);
+    assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 1);
   });
 
   test('what it is told wrongly it says in one line', async (context) => {
@@ -132,13 +132,13 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       [['install', '--stay'], /goes with uninstall/u],
       [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
     ];
-    for (const [words, message] of wrong) {
-      const { code, stderr, stdout } = await runExecutable(built.path, { words });
+    for (const [args, message] of wrong) {
+      const { code, stderr, stdout } = await runExecutable(built.path, { args });
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, message);
       assert.match(stderr, /^[^\n]+\n$/u);
     }
-    assert.match((await runExecutable(built.path, { words: ['help'] })).stdout, /^Usage: static-ip COMMAND/u);
+    assert.match((await runExecutable(built.path, { args: ['help'] })).stdout, /^Usage: static-ip COMMAND/u);
   });
 
   describe('in a pod', { skip: namespacesAreMissing }, () => {
@@ -185,10 +185,10 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       ['guard', false],
     ] as const) {
       test(`${command}: ${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
-        const { root, words, present } = await node(context);
+        const { root, args, present } = await node(context);
         const { url, removed } = await cluster(context, root);
-        if (command === 'guard') await installed(words);
-        const whole = [built.path, ...words(command), '--daemon-set', 'static-ip'];
+        if (command === 'guard') await installed(args);
+        const whole = [built.path, ...args(command), '--daemon-set', 'static-ip'];
         const child = spawn(
           'unshare',
           ['--mount', 'sh', '-c', script, 'sh', join(root, 'account'), ...whole],
@@ -203,7 +203,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         );
         // a process that the end of the grace period kills would not exit with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
-        await untilSaid(child, command === 'guard' ? 'waiting for the end' : inPlace);
+        await untilLogged(child, command === 'guard' ? 'waiting for the end' : installedMessage);
         if (removal) removed();
         child.kill('SIGTERM');
         assert.deepEqual(await ended, [0, null]);

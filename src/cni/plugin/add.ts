@@ -55,12 +55,12 @@ function prepareAdd(ask: DelegateContext, config: NetworkConfig, addresses: read
 
 /** Puts the requested addresses in front of the delegate's error; its code and details stay. */
 async function withAddresses<T>(
-  asked: Promise<T>,
+  work: Promise<T>,
   addresses: readonly string[],
   { delegate: { type } }: NetworkConfig,
 ): Promise<T> {
   try {
-    return await asked;
+    return await work;
   } catch (error) {
     if (!(error instanceof CniError)) throw error;
     throw new CniError(

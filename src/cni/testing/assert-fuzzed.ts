@@ -48,8 +48,8 @@ export async function assertFuzzedCalls(count: number): Promise<void> {
  */
 export async function assertFuzzedProcesses(executable: string, count: number): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(fuzzedCalls, oddBytes, async ({ environment, input: words }, made) => {
-      const input = made?.(words) ?? words;
+    fc.asyncProperty(fuzzedCalls, oddBytes, async ({ environment, input: stdin }, made) => {
+      const input = made?.(stdin) ?? stdin;
       const { stdout, stderr, code } = await runExecutable(executable, { environment, input });
       assert.deepEqual([code, stderr], [1, '']);
       assertCniError(stdout);

@@ -35,14 +35,14 @@ export interface ProcessOutcome {
 
 export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
-  readonly words?: readonly string[];
+  readonly args?: readonly string[];
   readonly input?: string | Uint8Array;
   readonly directory?: string;
 }
 
 /** Runs one process with only that environment, and returns its output and exit code. */
 export async function runExecutable(program: string, options: ProcessOptions = {}): Promise<ProcessOutcome> {
-  const child = spawn(program, [...(options.words ?? [])], {
+  const child = spawn(program, [...(options.args ?? [])], {
     env: { ...options.environment },
     cwd: options.directory ?? '/',
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -50,11 +50,11 @@ test('the error for a missing file names it and the expected digest', async (t) 
   const missing = `${file}.missing`;
   const expected = digest('sha1', 'content');
 
-  for (const [asked, end] of [
+  for (const [requested, end] of [
     [undefined, ''],
     [expected, `, expected ${expected}`],
   ] as const) {
-    await assert.rejects(cache.verify(missing, asked), {
+    await assert.rejects(cache.verify(missing, requested), {
       code: 'FILE_NOT_FOUND',
       message: `Cannot read '${missing}': ENOENT${end}`,
     });

@@ -83,11 +83,11 @@ test('a cached archive with another digest is fetched again', async (t) => {
   assert.deepEqual([authorizations.length, skipped], [2, []]);
 
   await writeFile(path, 'cont');
-  const gone = { ...download, url: url.replace(/:\d+\//, ':1/') };
+  const unreachable = { ...download, url: url.replace(/:\d+\//, ':1/') };
   await writeFile(
-    path.replace(/[0-9a-f]{40}-/, `${createHash('sha1').update(gone.url).digest('hex')}-`),
+    path.replace(/[0-9a-f]{40}-/, `${createHash('sha1').update(unreachable.url).digest('hex')}-`),
     'cont',
   );
-  await assert.rejects(downloadArchive(gone, step), { code: 'DOWNLOAD_FAILED' });
+  await assert.rejects(downloadArchive(unreachable, step), { code: 'DOWNLOAD_FAILED' });
   assert.deepEqual(await readdir(directory), [basename(path)], 'the file of the other URL');
 });

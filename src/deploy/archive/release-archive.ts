@@ -66,9 +66,10 @@ export async function openReleases(
   archives: readonly ReleaseArchive[],
   names: readonly string[],
 ): Promise<Release[]> {
-  const wanted = new Set(names);
+  const requested = new Set(names);
   const releases: Release[] = [];
-  for (const archive of archives) if (wanted.has(archive.summary.name)) releases.push(await archive.open());
+  for (const archive of archives)
+    if (requested.has(archive.summary.name)) releases.push(await archive.open());
   return releases;
 }
 

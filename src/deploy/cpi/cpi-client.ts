@@ -35,7 +35,7 @@ export interface CpiClient {
    * property that the CPI could not check. Only our CPI has this method (docs/cpi/vms.md). With another CPI
    * nothing is checked, and the result is empty.
    */
-  checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;
+  checkVm(vm: CreateVmArguments, previousVmCid: string | undefined): Promise<readonly string[]>;
   /**
    * Returns why the VM's container does not run and what to do about it, or undefined if it runs. Only our
    * CPI has this method. With another CPI the result is undefined.
@@ -69,14 +69,14 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
     if (error !== undefined) throw cpiCallError(method, error);
     return result;
   };
-  let asked: Promise<CpiInfo> | undefined;
-  const info = (): Promise<CpiInfo> => (asked ??= askInfo(request));
-  const call = async (method: string, ...words: unknown[]): Promise<unknown> =>
-    request(method, words, (await info()).apiVersion);
-  const callVoid = async (method: string, ...words: unknown[]): Promise<void> =>
-    void (await call(method, ...words));
-  const cid = async (method: string, ...words: unknown[]): Promise<string> =>
-    expectCid(method, await call(method, ...words));
+  let infoCall: Promise<CpiInfo> | undefined;
+  const info = (): Promise<CpiInfo> => (infoCall ??= askInfo(request));
+  const call = async (method: string, ...args: unknown[]): Promise<unknown> =>
+    request(method, args, (await info()).apiVersion);
+  const callVoid = async (method: string, ...args: unknown[]): Promise<void> =>
+    void (await call(method, ...args));
+  const cid = async (method: string, ...args: unknown[]): Promise<string> =>
+    expectCid(method, await call(method, ...args));
 
   return {
     info,
@@ -86,8 +86,8 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
       const result = await call('create_vm', ...vmArguments(vm));
       return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
     },
-    checkVm: async (vm, formerCid) => {
-      const checked = call('check_vm', ...vmArguments(vm), formerCid ?? null);
+    checkVm: async (vm, previousVmCid) => {
+      const checked = call('check_vm', ...vmArguments(vm), previousVmCid ?? null);
       const result = (await unlessUnknown(checked, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED'])) ?? [];
       if (!isTextList(result)) throw unexpected('check_vm', result);
       return result;
@@ -113,7 +113,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
 }
 
 async function askInfo(
-  request: (method: string, words: readonly unknown[], apiVersion: number) => Promise<unknown>,
+  request: (method: string, args: readonly unknown[], apiVersion: number) => Promise<unknown>,
 ): Promise<CpiInfo> {
   const result = await request('info', [], 1).catch((error: unknown) => {
     if (error instanceof ProductError && error.code === 'NOT_IMPLEMENTED') return { stemcell_formats: [] };

@@ -7,11 +7,11 @@ import type { Stage, Step } from '../stage/stage.ts';
 import type { DiskRecord } from '../state/deployment-state.ts';
 import { forgetDisk, makeDiskCurrent, recordDisk } from '../state/state-changes.ts';
 import { rfc3339 } from '../vm/vm-specification.ts';
-import { planDisk, type DiskPlan, type WantedDisk } from './plan-disk.ts';
+import { planDisk, type DiskPlan, type DesiredDisk } from './plan-disk.ts';
 
 export interface DiskTarget {
   readonly vmCid: string;
-  readonly wanted: WantedDisk | undefined;
+  readonly desired: DesiredDisk | undefined;
   /**
    * Moves the content of the current disk to a new one, even if the new disk has the same size and
    * properties.
@@ -25,7 +25,7 @@ export interface DiskTarget {
  * disk.
  */
 export async function deployDisk(run: Run, stage: Stage, target: DiskTarget): Promise<string | undefined> {
-  const plan = planDisk(run.state.state, target.wanted, target.recreate);
+  const plan = planDisk(run.state.state, target.desired, target.recreate);
   if (plan.action === 'none') return undefined;
   const disk = await ensureDisk(run, stage, target, plan);
   await deleteUnusedDisks(run, stage);
@@ -42,7 +42,7 @@ async function ensureDisk(
     case 'attach':
       return attachAsCurrent(run, stage, target, plan.disk);
     case 'create':
-      return attachAsCurrent(run, stage, target, await createStage(run, stage, target, plan.wanted));
+      return attachAsCurrent(run, stage, target, await createStage(run, stage, target, plan.desired));
     case 'migrate':
       return migrate(run, stage, target, plan);
   }
@@ -68,10 +68,10 @@ async function migrate(
   run: Run,
   stage: Stage,
   target: DiskTarget,
-  { disk: old, wanted }: Extract<DiskPlan, { action: 'migrate' }>,
+  { disk: old, desired: requested }: Extract<DiskPlan, { action: 'migrate' }>,
 ): Promise<DiskRecord> {
   await attachStage(run, stage, target, old);
-  const disk = await createStage(run, stage, target, wanted);
+  const disk = await createStage(run, stage, target, requested);
   await attachStage(run, stage, target, disk);
   await stage.perform(`Migrating content from disk '${old.cid}' to disk '${disk.cid}'`, () =>
     withContext('Migrating disk', () => run.agent.migrateDisk()),
@@ -82,8 +82,8 @@ async function migrate(
   return disk;
 }
 
-const createStage = (run: Run, stage: Stage, target: DiskTarget, wanted: WantedDisk): Promise<DiskRecord> =>
-  stage.perform('Creating disk', () => createDisk(run, wanted, target.vmCid));
+const createStage = (run: Run, stage: Stage, target: DiskTarget, desired: DesiredDisk): Promise<DiskRecord> =>
+  stage.perform('Creating disk', () => createDisk(run, desired, target.vmCid));
 
 const attachStage = (run: Run, stage: Stage, target: DiskTarget, disk: DiskRecord): Promise<void> =>
   stage.perform(`Attaching disk '${disk.cid}' to VM '${target.vmCid}'`, () =>
@@ -96,7 +96,7 @@ const attachStage = (run: Run, stage: Stage, target: DiskTarget, disk: DiskRecor
  */
 async function createDisk(
   run: Run,
-  { size, cloudProperties }: WantedDisk,
+  { size, cloudProperties }: DesiredDisk,
   vmCid: string,
 ): Promise<DiskRecord> {
   const id = run.uuid();

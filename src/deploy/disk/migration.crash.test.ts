@@ -91,13 +91,13 @@ test('after a kill during a disk migration, the recorded disk is complete, and t
     await t.test(
       `${point.name}${edit === undefined ? ', with --recreate-persistent-disks' : ''}`,
       async () => {
-        const former = await recorded();
-        if (edit !== undefined) await editManifest(edit(former));
+        const previous = await recorded();
+        if (edit !== undefined) await editManifest(edit(previous));
         agent.calls.length = 0;
         await point.killedRun(environment, flags);
 
         const current = await recorded();
-        assert.equal(current.cid !== former.cid, point.isRecorded);
+        assert.equal(current.cid !== previous.cid, point.isRecorded);
         assert.ok(cloud.disks().includes(current.cid));
         assert.deepEqual(agent.contents.get(current.cid), Array(starts).fill('start'));
         agent.calls.length = 0;

@@ -6,7 +6,7 @@ import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { currentDisk } from '../state/state-changes.ts';
 
 /** The persistent disk that the manifest defines. */
-export interface WantedDisk {
+export interface DesiredDisk {
   /** MiB. */
   readonly size: number;
   readonly cloudProperties: Readonly<Record<string, unknown>>;
@@ -14,10 +14,10 @@ export interface WantedDisk {
 
 export type DiskPlan =
   | { readonly action: 'none' }
-  | { readonly action: 'create'; readonly wanted: WantedDisk }
+  | { readonly action: 'create'; readonly desired: DesiredDisk }
   | { readonly action: 'attach'; readonly disk: DiskRecord }
   /** The current disk is attached, and its content moves to a new disk of the wanted shape. */
-  | { readonly action: 'migrate'; readonly disk: DiskRecord; readonly wanted: WantedDisk };
+  | { readonly action: 'migrate'; readonly disk: DiskRecord; readonly desired: DesiredDisk };
 
 /**
  * Decides what to do about the persistent disk. If there is no current disk, a disk of the wanted shape that
@@ -28,24 +28,24 @@ export type DiskPlan =
  */
 export function planDisk(
   state: DeploymentState,
-  wanted: WantedDisk | undefined,
+  desired: DesiredDisk | undefined,
   isRecreated = false,
 ): DiskPlan {
-  if (wanted === undefined || wanted.size === 0) return { action: 'none' };
+  if (desired === undefined || desired.size === 0) return { action: 'none' };
   const current = currentDisk(state);
   if (current !== undefined) {
-    return hasShape(current, wanted) && !isRecreated
+    return hasShape(current, desired) && !isRecreated
       ? { action: 'attach', disk: current }
-      : { action: 'migrate', disk: current, wanted };
+      : { action: 'migrate', disk: current, desired };
   }
-  const unused = state.disks.findLast((disk) => hasShape(disk, wanted));
-  return unused === undefined ? { action: 'create', wanted } : { action: 'attach', disk: unused };
+  const unused = state.disks.findLast((disk) => hasShape(disk, desired));
+  return unused === undefined ? { action: 'create', desired } : { action: 'attach', disk: unused };
 }
 
-function hasShape(disk: DiskRecord, wanted: WantedDisk): boolean {
+function hasShape(disk: DiskRecord, desired: DesiredDisk): boolean {
   return (
-    disk.size === wanted.size &&
-    isDeepStrictEqual(normalizeJson(disk.cloud_properties), normalizeJson(wanted.cloudProperties))
+    disk.size === desired.size &&
+    isDeepStrictEqual(normalizeJson(disk.cloud_properties), normalizeJson(desired.cloudProperties))
   );
 }
 
@@ -55,7 +55,7 @@ function normalizeJson(value: unknown): unknown {
 }
 
 /** Returns the persistent disk of the manifest's instance group. */
-export function wantedDisk({ instanceGroup }: Manifest): WantedDisk | undefined {
+export function desiredDisk({ instanceGroup }: Manifest): DesiredDisk | undefined {
   const pool = instanceGroup.diskPool;
   if (pool === undefined) return undefined;
   return { size: pool.diskSize, cloudProperties: pool.cloudProperties };
@@ -67,9 +67,9 @@ export function wantedDisk({ instanceGroup }: Manifest): WantedDisk | undefined 
  */
 export function unusedCurrentDisk(
   state: DeploymentState,
-  wanted: WantedDisk | undefined,
+  desired: DesiredDisk | undefined,
 ): DiskRecord | undefined {
-  return planDisk(state, wanted).action === 'none' ? currentDisk(state) : undefined;
+  return planDisk(state, desired).action === 'none' ? currentDisk(state) : undefined;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ReleaseJob } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
 import { withContext } from '../../platform/error-chain.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { runInParallel } from '../alongside.ts';
+import { runInParallel } from '../run-in-parallel.ts';
 import { type ReleaseArchive, openReleases, jobOfRelease } from '../archive/release-archive.ts';
 import type { CpiExecutable } from '../cpi/cpi-runner.ts';
 import type { Stage } from '../stage/stage.ts';

@@ -40,20 +40,20 @@ export async function installPackages(
   needed: readonly RequiredPackages[],
 ): Promise<void> {
   const installed = await InstalledPackages.open(installation.directory.index);
-  const wanted = needed.flatMap(({ release, names }) =>
+  const requested = needed.flatMap(({ release, names }) =>
     packagesInOrder(release, names).map((candidate) => ({
       source: candidate,
       key: keyOf(release, candidate),
     })),
   );
-  refuseNameClash(wanted.map(({ key }) => key));
-  for (const { source, key } of wanted) {
+  refuseNameClash(requested.map(({ key }) => key));
+  for (const { source, key } of requested) {
     await stage.perform(`Compiling package '${key.name}/${key.fingerprint}'`, async (step) => {
       if (source.compiled) step.skip('Package already compiled');
       if (!installed.has(key)) await install(installation, installed, source, key);
     });
   }
-  const names = new Set(wanted.map(({ key }) => key.name));
+  const names = new Set(requested.map(({ key }) => key.name));
   await stage.perform('Installing packages', () => removeOthers(installation, installed, names));
 }
 
@@ -174,9 +174,9 @@ export async function runPackaging(request: PackagingRequest): Promise<void> {
     result.exitCode === undefined
       ? `signal ${result.killedBy ?? 'unknown'}`
       : `exit status ${result.exitCode}`;
-  const said = result.stderr.trimEnd().split('\n').slice(-20).join('\n');
+  const lastLines = result.stderr.trimEnd().split('\n').slice(-20).join('\n');
   throw new ProductError(
     'INSTALLATION_FAILED',
-    `Compiling package '${name}': 'bash -x packaging' ended with ${end}, stderr: '${said}'`,
+    `Compiling package '${name}': 'bash -x packaging' ended with ${end}, stderr: '${lastLines}'`,
   );
 }

@@ -8,10 +8,10 @@ import { testEnvironment } from '../testing/test-environment.ts';
 const failed = (name: string): string =>
   `2 of 3 ${name} scripts failed. Failed Jobs: app, web. Successful Jobs: other.`;
 
-const includes = (words: readonly string[]) => (error: unknown) => {
+const includes = (args: readonly string[]) => (error: unknown) => {
   const chain = errorChain(error).join('\n');
   assert.ok(isProductError(error, 'AGENT_ERROR'), chain);
-  for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
+  for (const word of args) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
   return true;
 };
 
@@ -30,7 +30,7 @@ for (const [name, verb, next] of [
       includes([failed(name).slice(0, -1), ...logs, vmCid, ...next]),
     );
 
-    const commandInVm = (cid: string, words: readonly string[]): string => `in ${cid}: ${words.join(' ')}`;
+    const commandInVm = (cid: string, args: readonly string[]): string => `in ${cid}: ${args.join(' ')}`;
     await assert.rejects(
       createEnv({ ...options, recreate: true, commandInVm }, ports),
       includes([`in ${vmCid}: cat ${logs.join(' ')}`]),

@@ -66,19 +66,19 @@ function nextStep(name: ScriptName, jobs: readonly string[]): string {
  * output, if the caller knows one.
  */
 export function describeFailedProcesses(
-  troubled: readonly FailedProcess[],
+  failed: readonly FailedProcess[],
   { commandInVm, state }: Pick<AgentRun, 'commandInVm' | 'state'>,
 ): readonly string[] {
-  const lines = troubled.map(({ name, job, state: how, problem, lastExit, output }) => {
+  const lines = failed.map(({ name, job, state: how, problem, lastExit, output }) => {
     const whose = job === undefined ? '' : ` of job '${job}'`;
     const why = problem === undefined ? '' : `: ${problem}`;
     const exit = lastExit === undefined ? '' : `, its start program ${lastExit}`;
     const printed = output === '' ? '' : `; its programs printed last:\n${output}`;
     return `Process '${name}'${whose} is ${how}${exit}${why}${printed}`;
   });
-  const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logPath(name));
-  const words = ['tail', '-n', '100', ...logs];
-  const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, words);
+  const logs = failed.filter(({ output }) => output !== '').map(({ name }) => logPath(name));
+  const args = ['tail', '-n', '100', ...logs];
+  const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, args);
   return command === undefined ? lines : [...lines, `This shows more: ${command}`];
 }
 

@@ -22,13 +22,13 @@ const honest = {
 /** Returns what a shutdown prints, how long it sleeps in seconds, and the requests to the agent. */
 async function shutDown(hostile: Partial<AgentClient>) {
   const slept: number[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   let printed = '';
   const clock = {
     now: () => 0,
     sleep: async (milliseconds: number) => void slept.push(milliseconds / 1000),
   };
-  const agent = { ...honest, stop: async () => void told.push('stop'), ...hostile };
+  const agent = { ...honest, stop: async () => void reported.push('stop'), ...hostile };
   const run = { agent, clock, state: { state: {} }, warn: () => assert.fail('no warning') };
   const stage = new PrintedStage({ clock, write: (text) => (printed += text) });
   const options = { instance: 'a/0', vmCid: 'vm-1', skipDrain: false };
@@ -36,7 +36,7 @@ async function shutDown(hostile: Partial<AgentClient>) {
     () => undefined,
     (reason: unknown) => reason,
   );
-  return { printed, slept, told, error };
+  return { printed, slept, told: reported, error };
 }
 
 test('an agent whose disk has a name of several lines prints no line of its own', async () => {

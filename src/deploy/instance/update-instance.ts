@@ -46,11 +46,11 @@ export async function waitUntilRunning(
   const { agent, clock, signal } = run;
   await clock.sleep(watchTime.start, signal);
   let last = 'nothing';
-  let troubled: readonly FailedProcess[] = [];
+  let failed: readonly FailedProcess[] = [];
   const attempt = async (): Promise<true | undefined> => {
     try {
       const { jobState, failedProcesses: now } = await agent.getState();
-      troubled = now;
+      failed = now;
       last = `job_state '${jobState}'`;
       return jobState === 'running' ? true : undefined;
     } catch (error) {
@@ -61,7 +61,7 @@ export async function waitUntilRunning(
   };
   const budget = watchTime.end - watchTime.start;
   if (await poll(attempt, { clock, signal, timeoutMs: budget, maxDelayMs: 1000 })) return;
-  const processes = describeFailedProcesses(troubled, run);
+  const processes = describeFailedProcesses(failed, run);
   const sentences = [
     `Instance '${instance}' was not running after ${watchTime.end / 1000} s (update_watch_time); the agent's last answer was ${last}.`,
     ...processes,

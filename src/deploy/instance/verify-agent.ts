@@ -48,12 +48,14 @@ export async function findForeignAgentId({ agent, state }: AgentRun): Promise<st
 }
 
 /** Returns false if the agent reports no id or if no agent id is recorded. */
-export const isDifferentAgent = (said: string | undefined, expected: string | undefined): said is string =>
-  said !== undefined && expected !== undefined && said !== expected;
+export const isDifferentAgent = (
+  agentId: string | undefined,
+  expected: string | undefined,
+): agentId is string => agentId !== undefined && expected !== undefined && agentId !== expected;
 
 async function readAgentId(agent: AgentClient, expected: string | undefined): Promise<string | undefined> {
-  const said = (await undefinedIfAgentError(agent.getState()))?.agentId;
-  return isDifferentAgent(said, expected) ? said : undefined;
+  const agentId = (await undefinedIfAgentError(agent.getState()))?.agentId;
+  return isDifferentAgent(agentId, expected) ? agentId : undefined;
 }
 
 async function remainingOtherAgent(

@@ -91,9 +91,9 @@ for (const { what, port, line } of causes) {
     });
 
     assert.equal(lines.length, 1, lines.join('\n'));
-    const [seconds = '', said = ''] = lines[0]?.split(' s: waiting for the agent: ') ?? [];
+    const [seconds = '', output = ''] = lines[0]?.split(' s: waiting for the agent: ') ?? [];
     assert.ok(Number(seconds) <= 15, lines[0]);
-    assert.match(said, line);
+    assert.match(output, line);
   });
 }
 
@@ -140,7 +140,7 @@ test('an agent that answers within five seconds, or a previous VM, causes no mes
     if ((pings += 1) < 2) throw refused;
   });
   await waitForAgent(soon.run, newAgentBudget, { cloud: soon.run.cloud, vmCid: 'vm-1' });
-  const former = testRun(() => Promise.reject(refused));
-  await assert.rejects(waitForAgent(former.run, oldAgentBudget));
-  assert.deepEqual([...soon.lines, ...former.lines], []);
+  const previous = testRun(() => Promise.reject(refused));
+  await assert.rejects(waitForAgent(previous.run, oldAgentBudget));
+  assert.deepEqual([...soon.lines, ...previous.lines], []);
 });

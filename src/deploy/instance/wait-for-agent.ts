@@ -58,19 +58,19 @@ function createProgressReporter(
   { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
 ): (error: ProductError) => Promise<void> {
   const begun = clock.now();
-  let askedAt = -Infinity;
-  let trouble: string | undefined;
-  let said = '';
+  let lastRequestAt = -Infinity;
+  let problem: string | undefined;
+  let lastReported = '';
   return async (error) => {
     const now = clock.now();
     if (now - begun < quietMs) return;
-    if (now - askedAt >= cpiPollMs) {
-      askedAt = now;
-      trouble = await describe(cloud, vmCid);
+    if (now - lastRequestAt >= cpiPollMs) {
+      lastRequestAt = now;
+      problem = await describe(cloud, vmCid);
     }
-    const line = trouble === undefined ? explainUnreachable(error) : `VM '${vmCid}': ${trouble}`;
-    if (line !== said) warn(`waiting for the agent: ${line}`);
-    said = line;
+    const line = problem === undefined ? explainUnreachable(error) : `VM '${vmCid}': ${problem}`;
+    if (line !== lastReported) warn(`waiting for the agent: ${line}`);
+    lastReported = line;
   };
 }
 

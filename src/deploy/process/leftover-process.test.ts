@@ -39,34 +39,34 @@ function options(skips: number) {
 }
 
 test('a process that is not needed any more is killed at once', async (t) => {
-  const left = await orphan(t, true);
+  const leftover = await orphan(t, true);
   const { written, ...rest } = options(0);
 
-  await waitForLeftoverProcess(left, rest);
+  await waitForLeftoverProcess(leftover, rest);
 
-  assert.equal(identifyProcess(left.pid), undefined);
+  assert.equal(identifyProcess(leftover.pid), undefined);
   assert.deepEqual(written, []);
 });
 
 test('a CPI call is waited for, and killed when it does not end', async (t) => {
-  const left = await orphan(t, false);
+  const leftover = await orphan(t, false);
   const { written, ...rest } = options(twoMinutes);
 
-  await waitForLeftoverProcess(left, rest);
+  await waitForLeftoverProcess(leftover, rest);
 
-  assert.equal(identifyProcess(left.pid), undefined);
+  assert.equal(identifyProcess(leftover.pid), undefined);
   assert.deepEqual(written, [
-    `Waiting for the CPI call 'create_vm' of an interrupted run to end (process ${left.pid})\n`,
+    `Waiting for the CPI call 'create_vm' of an interrupted run to end (process ${leftover.pid})\n`,
   ]);
 });
 
 test('a process that does not exist, or has another start time, is ignored', async (t) => {
-  const left = await orphan(t, false);
+  const leftover = await orphan(t, false);
   const { written, ...rest } = options(twoMinutes);
 
-  await waitForLeftoverProcess({ ...left, started: 'earlier' }, rest);
-  assert.ok(identifyProcess(left.pid));
-  killGroup(left.pid);
+  await waitForLeftoverProcess({ ...leftover, started: 'earlier' }, rest);
+  assert.ok(identifyProcess(leftover.pid));
+  killGroup(leftover.pid);
   await waitForLeftoverProcess(undefined, rest);
 
   assert.deepEqual(written, []);

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { identifyProcess } from '../../platform/process-identity.ts';
 import { runProcess } from './run-process.ts';
 
-const shell = (script: string, ...words: string[]) => ({
+const shell = (script: string, ...args: string[]) => ({
   file: '/bin/sh',
-  arguments: ['-c', script, 'sh', ...words],
+  arguments: ['-c', script, 'sh', ...args],
   environment: { PATH: process.env['PATH'] },
 });
 

@@ -46,7 +46,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const stopping = stopWhenAsked(child, request);
+  const stopping = stopOnAbort(child, request);
   const output = collect(child);
   if (request.onErrorLine !== undefined) readLines(child, request.onErrorLine);
   try {
@@ -93,7 +93,7 @@ function announce({ pid }: ChildProcess, { onStart }: ProcessRequest): void {
   }
 }
 
-function stopWhenAsked(child: ChildProcess, request: ProcessRequest) {
+function stopOnAbort(child: ChildProcess, request: ProcessRequest) {
   let reason: ProcessResult['stopped'];
   const timers: NodeJS.Timeout[] = [];
   const stop = (why: 'deadline' | 'interrupt'): void => {

@@ -115,6 +115,6 @@ test(
 test('a pipe or a device as state file is refused at once', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   execFileSync('mkfifo', [path]);
-  for (const place of [path, '/dev/zero'])
-    await assert.rejects(readState(place), { code: 'STATE_INVALID', message: /is not a file/ });
+  for (const target of [path, '/dev/zero'])
+    await assert.rejects(readState(target), { code: 'STATE_INVALID', message: /is not a file/ });
 });

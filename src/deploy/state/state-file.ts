@@ -11,8 +11,8 @@ import { emptyState, formatState, parseState, type DeploymentState } from './dep
  * link is resolved, even if its target does not exist, because the bosh CLI also writes through the link. So
  * all names of a state file share the lock and the files beside it.
  */
-export function statePathFor(manifestPath: string, asked?: string): Promise<string> {
-  if (asked !== undefined && asked !== '') return resolveLinks(asked);
+export function statePathFor(manifestPath: string, requestedPath?: string): Promise<string> {
+  if (requestedPath !== undefined && requestedPath !== '') return resolveLinks(requestedPath);
   const name = `${basename(manifestPath, extname(manifestPath))}-state.json`;
   return resolveLinks(join(dirname(manifestPath), name));
 }

@@ -51,11 +51,11 @@ function killSelf(): void {
 }
 
 /** Counts renames, because files are replaced by a rename (src/platform/durable-file.ts). */
-function killAfterWrites(left: number): void {
+function killAfterWrites(remaining: number): void {
   const { renameSync } = fs;
   fs.renameSync = (from, to) => {
     renameSync(from, to);
-    if (to === options.statePath && written.includes(killAt ?? '') && (left -= 1) === 0) killSelf();
+    if (to === options.statePath && written.includes(killAt ?? '') && (remaining -= 1) === 0) killSelf();
   };
   syncBuiltinESMExports();
 }

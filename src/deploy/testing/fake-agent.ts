@@ -45,14 +45,14 @@ export const shutDownVerbs: readonly string[] = [
   'unmount_disk',
 ];
 
-type Words = readonly unknown[];
+type Args = readonly unknown[];
 
 /**
  * The agent of the VM in the fake CPI's directory, at one address: HTTPS mbus with the certificate of the
  * VM's env, Basic auth `mbus:secret`, tasks and blobs. It does not respond while there is no VM.
  */
 export class FakeAgent {
-  readonly calls: { readonly method: string; readonly arguments: Words }[] = [];
+  readonly calls: { readonly method: string; readonly arguments: Args }[] = [];
   readonly faults: FakeAgentFaults = {};
   readonly blobs = new Map<string, Buffer>();
   /** The texts that jobs wrote to each disk, one for each start. */
@@ -123,10 +123,10 @@ export class FakeAgent {
   }
 
   #currentVm(): (FakeVm & { cid: string }) | undefined {
-    const folder = join(this.#cloud, 'vms');
-    const [file] = existsSync(folder) ? readdirSync(folder) : [];
+    const directory = join(this.#cloud, 'vms');
+    const [file] = existsSync(directory) ? readdirSync(directory) : [];
     if (file === undefined) return undefined;
-    return { ...JSON.parse(readFileSync(join(folder, file), 'utf8')), cid: file.replace('.json', '') };
+    return { ...JSON.parse(readFileSync(join(directory, file), 'utf8')), cid: file.replace('.json', '') };
   }
 
   async #serve(cid: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -137,10 +137,10 @@ export class FakeAgent {
     if (request.headers.authorization !== expected) return void response.writeHead(401).end();
     const [, kind, ...rest] = (request.url ?? '').split('/');
     if (kind === 'blobs') return this.#serveBlob(request.method, rest.at(-1) ?? '', body, response);
-    const { method, arguments: words } = JSON.parse(body.toString()) as { method: string; arguments: Words };
-    this.calls.push({ method, arguments: words });
+    const { method, arguments: args } = JSON.parse(body.toString()) as { method: string; arguments: Args };
+    this.calls.push({ method, arguments: args });
     if (this.#isInterrupted(method, 'before')) return void response.destroy();
-    const answer = JSON.stringify(this.#answer(cid, method, words));
+    const answer = JSON.stringify(this.#answer(cid, method, args));
     if (this.#isInterrupted(method, 'after')) return void response.destroy();
     response.end(answer);
   }
@@ -163,14 +163,14 @@ export class FakeAgent {
     response.writeHead(blob === undefined ? 404 : 200).end(blob);
   }
 
-  #answer(cid: string, method: string, words: Words): object {
+  #answer(cid: string, method: string, args: Args): object {
     if (method === 'ping') return { value: 'pong' };
-    if (method === 'get_task') return { value: this.#tasks.get(String(words[0])) };
+    if (method === 'get_task') return { value: this.#tasks.get(String(args[0])) };
     const { failing } = this.faults;
     if (failing?.verb === method) return { exception: { message: failing.message } };
     const agent = this.#agents.get(cid);
     if (agent === undefined) return { exception: { message: 'no such VM' } };
-    const value = this.#act(agent, method, words);
+    const value = this.#act(agent, method, args);
     if (value === undefined) return { exception: { message: `unknown message ${method}` } };
     if (method === 'get_state' || method === 'start') return { value };
     const task = randomUUID();
@@ -178,7 +178,7 @@ export class FakeAgent {
     return { value: { agent_task_id: task, state: 'running' } };
   }
 
-  #act(agent: AgentOfVm, method: string, words: Words): unknown {
+  #act(agent: AgentOfVm, method: string, args: Args): unknown {
     switch (method) {
       case 'get_state':
         return {
@@ -188,7 +188,7 @@ export class FakeAgent {
           processes: this.faults.processes,
         };
       case 'apply':
-        agent.networks = (words[0] as { networks: AgentOfVm['networks'] }).networks;
+        agent.networks = (args[0] as { networks: AgentOfVm['networks'] }).networks;
         return 'applied';
       case 'start':
         agent.jobState = this.faults.startedState ?? 'running';
@@ -202,9 +202,9 @@ export class FakeAgent {
       case 'run_script':
         return {};
       case 'compile_package':
-        return this.#compile(words);
+        return this.#compile(args);
       default:
-        return this.#actOnDisk(agent, method, words);
+        return this.#actOnDisk(agent, method, args);
     }
   }
 
@@ -213,13 +213,13 @@ export class FakeAgent {
     return agentId === '' ? {} : { agent_id: agentId };
   }
 
-  #actOnDisk(agent: AgentOfVm, method: string, words: Words): unknown {
-    const disk = String(words[0]);
+  #actOnDisk(agent: AgentOfVm, method: string, args: Args): unknown {
+    const disk = String(args[0]);
     switch (method) {
       case 'list_disk':
         return agent.mounted;
       case 'add_persistent_disk':
-        agent.hints.set(disk, words[1]);
+        agent.hints.set(disk, args[1]);
         return {};
       case 'mount_disk':
         if (agent.hints.has(disk)) agent.mounted = [...agent.mounted, disk];
@@ -247,7 +247,7 @@ export class FakeAgent {
     this.contents.set(to, this.contents.get(from) ?? []);
   }
 
-  #compile([source, , name]: Words): unknown {
+  #compile([source, , name]: Args): unknown {
     const blobId = randomUUID();
     const compiled = Buffer.from(`compiled ${String(name)} of ${String(source)}`);
     this.blobs.set(blobId, compiled);

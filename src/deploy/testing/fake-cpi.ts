@@ -39,7 +39,7 @@ export interface FakeVm {
   readonly metadata?: unknown;
 }
 
-type Words = readonly unknown[];
+type Args = readonly unknown[];
 
 class CloudError extends Error {
   readonly type: string;
@@ -66,7 +66,7 @@ const remove = (kind: string, cid: unknown, type: string): null => {
   return null;
 };
 
-const methods: Readonly<Record<string, (words: Words) => unknown>> = {
+const methods: Readonly<Record<string, (args: Args) => unknown>> = {
   info: () => ({ api_version: 3, stemcell_formats: ['fake-format'] }),
   create_stemcell: ([image, properties]) => {
     if (!existsSync(String(image)))
@@ -85,8 +85,8 @@ const methods: Readonly<Record<string, (words: Words) => unknown>> = {
   has_vm: ([cid]) => existsSync(path('vms', cid)),
   has_disk: ([cid]) => existsSync(path('disks', cid)),
   describe_vm: () => {
-    const trouble = join(directory, 'trouble.txt');
-    return existsSync(trouble) ? readFileSync(trouble, 'utf8') : null;
+    const problemPath = join(directory, 'trouble.txt');
+    return existsSync(problemPath) ? readFileSync(problemPath, 'utf8') : null;
   },
   set_vm_metadata: ([cid, metadata]) => (write('vms', cid, { ...readVm(cid), metadata }), null),
   create_disk: ([size, properties]) => {
@@ -123,11 +123,11 @@ function takeFault(method: string): Fault | undefined {
   return fault;
 }
 
-function answer(method: string, words: Words): object {
+function answer(method: string, args: Args): object {
   try {
     const run = methods[method];
     if (run === undefined) throw new CloudError('Bosh::Clouds::NotImplemented', `no method '${method}'`);
-    return { result: run(words), error: null, log: '' };
+    return { result: run(args), error: null, log: '' };
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
     return { result: null, error: { type: error.type, message: error.message, ok_to_retry: false }, log: '' };
@@ -172,13 +172,13 @@ function answerWrongly(kind: Fault['kind']): void {
 
 function serve(): void {
   const text = readFileSync(0, 'utf8');
-  const { method, arguments: words } = JSON.parse(text) as { method: string; arguments: Words };
+  const { method, arguments: args } = JSON.parse(text) as { method: string; arguments: Args };
   mkdirSync(join(directory, 'vms'), { recursive: true });
   mkdirSync(join(directory, 'disks'), { recursive: true });
   appendFileSync(join(directory, 'requests.jsonl'), `${text}\n`);
   const fault = takeFault(method);
   if (fault !== undefined && goWrong(fault)) return;
-  const response = answer(method, words);
+  const response = answer(method, args);
   if (fault !== undefined) answerWrongly(fault.kind);
   process.stdout.write(fault?.kind === 'garbage' ? 'not json at all' : JSON.stringify(response));
 }

@@ -21,10 +21,10 @@ export async function killedRun(
     env: ports.environment,
   });
   onStart?.(child);
-  let said = '';
-  child.stderr.on('data', (chunk) => (said += String(chunk)));
+  let output = '';
+  child.stderr.on('data', (chunk) => (output += String(chunk)));
   const [code, signal] = await once(child, 'close');
-  assert.equal(signal, 'SIGKILL', `the run ended with ${String(code)}: ${said}`);
+  assert.equal(signal, 'SIGKILL', `the run ended with ${String(code)}: ${output}`);
 }
 
 /** Asserts that there is one VM and one disk, which is attached and mounted. */

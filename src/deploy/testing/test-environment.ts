@@ -107,9 +107,9 @@ function recordingPorts(): TestEnvironment['ports'] {
     },
     warnings,
     output: () => {
-      const said = text;
+      const output = text;
       text = '';
-      return said;
+      return output;
     },
   };
 }

@@ -5,8 +5,8 @@ import type { ReleaseSummary } from '../archive/archive-catalog.ts';
 
 /** Throws MANIFEST_INVALID with a line for each job of the instance group that its release does not have. */
 export function checkJobs({ instanceGroup }: Manifest, releases: readonly ReleaseSummary[]): void {
-  const faults = instanceGroup.jobs.flatMap((job) => missingJob(job, releases) ?? []);
-  if (faults.length > 0) throw new ProductError('MANIFEST_INVALID', faults.join('\n'));
+  const problems = instanceGroup.jobs.flatMap((job) => missingJob(job, releases) ?? []);
+  if (problems.length > 0) throw new ProductError('MANIFEST_INVALID', problems.join('\n'));
 }
 
 /**
@@ -33,8 +33,8 @@ export function findCpiJob(
   { cloudProvider: { templates, at } }: Manifest,
   releases: readonly ReleaseSummary[],
 ): { name: PathSegment; release: string } {
-  const faults = templates.flatMap((template) => missingJob(template, releases) ?? []);
-  if (faults.length > 0) throw new ProductError('MANIFEST_INVALID', faults.join('\n'));
+  const problems = templates.flatMap((template) => missingJob(template, releases) ?? []);
+  if (problems.length > 0) throw new ProductError('MANIFEST_INVALID', problems.join('\n'));
   const found = templates.filter(({ name, release }) =>
     releases
       .find((candidate) => candidate.name === release)

@@ -33,11 +33,11 @@ test('check_vm gets the arguments of the later create_vm, and the VM to replace'
     cloud.requests().flatMap((request) => (request.method === method ? [request.arguments] : []));
   const [checks, creations] = [argumentsOf('check_vm'), argumentsOf('create_vm')];
   assert.deepEqual(
-    checks.map((words) => words.slice(1, 6)),
-    creations.map((words) => words.slice(1)),
+    checks.map((args) => args.slice(1, 6)),
+    creations.map((args) => args.slice(1)),
   );
   assert.deepEqual(
-    checks.map((words) => words[6]),
+    checks.map((args) => args[6]),
     [null, first.vmCid],
   );
   assert.notEqual(second.vmCid, first.vmCid);

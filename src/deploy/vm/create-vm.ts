@@ -21,15 +21,15 @@ export async function createVm(
   const { stemcellId, ...vm } = specification;
   const sha256 = hash(vm);
   if (run.pending.pending.vm?.arguments_sha256 !== sha256) await deletePendingVm(run, specification);
-  const left = run.pending.pending.vm;
-  const agentId = left?.agent_id ?? run.uuid();
+  const leftover = run.pending.pending.vm;
+  const agentId = leftover?.agent_id ?? run.uuid();
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256 });
   const cid = await withContext(`Creating vm with stemcell cid '${vm.stemcellCid}'`, () =>
     run.cloud.createVm({ agentId, ...vm }),
   ).catch(async (error: unknown) => {
     // If this is a retry, an immediate error does not prove that the earlier call with the same id left
     // nothing, so its record stays pending.
-    if (left === undefined && !mayHaveLeftVm(error)) await run.pending.setVm(undefined);
+    if (leftover === undefined && !mayHaveLeftVm(error)) await run.pending.setVm(undefined);
     throw error;
   });
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256, cid });

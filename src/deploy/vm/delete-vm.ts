@@ -44,9 +44,9 @@ export async function hasRecordedVm({ cloud, state }: Pick<Run, 'cloud' | 'state
  * is deleted, so that the next run continues if this one is killed.
  */
 export async function deletePendingVm(run: Run, specification: VmSpecification): Promise<void> {
-  const left = run.pending.pending.vm;
-  if (left === undefined) return;
-  await deleteFound(run, left.cid ?? (await findVm(run, left, specification)));
+  const leftover = run.pending.pending.vm;
+  if (leftover === undefined) return;
+  await deleteFound(run, leftover.cid ?? (await findVm(run, leftover, specification)));
 }
 
 /**
@@ -54,12 +54,12 @@ export async function deletePendingVm(run: Run, specification: VmSpecification):
  * stays pending, and a warning is printed. `next` is the advice at the end of the warning.
  */
 export async function deletePendingVmOrWarn(run: Run, manifest: Manifest, next = ''): Promise<void> {
-  const left = run.pending.pending.vm;
-  if (left === undefined) return;
-  if (left.cid !== undefined) return deleteFound(run, left.cid);
+  const leftover = run.pending.pending.vm;
+  if (leftover === undefined) return;
+  if (leftover.cid !== undefined) return deleteFound(run, leftover.cid);
   const { stemcells, disks } = run.state.state;
   const stemcell = stemcells.at(-1);
-  const warning = `A VM of agent '${left.agent_id}' may be left over`;
+  const warning = `A VM of agent '${leftover.agent_id}' may be left over`;
   if (stemcell === undefined)
     return run.warn(`${warning}: no stemcell is recorded to request it with${next}`);
   const diskCids = disks.map(({ cid }) => cid);
@@ -81,13 +81,13 @@ async function deleteFound(run: Run, cid: string): Promise<void> {
  * Returns the cid, which only the CPI knows, by calling create_vm again: it is idempotent for an agent id and
  * returns the existing VM.
  */
-async function findVm(run: Run, left: PendingVm, specification: VmSpecification): Promise<string> {
+async function findVm(run: Run, leftover: PendingVm, specification: VmSpecification): Promise<string> {
   const { stemcellId: _, ...vm } = specification;
   const cid = await withContext(
-    `Finding the VM of agent '${left.agent_id}' that an interrupted run left`,
-    () => run.cloud.createVm({ agentId: left.agent_id, ...vm }),
+    `Finding the VM of agent '${leftover.agent_id}' that an interrupted run left`,
+    () => run.cloud.createVm({ agentId: leftover.agent_id, ...vm }),
   );
-  await run.pending.setVm({ ...left, cid });
+  await run.pending.setVm({ ...leftover, cid });
   return cid;
 }
 

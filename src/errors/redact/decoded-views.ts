@@ -26,10 +26,10 @@ export function viewsOf(text: string): readonly DecodedView[] | undefined {
   const views = [own];
   const seen = new Set([text]);
   let size = text.length;
-  let former: readonly DecodedView[] = views;
-  for (let depth = 0; depth < maxDepth && former.length > 0; depth += 1) {
+  let previous: readonly DecodedView[] = views;
+  for (let depth = 0; depth < maxDepth && previous.length > 0; depth += 1) {
     const next: DecodedView[] = [];
-    for (const view of former)
+    for (const view of previous)
       for (const decode of decoders) {
         if (size > maxLength) return undefined;
         const decoded = decode(view);
@@ -39,7 +39,7 @@ export function viewsOf(text: string): readonly DecodedView[] | undefined {
         next.push(decoded);
       }
     views.push(...next);
-    former = next;
+    previous = next;
   }
   return views;
 }
@@ -54,7 +54,7 @@ const decoders: readonly ((view: DecodedView) => DecodedView | undefined)[] = [
 
 /** Collects the characters of a view with their ranges in the original. */
 class ViewBuilder {
-  readonly #pieces: string[] = [];
+  readonly #parts: string[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #of: DecodedView;
@@ -64,9 +64,9 @@ class ViewBuilder {
   }
 
   /** Adds text whose characters all stand for [from, to) of the previous view. */
-  add(piece: string, from: number, to: number): void {
-    this.#pieces.push(piece);
-    for (let index = 0; index < piece.length; index += 1) {
+  add(part: string, from: number, to: number): void {
+    this.#parts.push(part);
+    for (let index = 0; index < part.length; index += 1) {
       this.#starts.push(this.#of.start(from));
       this.#ends.push(this.#of.end(to - 1));
     }
@@ -79,7 +79,7 @@ class ViewBuilder {
   build(isBytes: boolean): DecodedView {
     const [starts, ends] = [this.#starts, this.#ends];
     return {
-      text: this.#pieces.join(''),
+      text: this.#parts.join(''),
       start: (index) => starts[index] ?? 0,
       end: (index) => ends[index] ?? 0,
       isBytes,
@@ -166,21 +166,21 @@ function base64Decoded(view: DecodedView, offset: number): DecodedView | undefin
   const builder = new ViewBuilder(view);
   let isEmpty = true;
   for (const match of view.text.matchAll(base64Run)) {
-    const places: number[] = [];
+    const positions: number[] = [];
     let run = '';
     for (let index = 0; index < match[0].length; index += 1) {
       const character = match[0][index] ?? '';
       if (/\s/u.test(character)) continue;
       run += character === '-' ? '+' : character === '_' ? '/' : character;
-      places.push(match.index + index);
+      positions.push(match.index + index);
     }
     const cut = run.length - ((run.length - offset) % 4 === 1 ? 1 : 0);
     const bytes = atob(run.slice(offset, cut));
     for (let index = 0; index < bytes.length; index += 1) {
       const first = offset + Math.floor(index / 3) * 4 + (index % 3);
-      builder.add(bytes[index] ?? '', places[first] ?? 0, (places[first + 1] ?? 0) + 1);
+      builder.add(bytes[index] ?? '', positions[first] ?? 0, (positions[first + 1] ?? 0) + 1);
     }
-    builder.add('\0', places[places.length - 1] ?? 0, (places[places.length - 1] ?? 0) + 1);
+    builder.add('\0', positions[positions.length - 1] ?? 0, (positions[positions.length - 1] ?? 0) + 1);
     isEmpty = false;
   }
   return isEmpty ? undefined : builder.build(true);

@@ -85,7 +85,7 @@ const isName = (key: string, parent: object, parentKey: string | undefined): boo
 
 function stringsIn(
   source: unknown,
-  isWanted: (text: string, isSecret: boolean, isNumber: boolean) => boolean,
+  isIncluded: (text: string, isSecret: boolean, isNumber: boolean) => boolean,
 ): string[] {
   const found = new Set<string>();
   const seen = new Map<object, boolean>();
@@ -95,11 +95,11 @@ function stringsIn(
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, isSecret, parentKey } = next;
     if (typeof value === 'string') {
-      if (isWanted(value, isSecret, false)) found.add(value);
+      if (isIncluded(value, isSecret, false)) found.add(value);
       for (const password of passwordsOf(value)) found.add(password);
     }
     if (typeof value === 'number' || typeof value === 'bigint') {
-      if (isWanted(String(value), isSecret, true)) found.add(String(value));
+      if (isIncluded(String(value), isSecret, true)) found.add(String(value));
     }
     if (typeof value !== 'object' || value === null) continue;
     const before = seen.get(value);

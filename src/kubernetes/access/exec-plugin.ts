@@ -49,12 +49,12 @@ export function pluginCredentials(
   };
   return {
     current: async () => {
-      const former = issued;
-      const present = await former;
+      const previous = issued;
+      const present = await previous;
       if (present !== undefined && (present.expiresAt ?? Infinity) - expiryMarginMs > clock.now()) {
         return present.credentials;
       }
-      return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
+      return (await (issued === undefined || issued === previous ? issue() : issued)).credentials;
     },
     issued: async () => {
       // the caller of `current` gets the reason of a failed run
@@ -174,9 +174,12 @@ export function parseExecPlugin(
     args: list(exec['args'], `${key}.args`).map((item, index) => string(item, `${key}.args[${index}]`)),
     environment: Object.fromEntries(
       list(exec['env'], `${key}.env`).map((item, index) => {
-        const place = `${key}.env[${index}]`;
-        const variable = record(item, place);
-        return [string(variable['name'], `${place}.name`), string(variable['value'] ?? '', `${place}.value`)];
+        const location = `${key}.env[${index}]`;
+        const variable = record(item, location);
+        return [
+          string(variable['name'], `${location}.name`),
+          string(variable['value'] ?? '', `${location}.value`),
+        ];
       }),
     ),
     installHint: text('installHint'),
@@ -276,12 +279,12 @@ interface RunError extends Error {
 
 function pluginFailure(plugin: ExecPlugin, error: RunError, stderr: string): ProductError {
   const last = truncateAtWord(stderr.trim().split('\n').at(-1) ?? '', 200);
-  const words = [
+  const clauses = [
     `kubeconfig: ${plugin.key}.command (${plugin.command}) ${causeOf(error)}`,
     ...(last === '' ? [] : [`it said: ${last}`]),
     plugin.installHint ?? 'run it by hand as the user of the CPI, and correct it or its arguments',
   ];
-  return new ProductError('INVALID_CONFIG', words.join('; '));
+  return new ProductError('INVALID_CONFIG', clauses.join('; '));
 }
 
 function causeOf({ code, killed }: RunError): string {

@@ -34,14 +34,14 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** Header names are case-insensitive, so two keys may name the same header; their values are combined. */
-function extraHeaders(value: unknown, place: string): Headers {
+function extraHeaders(value: unknown, location: string): Headers {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalidKubeconfig(place, 'must be a mapping of lists');
+    throw invalidKubeconfig(location, 'must be a mapping of lists');
   const headers = new Map<string, string[]>();
   for (const [key, given] of Object.entries(value)) {
-    if (key === '') throw invalidKubeconfig(place, 'has an empty key');
+    if (key === '') throw invalidKubeconfig(location, 'has an empty key');
     const name = `impersonate-extra-${escapedKey(key)}`.toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), ...textsOf(given, place)]);
+    headers.set(name, [...(headers.get(name) ?? []), ...textsOf(given, location)]);
   }
   const sent = [...headers].filter(([, values]) => values.length > 0);
   return Object.fromEntries(sent.map(([name, values]) => [name, lines(values)]));
@@ -59,11 +59,11 @@ function escapedKey(key: string): string {
   return text;
 }
 
-function textsOf(value: unknown, place: string): string[] {
-  if (!Array.isArray(value)) throw invalidKubeconfig(place, 'must be a list of strings');
+function textsOf(value: unknown, location: string): string[] {
+  if (!Array.isArray(value)) throw invalidKubeconfig(location, 'must be a list of strings');
   return value.map((item: unknown) => {
-    if (typeof item !== 'string') throw invalidKubeconfig(place, 'must be a list of strings');
-    return headerValue(item, place);
+    if (typeof item !== 'string') throw invalidKubeconfig(location, 'must be a list of strings');
+    return headerValue(item, location);
   });
 }
 
@@ -71,10 +71,10 @@ function textsOf(value: unknown, place: string): string[] {
  * Rejects values that would change in transit: a line break would begin another header, and blanks at either
  * end are stripped, which makes it another name.
  */
-function headerValue(text: string, place: string): string {
+function headerValue(text: string, location: string): string {
   if (/^[\x21-\x7E](?:[\x20-\x7E]*[\x21-\x7E])?$/u.test(text)) return text;
   throw invalidKubeconfig(
-    place,
+    location,
     'cannot be sent in a header: it is empty, begins or ends with a blank, or has a character that is not printable ASCII',
   );
 }

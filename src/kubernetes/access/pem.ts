@@ -16,12 +16,12 @@ export function pemProblem(text: string, kind: PemKind): string | undefined {
   if (begun === 0) return 'does not hold PEM';
   const blocks = [...text.matchAll(block)].map(({ groups }) => ({ label: '', body: '', ...groups }));
   if (blocks.length < begun) return 'is cut off: a line -----BEGIN has no -----END behind it';
-  const wanted = blocks.filter(({ label }) => matchesKind(label, kind));
-  const [first] = wanted;
+  const requested = blocks.filter(({ label }) => matchesKind(label, kind));
+  const [first] = requested;
   if (first === undefined) return `holds PEM, and no ${kind === 'key' ? 'private key' : 'certificate'}`;
-  if (wanted.some(isEncrypted))
+  if (requested.some(isEncrypted))
     return 'is encrypted, and there is no place for its passphrase: give the key as openssl pkey -in FILE prints it';
-  if (!wanted.every(({ body }) => isComplete(body))) return 'is cut off or damaged';
+  if (!requested.every(({ body }) => isComplete(body))) return 'is cut off or damaged';
   return undefined;
 }
 

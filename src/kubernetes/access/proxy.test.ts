@@ -61,13 +61,8 @@ test('names and IPv4 networks are compared without node:net, which costs a call 
     import { environmentProxy } from '${new URL('proxy.ts', import.meta.url).href}';
     const environment = { HTTPS_PROXY: 'http://proxy', NO_PROXY: 'a.b:443,10.0.0.7,192.168.0.0/16,10.96.0.0/12,.svc' };
     console.log(environmentProxy('https://10.96.0.1', environment), process.moduleLoadList.includes('NativeModule net'));`;
-  const words = [
-    '--disable-warning=ExperimentalWarning',
-    '--input-type=module-typescript',
-    '--eval',
-    program,
-  ];
-  assert.equal(spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout, 'undefined false\n');
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '--eval', program];
+  assert.equal(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout, 'undefined false\n');
 });
 
 test('a proxy that cannot be spoken to is refused, unquoted', () => {

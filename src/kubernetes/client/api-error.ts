@@ -72,8 +72,8 @@ const reasons: Readonly<Record<number, string>> = {
  */
 export function responseError(status: number, body: string, request: ApiRequest): ApiError {
   const { method, path } = request;
-  const said = parseStatus(body) ?? statusFromText(status, body);
-  return new ApiError(isAboutSecrets(request) ? redactSecretStatus(said) : said, { method, path });
+  const parsed = parseStatus(body) ?? statusFromText(status, body);
+  return new ApiError(isAboutSecrets(request) ? redactSecretStatus(parsed) : parsed, { method, path });
 }
 
 function parseStatus(body: string): Status | undefined {
@@ -141,7 +141,7 @@ const safeMessages: readonly string[] = [
  * secret.
  */
 export function redactSecretStatus({ code, reason, message = '', details }: Status): Status {
-  const told = safeMessages.flatMap((pattern) => new RegExp(pattern, 'u').exec(message)?.[0] ?? []);
+  const safe = safeMessages.flatMap((pattern) => new RegExp(pattern, 'u').exec(message)?.[0] ?? []);
   const causes = (details?.causes ?? []).flatMap(({ reason: cause, field }) =>
     field !== undefined && /^[\w.[\]"/-]{1,253}$/u.test(field)
       ? [{ field, ...(isReason(cause) && { reason: cause }) }]
@@ -154,7 +154,7 @@ export function redactSecretStatus({ code, reason, message = '', details }: Stat
     status: 'Failure',
     code,
     ...(isReason(reason) && { reason }),
-    message: told.length > 0 ? told.join(', ') : 'its words are left out, since they may quote the Secret',
+    message: safe.length > 0 ? safe.join(', ') : 'its words are left out, since they may quote the Secret',
     ...(details !== undefined && {
       details: { ...named('name', details.name), ...named('kind', details.kind), causes },
     }),

@@ -164,10 +164,10 @@ const successTrailer = `trap '[ "$?" -ne 0 ] || exit ${successExit}' EXIT\n`;
  * success); here that rejects with KUBERNETES_UNREACHABLE.
  */
 export async function runScript(access: Access, options: ScriptOptions): Promise<ExecResult> {
-  const [shell, flag, script, ...words] = options.command;
+  const [shell, flag, script, ...args] = options.command;
   const result = await execInPod(access, {
     ...options,
-    command: [shell, flag, successTrailer + script, ...words],
+    command: [shell, flag, successTrailer + script, ...args],
   });
   if (result.exitCode === 0)
     throw new ProductError(

@@ -99,7 +99,7 @@ class PodPortStream extends Duplex {
   readonly #socket: Socket;
   readonly #options: StreamOptions;
   readonly #announced = new Set<number>();
-  #fault = '';
+  #problem = '';
   #failure: ProductError | undefined;
   #hasData = false;
   #quiet: NodeJS.Timeout | undefined;
@@ -117,7 +117,7 @@ class PodPortStream extends Duplex {
     });
     socket.on('error', (error) => this.#fail(unreachableError(serverAddress(options.access), error)));
     socket.on('close', (code) => {
-      const remoteError = this.#faultAt(code);
+      const remoteError = this.#errorAt(code);
       if (remoteError === undefined) this.push(null);
       else this.#fail(remoteError);
       reject(this.errored ?? this.#failure ?? remoteError ?? closedEarly(options.target));
@@ -164,7 +164,7 @@ class PodPortStream extends Duplex {
     if (!this.#announced.has(number)) {
       this.#announced.add(number);
     } else if (number === channel.error) {
-      this.#fault = (this.#fault + content.toString('utf8')).slice(0, maxErrorBytes);
+      this.#problem = (this.#problem + content.toString('utf8')).slice(0, maxErrorBytes);
     } else if (number === channel.data && content.length > 0) {
       this.#hasData = true;
       if (this.#quiet !== undefined) this.#restartQuiet();
@@ -181,9 +181,9 @@ class PodPortStream extends Duplex {
    * Returns the error for a closed connection; undefined for a regular end (code 1000). If the runtime closes
    * at once, its error message can be lost: then no data came and the code is another one.
    */
-  #faultAt(code: number): ProductError | undefined {
+  #errorAt(code: number): ProductError | undefined {
     const { access, target } = this.#options;
-    if (this.#fault !== '') return closed(target, this.#fault);
+    if (this.#problem !== '') return closed(target, this.#problem);
     if (code === 1000) return undefined;
     if (!this.#hasData && this.#announced.size === 2) return closedEarly(target);
     return unreachableError(
@@ -196,10 +196,10 @@ class PodPortStream extends Duplex {
 const describe = ({ namespace, pod, port }: PodPort): string => `Port ${port} of pod ${namespace}/${pod}`;
 const listen = "it has to listen on 0.0.0.0, :: or 127.0.0.1, not on the pod's own address alone";
 
-function closed(target: PodPort, fault: string): ProductError {
-  const message = /connection refused/iu.test(fault)
+function closed(target: PodPort, problem: string): ProductError {
+  const message = /connection refused/iu.test(problem)
     ? `${describe(target)} refuses connections on the pod's loopback address: start what should listen there; ${listen}`
-    : `${describe(target)} cannot be reached by its node: ${fault.replaceAll(/\s+/gu, ' ').trim()}`;
+    : `${describe(target)} cannot be reached by its node: ${problem.replaceAll(/\s+/gu, ' ').trim()}`;
   return new ProductError('POD_PORT_CLOSED', message);
 }
 

@@ -166,11 +166,11 @@ const forbidden = (error: unknown): boolean => isApiError(error, 403);
 
 /** Creates a server whose responses depend on the time, which sleepers move, and a sender to it. */
 function serve(respond: (path: string, now: number) => TransportResponse) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   let now = 0;
   const transport: Transport = {
     request: async ({ path }) => {
-      asked.push(path === '/readyz' ? 'look' : path);
+      requests.push(path === '/readyz' ? 'look' : path);
       return Promise.resolve(respond(path, now));
     },
     stream: () => Promise.reject(new Error('nothing is watched here')),
@@ -180,7 +180,7 @@ function serve(respond: (path: string, now: number) => TransportResponse) {
     now += milliseconds;
   };
   const clock = { now: () => now, sleep: (ms: number) => Promise.resolve(pass(ms)) };
-  return { send: requestSender(transport, clock, () => 0), asked, pass, now: () => now };
+  return { send: requestSender(transport, clock, () => 0), requests, pass, now: () => now };
 }
 
 /** Responds with 403 before that time, and to /readyz with `notReady`. */
@@ -193,7 +193,7 @@ const startingUntil =
 
 test('a 403 of a server that is not ready yet is sent again, a write too', async () => {
   for (const method of ['GET', 'POST', 'PATCH', 'DELETE'] as const) {
-    const { send, asked } = serve(startingUntil(1000));
+    const { send, requests: asked } = serve(startingUntil(1000));
     await send({ ...get, method });
     assert.deepEqual(asked, [get.path, 'look', get.path, 'look', get.path]);
   }
@@ -210,7 +210,7 @@ test('a server that becomes ready between its 403 and the look at it is asked on
 
 test('a 403 of a server that is ready, or that does not say, counts when it is given again', async () => {
   for (const readyz of [200, 401, 404]) {
-    const { send, asked, now } = serve(startingUntil(Infinity, readyz));
+    const { send, requests: asked, now } = serve(startingUntil(Infinity, readyz));
     await assert.rejects(send(get), forbidden);
     assert.deepEqual(asked, [get.path, 'look', get.path]);
     assert.equal(now(), 0);
@@ -240,7 +240,7 @@ test('a 403 counts when it is given again, also while other requests read whethe
 });
 
 test('of a server that was ready just now a 403 counts at once, later it is looked at again', async () => {
-  const { send, asked, pass } = serve(startingUntil(Infinity, 200));
+  const { send, requests: asked, pass } = serve(startingUntil(Infinity, 200));
   await assert.rejects(send(get), forbidden);
   asked.length = 0;
   await assert.rejects(send(get), forbidden);
@@ -256,10 +256,10 @@ test('one that forbids to ask whether it is ready is starting too, for ten secon
   const hardened = serve(startingUntil(Infinity, 403));
   await assert.rejects(hardened.send(get), forbidden);
   assert.ok(hardened.now() >= 10_000 && hardened.now() < 11_500, String(hardened.now()));
-  hardened.asked.length = 0;
+  hardened.requests.length = 0;
   hardened.pass(60_000);
   await assert.rejects(hardened.send(get), forbidden);
-  assert.deepEqual(hardened.asked, [get.path]);
+  assert.deepEqual(hardened.requests, [get.path]);
 });
 
 test('what a server takes until it answers at all is not part of its patience', async () => {

@@ -93,7 +93,7 @@ export interface RefusedRetryOptions {
 export type RetryRefused = <T>(attempt: () => Promise<T>) => Promise<T>;
 
 const firstPauseMs = 100;
-const longestPauseMs = 2000;
+const maxPauseMs = 2000;
 const reportAfterMs = 5000;
 
 /**
@@ -106,7 +106,7 @@ export function createConnectRetry(options: RefusedRetryOptions): RetryRefused {
   let refusedSince: number | undefined;
   let notify = options.onWaiting;
   return async (send) => {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       const beganAt = clock.now();
       try {
         const result = await send();

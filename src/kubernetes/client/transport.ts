@@ -97,10 +97,10 @@ export function unreachableError(address: string, cause: unknown): ProductError 
   const failure = classify(cause);
   const code = codeOf(cause);
   const detail = code === undefined ? '' : ` (${code})`;
-  const [words, next] = respondsInPlainHttp(cause) ? plainHttpMessage : messageOfFailure[failure];
+  const [message, next] = respondsInPlainHttp(cause) ? plainHttpMessage : messageOfFailure[failure];
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
-    `the Kubernetes API at ${address} could not be reached: ${words}${detail}; ${next}`,
+    `the Kubernetes API at ${address} could not be reached: ${message}${detail}; ${next}`,
     { cause },
   );
 }

@@ -97,36 +97,36 @@ const endings: readonly {
   readonly when: string;
   readonly api: KubernetesApi;
   readonly lastWords?: () => Promise<string>;
-  readonly says: string;
+  readonly message: string;
 }[] = [
   {
     when: 'there is none',
     api: silentApi([]),
-    says: 'no such object in pods; see why it is not there, then run the call again',
+    message: 'no such object in pods; see why it is not there, then run the call again',
   },
   {
     when: 'it is not so',
     api: silentApi([there]),
-    says: 'not so when it was last seen; look at it with kubectl describe, then run the call again',
+    message: 'not so when it was last seen; look at it with kubectl describe, then run the call again',
   },
   {
     when: 'the connection broke',
     api: { ...silentApi([]), list: () => Promise.reject(broken) },
-    says: broken.message,
+    message: broken.message,
   },
   {
     when: 'the server is away',
     api: { ...silentApi([]), list: () => Promise.reject(refused) },
-    says: `${refused.message}; when that is mended, run the call again`,
+    message: `${refused.message}; when that is mended, run the call again`,
   },
   {
     when: 'the last words failed',
     api: silentApi([there]),
     lastWords: () => Promise.reject(new ProductError('KUBERNETES_API', 'no; run the call again')),
-    says: 'not available (no; run the call again)',
+    message: 'not available (no; run the call again)',
   },
 ];
-for (const { when, api, lastWords, says } of endings) {
+for (const { when, api, lastWords, message: says } of endings) {
   test(`one next step, and one that means something, where ${when}`, async () => {
     const clock = new ManualClock();
     const waiting = waitFor<KubernetesObject, true>({

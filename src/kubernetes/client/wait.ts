@@ -48,7 +48,7 @@ type StatusText = string | WaitStatus;
 const pauseMs = 200;
 const progressIntervalMs = 5_000;
 /** create-env drops lines of more than 1 KiB (src/deploy/process/run-process.ts). */
-const longestLine = 900;
+const maxLineLength = 900;
 /**
  * How long, in milliseconds, an API server that has just started may refuse all requests, until it has read
  * the roles.
@@ -193,18 +193,18 @@ async function reportProgress<T extends KubernetesObject, R>(
   signal: AbortSignal,
   seen: LastState<T>,
 ): Promise<never> {
-  let said = '';
+  let lastReported = '';
   while (options.onProgress !== undefined && !signal.aborted) {
     await clock.sleep(progressIntervalMs, signal);
     if (signal.aborted) break;
     const state = (await stateWhileWaiting(options, seen))?.replaceAll(/\s+/gu, ' ');
     // a repeated event is not a change
     const news = state?.replaceAll(/ \(x\d+\)/gu, '');
-    if (state === undefined || news === undefined || news === said || isExpired(signal)) continue;
+    if (state === undefined || news === undefined || news === lastReported || isExpired(signal)) continue;
     options.onProgress(
-      truncateAtWord(`${progressPrefixes.waiting}${options.awaited}: ${state}`, longestLine),
+      truncateAtWord(`${progressPrefixes.waiting}${options.awaited}: ${state}`, maxLineLength),
     );
-    said = news;
+    lastReported = news;
   }
   return new Promise<never>(() => undefined);
 }
@@ -213,15 +213,15 @@ async function reportProgress<T extends KubernetesObject, R>(
 const isExpired = (signal: AbortSignal): boolean => signal.aborted;
 
 async function stateWhileWaiting<T extends KubernetesObject, R>(
-  { lastWords: words, reference }: WaitOptions<T, R>,
+  { lastWords: describeState, reference }: WaitOptions<T, R>,
   { lastError, last }: LastState<T>,
 ): Promise<string | undefined> {
   if (lastError !== undefined) return lastError.message;
   try {
-    const said = await words?.(last);
-    if (said === undefined)
+    const description = await describeState?.(last);
+    if (description === undefined)
       return last === undefined ? `no such object in ${reference.resource.plural} yet` : 'not so yet';
-    return typeof said === 'string' ? said : said.state;
+    return typeof description === 'string' ? description : description.state;
   } catch (error) {
     if (isTransientError(error) || isApiError(error, 403)) return undefined;
     throw error;
@@ -233,8 +233,8 @@ async function deadlineError<T extends KubernetesObject, R>(
   seen: LastState<T>,
 ): Promise<ProductError> {
   const seconds = Math.round(options.deadlineMs / 100) / 10;
-  const words = await describeLast(options, seen);
-  return new ProductError('DEADLINE', `waited ${seconds} s for ${options.awaited}${words}`);
+  const description = await describeLast(options, seen);
+  return new ProductError('DEADLINE', `waited ${seconds} s for ${options.awaited}${description}`);
 }
 
 async function describeLast<T extends KubernetesObject, R>(
@@ -243,8 +243,8 @@ async function describeLast<T extends KubernetesObject, R>(
 ): Promise<string> {
   if (seen.lastError !== undefined) return `; last known: ${withHint(seen.lastError.message)}`;
   try {
-    const words = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
-    return `; last known: ${typeof words === 'string' ? words : `${words.state}; ${words.next}`}`;
+    const description = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
+    return `; last known: ${typeof description === 'string' ? description : `${description.state}; ${description.next}`}`;
   } catch (error) {
     // the deadline is the main message; a failure to describe the state comes after it
     return `; last known: not available (${withHint(error instanceof Error ? error.message : String(error))})`;

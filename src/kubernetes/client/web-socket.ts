@@ -23,9 +23,9 @@ export interface OpenedSocket {
 
 const openTimeoutMs = 30_000;
 /** The limit for one message in bytes. */
-export const longestMessage = 16 * 1024 * 1024;
+export const maxMessageLength = 16 * 1024 * 1024;
 /** The limit for a response without an upgrade in bytes. A Status has some hundred. */
-const longestRefusal = 1024 * 1024;
+const maxRefusalLength = 1024 * 1024;
 
 /** Opens a WebSocket of that subprotocol to the API server; `path` is below the server's URL. */
 export async function openWebSocket(
@@ -52,7 +52,7 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
     reject(unreachableError(serverAddress(access), error));
   });
   socket.on('unexpected-response', (_request, response: IncomingMessage) => {
-    textUpTo(response, longestRefusal).then(
+    textUpTo(response, maxRefusalLength).then(
       (body) => {
         reject(responseError(response.statusCode ?? 500, body, refusedRequest(path)));
         socket.terminate();
@@ -98,7 +98,7 @@ async function socketOptions(access: Access): Promise<ClientOptions> {
     ...(access.proxy !== undefined && { proxy: access.proxy }),
     ...(isBun() ? tls : { agent: new Agent(tls) }),
     handshakeTimeout: openTimeoutMs,
-    maxPayload: longestMessage,
+    maxPayload: maxMessageLength,
     // lists as well: Node's `ws` passes them to node:https, though its types do not allow that
     headers: (isBun()
       ? identityHeadersInBun(access, credentials)
@@ -132,7 +132,7 @@ export interface ExecSocket {
  * The limit for all messages together. A command's output is limited to 4 MiB (pod-exec.ts), and messages are
  * kept until they are read.
  */
-const longestOutput = longestMessage;
+const maxOutputLength = maxMessageLength;
 
 /** Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. */
 export async function openExecSocket(access: Access, path: string): Promise<ExecSocket> {
@@ -143,8 +143,8 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
   socket.on('message', (data) => {
     const message = bytesOf(data);
     received += message.length;
-    if (received <= longestOutput) return void messages.push(message);
-    messages.destroy(answerTooLong(serverAddress(access), longestOutput));
+    if (received <= maxOutputLength) return void messages.push(message);
+    messages.destroy(answerTooLong(serverAddress(access), maxOutputLength));
     socket.terminate();
   });
   socket.on('close', () => messages.push(null));

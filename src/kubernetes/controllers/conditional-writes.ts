@@ -1,6 +1,5 @@
-import type { KubernetesApi, Resource } from '../../../src/kubernetes/api.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import { type DeleteOptions, ignoreNotFound } from '../api.ts';
+import { type KubernetesApi, type Resource, type DeleteOptions, ignoreNotFound } from '../api.ts';
+import type { KubernetesObject } from '../object.ts';
 
 /** Returns true if the object is being deleted and waits for this finalizer. */
 export function isBlockedBy(object: KubernetesObject, finalizer: string): boolean {

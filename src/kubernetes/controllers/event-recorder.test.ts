@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
-import { events } from '../../../src/kubernetes/resources.ts';
+import type { EventRecord } from '../describe-pod.ts';
+import { events } from '../resources.ts';
 import { startCluster } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { EventRecorder, type EventDetails, type InvolvedObject } from './event-recorder.ts';
 

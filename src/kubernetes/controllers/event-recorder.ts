@@ -1,9 +1,9 @@
-import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/platform/clock.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
-import { events } from '../../../src/kubernetes/resources.ts';
+import { isApiError } from '../client/api-error.ts';
+import type { KubernetesApi } from '../api.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { KubernetesObject } from '../object.ts';
+import type { EventRecord } from '../describe-pod.ts';
+import { events } from '../resources.ts';
 import { timestamp } from '../timestamp.ts';
 
 export interface EventDetails {

@@ -48,7 +48,7 @@ function scripted(
 test('changes are told once, also those that a broken or expired watch missed', async () => {
   const clock = new ManualClock();
   const errors: unknown[] = [];
-  const told: string[] = [];
+  const messages: string[] = [];
   const expired = {
     type: 'ERROR',
     object: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 410 },
@@ -66,7 +66,7 @@ test('changes are told once, also those that a broken or expired watch missed', 
     onError: (error) => errors.push(error),
   });
   informer.onChange(({ key, before, after }) => {
-    told.push(`${key} ${before?.metadata.uid ?? '-'}>${after?.metadata.uid ?? '-'}`);
+    messages.push(`${key} ${before?.metadata.uid ?? '-'}>${after?.metadata.uid ?? '-'}`);
   });
   const running = informer.run();
   for (let rounds = 0; rounds < 3; rounds += 1) {
@@ -78,8 +78,8 @@ test('changes are told once, also those that a broken or expired watch missed', 
   informer.stop();
   await running;
 
-  assert.deepEqual(told.slice(0, 3), ['bosh/a ->1', 'bosh/b ->2', 'bosh/a 1>1']);
-  assert.deepEqual(told.slice(3, 5), ['bosh/b 2>-', 'bosh/b ->3']);
-  assert.deepEqual(told.slice(5, 6), ['bosh/b 3>-']);
+  assert.deepEqual(messages.slice(0, 3), ['bosh/a ->1', 'bosh/b ->2', 'bosh/a 1>1']);
+  assert.deepEqual(messages.slice(3, 5), ['bosh/b 2>-', 'bosh/b ->3']);
+  assert.deepEqual(messages.slice(5, 6), ['bosh/b 3>-']);
   assert.equal(errors.length, 1);
 });

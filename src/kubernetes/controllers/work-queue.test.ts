@@ -114,7 +114,7 @@ test('a delay that is longer than setTimeout takes is waited for', async () => {
   queue.addAfter('a', month);
   const running = queue.run();
   await turns();
-  assert.ok(clock.pending.every((left) => left < 2 ** 31));
+  assert.ok(clock.pending.every((delay) => delay < 2 ** 31));
   clock.advance(2 ** 31 - 1);
   await turns();
   assert.equal(count, 0);

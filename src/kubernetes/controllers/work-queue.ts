@@ -67,8 +67,8 @@ export class WorkQueue {
   async #wait(key: string, milliseconds: number, wait: DelayedKey): Promise<void> {
     const { clock } = this.#runtime;
     const { signal } = wait.end;
-    for (let left = milliseconds; left > 0 && !signal.aborted; left -= maxTimerMs) {
-      await clock.sleep(Math.min(left, maxTimerMs), signal);
+    for (let remaining = milliseconds; remaining > 0 && !signal.aborted; remaining -= maxTimerMs) {
+      await clock.sleep(Math.min(remaining, maxTimerMs), signal);
     }
     // A timer uses another clock: one of eight fires a millisecond before Date.now() reaches the time.
     const early = wait.due - clock.now();

@@ -37,8 +37,8 @@ export async function startExecServer(
   onUpgrade: (request: IncomingMessage) => void = () => undefined,
 ): Promise<ExecServer> {
   const { access, server, close } = await startTlsServer((request, response) => {
-    const gone = request.url?.includes('/gone/') === true;
-    response.writeHead(gone ? 404 : 400).end(gone ? goneStatus : 'Upgrade request required');
+    const isDeleted = request.url?.includes('/gone/') === true;
+    response.writeHead(isDeleted ? 404 : 400).end(isDeleted ? goneStatus : 'Upgrade request required');
   });
   const sockets = new WebSocketServer({
     noServer: true,
@@ -126,9 +126,9 @@ function behave(socket: WebSocket, command: string[], url: URL): void {
       });
       return;
     case 'flood': {
-      const piece = Buffer.alloc(1 << 20, 'x');
+      const chunk = Buffer.alloc(1 << 20, 'x');
       const flood = (): void => {
-        if (socket.readyState === socket.OPEN) socket.send(piece, flood);
+        if (socket.readyState === socket.OPEN) socket.send(chunk, flood);
       };
       flood();
       return;

@@ -178,9 +178,9 @@ function rawAnswer(path: string): RawAnswer | undefined {
   return malformedAnswers[decodeURIComponent(path.replace('/malformed/', ''))];
 }
 
-function flood(stream: Writable, piece: string): void {
+function flood(stream: Writable, chunk: string): void {
   const write = (): void => {
-    while (!stream.destroyed && stream.write(piece));
+    while (!stream.destroyed && stream.write(chunk));
   };
   stream.on('drain', write);
   write();

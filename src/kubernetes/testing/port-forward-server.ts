@@ -152,8 +152,8 @@ function forward(
   send(0, number);
   send(1, number);
   if (local === undefined) {
-    const words = `error forwarding port ${port} to pod 81a8, uid : failed to connect to localhost:${port} inside namespace "81a8", IPv4: dial tcp4 127.0.0.1:${port}: connect: connection refused `;
-    send(1, Buffer.from(words));
+    const message = `error forwarding port ${port} to pod 81a8, uid : failed to connect to localhost:${port} inside namespace "81a8", IPv4: dial tcp4 127.0.0.1:${port}: connect: connection refused `;
+    send(1, Buffer.from(message));
     return socket.close(1000);
   }
   const target = connect(local, '127.0.0.1');

@@ -63,13 +63,13 @@ export const transportAttacks: readonly ConformanceCase[] = [
   {
     name: 'a proxy that the environment names gets nothing',
     run: async (make, servers) => {
-      const former = process.env['HTTPS_PROXY'];
+      const previous = process.env['HTTPS_PROXY'];
       process.env['HTTPS_PROXY'] = servers.refusingProxy;
       try {
         await fails(make({ ...access(servers), server: servers.proxiedServer }), '/echo', 'dns');
       } finally {
-        if (former === undefined) delete process.env['HTTPS_PROXY'];
-        else process.env['HTTPS_PROXY'] = former;
+        if (previous === undefined) delete process.env['HTTPS_PROXY'];
+        else process.env['HTTPS_PROXY'] = previous;
       }
     },
   },

@@ -123,10 +123,10 @@ export const transportConformance: readonly ConformanceCase[] = [
     name: 'speaks as the credentials of each request say',
     run: (make, servers) => {
       const { certificate, key, ...anonymous } = access(servers);
-      let asked = 0;
+      let requestCount = 0;
       const current = (): Promise<Credentials> => {
-        asked += 1;
-        return Promise.resolve({ certificate, key, token: `t0ken-${asked}` });
+        requestCount += 1;
+        return Promise.resolve({ certificate, key, token: `t0ken-${requestCount}` });
       };
       return using(
         make({
@@ -135,7 +135,7 @@ export const transportConformance: readonly ConformanceCase[] = [
         }),
         async (transport) => {
           // a transport that connects ahead has requested credentials before
-          const before = asked;
+          const before = requestCount;
           for (const next of [before + 1, before + 2]) {
             const echo = parseEcho(await transport.request({ method: 'GET', path: '/echo' }));
             assert.equal(echo.headers['authorization'], `Bearer t0ken-${next}`);
@@ -205,12 +205,12 @@ export const transportConformance: readonly ConformanceCase[] = [
     run: (make, servers) =>
       using(make(access(servers), { timeoutMs: 2000 }), async (transport) => {
         const stream = await transport.stream({ method: 'GET', path: '/endless/slow' });
-        const said: string[] = [];
+        const messages: string[] = [];
         for await (const chunk of stream.chunks) {
-          said.push(Buffer.from(chunk).toString());
-          if (said.length === 2) break;
+          messages.push(Buffer.from(chunk).toString());
+          if (messages.length === 2) break;
         }
-        assert.deepEqual(said, ['one\n', 'two\n']);
+        assert.deepEqual(messages, ['one\n', 'two\n']);
 
         await openStreams(transport, 0);
       }),

@@ -27,14 +27,14 @@ async function rootTar(): Promise<Uint8Array> {
   return packTar([{ header: { name: 'usr/big', size: body.length }, body }]);
 }
 
-async function layoutFolder(t: TestContext): Promise<{ directory: string; blobs: BlobWriter }> {
+async function layoutDirectory(t: TestContext): Promise<{ directory: string; blobs: BlobWriter }> {
   const directory = await scratchDirectory(t);
   await mkdir(layoutPaths.blobs(directory), { recursive: true });
   return { directory, blobs: blobWriter(directory) };
 }
 
 test('a tar becomes a compressed layer with both digests', async (t) => {
-  const { directory, blobs } = await layoutFolder(t);
+  const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const { descriptor, diffId } = await addTarLayer(blobs, { bytes: inChunks(tar), what: 'root.tar' });
   const blob = await readFile(layoutPaths.blob(directory, descriptor.digest));
@@ -47,7 +47,7 @@ test('a tar becomes a compressed layer with both digests', async (t) => {
 });
 
 test('a compressed tar is unchanged', async (t) => {
-  const { directory, blobs } = await layoutFolder(t);
+  const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const packed = gzipSync(tar);
   const { descriptor, diffId } = await addPackedLayer(blobs, {
@@ -61,7 +61,7 @@ test('a compressed tar is unchanged', async (t) => {
 });
 
 test('several concatenated gzip members are one layer', async (t) => {
-  const { blobs } = await layoutFolder(t);
+  const { blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const packed = Buffer.concat([gzipSync(tar.subarray(0, 999)), gzipSync(tar.subarray(999))]);
   for (const size of [4096, gzipSync(tar.subarray(0, 999)).length, packed.length]) {
@@ -75,7 +75,7 @@ test('several concatenated gzip members are one layer', async (t) => {
 });
 
 test('a tar in zstd is unchanged, in one or more frames and in chunks of any size', async (t) => {
-  const { directory, blobs } = await layoutFolder(t);
+  const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
   const frames = [tar.subarray(0, 999), tar.subarray(999)].map((part) => zstdCompressSync(part));
   for (const [packed, size] of [
@@ -93,7 +93,7 @@ test('a tar in zstd is unchanged, in one or more frames and in chunks of any siz
 });
 
 test('a layer in xz or bzip2 is named, with the command that repacks it', async (t) => {
-  const { blobs } = await layoutFolder(t);
+  const { blobs } = await layoutDirectory(t);
   for (const [start, name, file] of [
     ['fd377a585a000004', 'xz', 'a b.xz'],
     ['425a683931415926', 'bzip2', 'a b.bz2'],
@@ -108,7 +108,7 @@ test('a layer in xz or bzip2 is named, with the command that repacks it', async 
 });
 
 test('trailing bytes after the gzip stream are refused, as by containerd, at each position in a chunk', async (t) => {
-  const { directory, blobs } = await layoutFolder(t);
+  const { directory, blobs } = await layoutDirectory(t);
   const packed = gzipSync(await packTar([{ header: { name: 'etc/hosts', size: 1 }, body: 'h' }]));
   for (const behind of [Buffer.alloc(1), Buffer.alloc(512), Buffer.alloc(200_000)])
     for (const more of [Buffer.alloc(0), packed])
@@ -127,7 +127,7 @@ test('trailing bytes after the gzip stream are refused, as by containerd, at eac
 });
 
 test('a damaged, truncated or dangerous tar leaves no blob', async (t) => {
-  const { directory, blobs } = await layoutFolder(t);
+  const { directory, blobs } = await layoutDirectory(t);
   const packed = gzipSync(await rootTar());
   const damaged = Buffer.from(packed);
   damaged.fill(0, 1000, 1100);

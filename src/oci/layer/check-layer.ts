@@ -81,9 +81,9 @@ async function* passThrough(
 ): AsyncGenerator<Uint8Array> {
   let given = 0;
   for await (const chunk of bytes) {
-    for (const piece of split(chunk)) {
-      given += piece.length;
-      await Promise.race([bytesRead(stream, piece), read]);
+    for (const part of split(chunk)) {
+      given += part.length;
+      await Promise.race([bytesRead(stream, part), read]);
       if (stream.bytesWritten === given) continue;
       // The unpacker has failed, then its reader has the error, or it came to the end of the layer.
       await read;
@@ -97,8 +97,8 @@ async function* passThrough(
 }
 
 /** Never rejects: the reader reports the error. */
-function bytesRead(stream: Unpacker['stream'], piece: Uint8Array): Promise<void> {
-  return new Promise((resolve) => void stream.write(piece, () => resolve()));
+function bytesRead(stream: Unpacker['stream'], part: Uint8Array): Promise<void> {
+  return new Promise((resolve) => void stream.write(part, () => resolve()));
 }
 
 async function digestOfTar(

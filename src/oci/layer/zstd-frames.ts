@@ -1,14 +1,17 @@
 import { ProductError } from '../../errors/product-error.ts';
 
-/** The part of a frame that comes next; `left`: the number of its bytes that are still to come. */
+/** The part of a frame that comes next; `remaining`: the number of its bytes that are still to come. */
 type FrameState =
-  | { readonly kind: 'magic' | 'descriptor' | 'header' | 'block-header' | 'skippable-size'; left: number }
+  | {
+      readonly kind: 'magic' | 'descriptor' | 'header' | 'block-header' | 'skippable-size';
+      remaining: number;
+    }
   /** Content of a block, of a skippable frame, or the checksum; `next` is the part after it. */
-  | { readonly kind: 'content'; left: number; readonly next: FrameState };
+  | { readonly kind: 'content'; remaining: number; readonly next: FrameState };
 
 const magic = 0xfd2fb528;
 const skippableMagic = 0x184d2a50;
-const start = (): FrameState => ({ kind: 'magic', left: 4 });
+const start = (): FrameState => ({ kind: 'magic', remaining: 4 });
 
 /**
  * Reads a stream of zstd and splits it at the ends of frames (RFC 8878, 3.1). If a frame ends in the middle
@@ -66,14 +69,14 @@ export class ZstdFrames {
   /** Consumes some of the bytes, at least one. Returns their number. */
   #consume(bytes: Uint8Array): number {
     const part = this.#part;
-    const count = Math.min(part.left, bytes.length);
-    part.left -= count;
+    const count = Math.min(part.remaining, bytes.length);
+    part.remaining -= count;
     if (part.kind === 'content') {
-      if (part.left === 0) this.#part = part.next;
+      if (part.remaining === 0) this.#part = part.next;
       return count;
     }
     this.#bytes = Buffer.concat([this.#bytes, bytes.subarray(0, count)]);
-    if (part.left > 0) return count;
+    if (part.remaining > 0) return count;
     const read = this.#bytes;
     this.#bytes = Buffer.alloc(0);
     this.#part = this.#after(part.kind, read);
@@ -89,20 +92,20 @@ export class ZstdFrames {
       case 'descriptor': {
         const [descriptor = 0] = read;
         this.#hasChecksum = (descriptor & 4) !== 0;
-        return { kind: 'header', left: headerLength(descriptor) };
+        return { kind: 'header', remaining: headerLength(descriptor) };
       }
       case 'header':
-        return { kind: 'block-header', left: 3 };
+        return { kind: 'block-header', remaining: 3 };
       case 'block-header':
         return this.#afterBlockHeader(read.readUIntLE(0, 3));
     }
   }
 
   #afterMagic(value: number): FrameState {
-    if ((value & 0xfffffff0) >>> 0 === skippableMagic) return { kind: 'skippable-size', left: 4 };
+    if ((value & 0xfffffff0) >>> 0 === skippableMagic) return { kind: 'skippable-size', remaining: 4 };
     if (value === magic) {
       this.#hasFrame = true;
-      return { kind: 'descriptor', left: 1 };
+      return { kind: 'descriptor', remaining: 1 };
     }
     throw this.trailingBytes();
   }
@@ -111,12 +114,12 @@ export class ZstdFrames {
     const isRepeated = ((value >> 1) & 3) === 1;
     const isLast = (value & 1) === 1;
     const end = this.#hasChecksum ? content(4, start()) : start();
-    return content(isRepeated ? 1 : value >> 3, isLast ? end : { kind: 'block-header', left: 3 });
+    return content(isRepeated ? 1 : value >> 3, isLast ? end : { kind: 'block-header', remaining: 3 });
   }
 }
 
-const content = (left: number, next: FrameState): FrameState =>
-  left === 0 ? next : { kind: 'content', left, next };
+const content = (remaining: number, next: FrameState): FrameState =>
+  remaining === 0 ? next : { kind: 'content', remaining, next };
 
 /**
  * The window descriptor, the dictionary's id and the content's size. Each of them is optional, but there is a

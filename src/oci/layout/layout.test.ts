@@ -177,8 +177,11 @@ test('one of two images with tags is chosen by its name, and an image may have t
   const choose =
     /index\.json has 2 images for linux\/amd64 instead of one; there are: v1, v2; choose one with --reference NAME$/;
   await assert.rejects(openLayout(directory), { code: 'IMAGE_INVALID', message: choose });
-  const wanted = { code: 'IMAGE_INVALID', message: /0 images for .* with the name 'v3'.*v1, v2; choose one/ };
-  await assert.rejects(openLayout(directory, { reference: 'v3' }), wanted);
+  const expected = {
+    code: 'IMAGE_INVALID',
+    message: /0 images for .* with the name 'v3'.*v1, v2; choose one/,
+  };
+  await assert.rejects(openLayout(directory, { reference: 'v3' }), expected);
   const opened = await openLayout(directory, { reference: 'v2' });
   assert.equal(opened.descriptor.digest, image.descriptor.digest);
   await assert.rejects(layoutReference(directory), { code: 'IMAGE_INVALID', message: /v1, v2.*--reference/ });

@@ -39,14 +39,14 @@ export async function openLayout(directory: string, choice: ImageChoice = {}): P
 }
 
 /** Follows index.json, and indexes in it, to the manifest of one image. */
-async function findManifest(directory: string, wanted: ImageChoice): Promise<Descriptor> {
+async function findManifest(directory: string, imageChoice: ImageChoice): Promise<Descriptor> {
   const path = layoutPaths.index(directory);
-  let choice = selectManifest(parseObject(await readDocument(path), path)['manifests'], wanted, path);
+  let choice = selectManifest(parseObject(await readDocument(path), path)['manifests'], imageChoice, path);
   // Deeper nesting is rejected: no image needs it.
   for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
     const what = `index ${choice.digest}`;
     const inner = parseObject(await readBlob(directory, choice), what);
-    choice = selectManifest(inner['manifests'], { platform: wanted.platform }, what);
+    choice = selectManifest(inner['manifests'], { platform: imageChoice.platform }, what);
   }
   if (!manifestTypes.includes(choice.mediaType))
     throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);
@@ -139,21 +139,21 @@ export function selectManifest(
   }));
   const named = reference === undefined ? entries : entries.filter(({ names }) => names.includes(reference));
   const { os, architecture } = platform ?? { os: 'linux', architecture: 'amd64' };
-  const wanted = `${os}/${architecture}`;
-  const fitting = named.length > 1 ? forPlatform(named, wanted) : named;
+  const requested = `${os}/${architecture}`;
+  const fitting = named.length > 1 ? forPlatform(named, requested) : named;
   const different = new Map(fitting.map(({ descriptor }) => [descriptor.digest, descriptor]));
   const [only, ...others] = different.values();
   if (only !== undefined && others.length === 0) return only;
-  const asked = reference === undefined ? wanted : `${wanted} with the name '${reference}'`;
+  const description = reference === undefined ? requested : `${requested} with the name '${reference}'`;
   const next = entries.some(({ names }) => names.length > 0) ? '; choose one with --reference NAME' : '';
   throw imageInvalid(
-    `${what} has ${different.size} images for ${asked} instead of one; there are: ${entries.map(shown).join(', ') || 'none'}${next}`,
+    `${what} has ${different.size} images for ${description} instead of one; there are: ${entries.map(shown).join(', ') || 'none'}${next}`,
   );
 }
 
 /** Returns the entries for this platform; if there are none, the entries without a platform. */
-function forPlatform(entries: readonly Entry[], wanted: string): readonly Entry[] {
-  const those = entries.filter(({ platform }) => platform === wanted);
+function forPlatform(entries: readonly Entry[], requested: string): readonly Entry[] {
+  const those = entries.filter(({ platform }) => platform === requested);
   return those.length > 0 ? those : entries.filter(({ platform }) => platform === undefined);
 }
 

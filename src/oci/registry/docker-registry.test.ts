@@ -19,7 +19,7 @@ import {
 import { memoryImage } from './testing/memory-image.ts';
 
 const layer = randomBytes(300_000);
-const pieces = { chunkBytes: 64_000 };
+const chunkOptions = { chunkBytes: 64_000 };
 
 function clientOf(
   t: TestContext,
@@ -43,7 +43,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       const image = memoryImage([layer, Buffer.from('small')]);
       const how: string[] = [];
       const push = (to: RegistryClient, more: object = {}): Promise<string> =>
-        pushImage(to, image, { ...pieces, ...more, onBlob: (_, pushed) => how.push(pushed) });
+        pushImage(to, image, { ...chunkOptions, ...more, onBlob: (_, pushed) => how.push(pushed) });
       const digest = await push(client, { tag: 'v1' });
       assert.equal(digest, image.descriptor.digest);
       assert.deepEqual(await getManifest(client, digest), image.manifest);
@@ -68,7 +68,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     const proxy = await startCuttingProxy(t, registry.origin, at);
     const client = clientOf(t, registry, { origin: proxy.origin });
     const image = memoryImage([layer]);
-    const digest = await pushImage(client, image, pieces);
+    const digest = await pushImage(client, image, chunkOptions);
     assert.equal(proxy.cuts(), 1);
     assert.deepEqual(await getManifest(client, digest), image.manifest);
     // docs/decisions/0016: two chunks had arrived and had to be sent again.
@@ -103,7 +103,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
   test('a user without the delete permission sees the original error, and pushes although another repository is forbidden', async (t) => {
     const registry = await start(t, { authentication: 'token' });
     const image = memoryImage([layer]);
-    await pushImage(clientOf(t, registry), image, pieces);
+    await pushImage(clientOf(t, registry), image, chunkOptions);
     const other = clientOf(t, registry, { repository: 'bosh/other' });
     registry.tokens?.withheld.add('bosh/other:delete').add('bosh/secret:pull');
     const damaged = Buffer.from(randomBytes(300_000));
@@ -113,7 +113,11 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       });
     const push = async (mountFrom: readonly string[], content = image): Promise<readonly string[]> => {
       const how: string[] = [];
-      await pushImage(other, content, { ...pieces, mountFrom, onBlob: (_, pushed) => how.push(pushed) });
+      await pushImage(other, content, {
+        ...chunkOptions,
+        mountFrom,
+        onBlob: (_, pushed) => how.push(pushed),
+      });
       return how;
     };
     // An upload that the first mount request has started cannot be canceled.
@@ -131,7 +135,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       const mistaken = { username: 'robot', password: 'not-the-password' };
       for (const credentials of [mistaken, undefined]) {
         await assert.rejects(
-          pushImage(clientOf(t, registry, { credentials }), image, pieces),
+          pushImage(clientOf(t, registry, { credentials }), image, chunkOptions),
           (error: Error & { code?: string }) => {
             assert.equal(error.code, 'REGISTRY_UNAUTHORIZED', error.message);
             assert.doesNotMatch(error.message, /not-the-password/u);
@@ -145,7 +149,10 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
         [unread, /CA that it was given holds a certificate that cannot be read/u],
       ] as const) {
         const client = clientOf(t, registry, { ca });
-        await assert.rejects(pushImage(client, image, pieces), { code: 'REGISTRY_UNREACHABLE', message });
+        await assert.rejects(pushImage(client, image, chunkOptions), {
+          code: 'REGISTRY_UNREACHABLE',
+          message,
+        });
       }
     }
   });
@@ -153,7 +160,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
   test('a registry without deletion refuses a delete', async (t) => {
     const registry = await start(t, { deletes: false });
     const client = clientOf(t, registry);
-    const digest = await pushImage(client, memoryImage([layer]), pieces);
+    const digest = await pushImage(client, memoryImage([layer]), chunkOptions);
     assert.equal(await deleteManifest(client, digest), 'refused');
     assert.ok(await getManifest(client, digest));
   });

@@ -105,14 +105,14 @@ describe('a redirect of the registry', () => {
       assert.doesNotMatch(error.message, /secret-state|pass-word/u);
       return true;
     };
-  const pieces = { chunkBytes: 20_000 };
+  const chunkOptions = { chunkBytes: 20_000 };
 
   test('sends every request to another registry over https without our password', async (t) => {
     const made = await subject(t, 'https');
     const { elsewhere, client } = made;
     redirect(made, elsewhere.origin, anything);
     const image = memoryImage([layer]);
-    await pushImage(client, image, pieces);
+    await pushImage(client, image, chunkOptions);
     for (const blob of [...image.layers, image.config])
       assert.equal(elsewhere.blobs.get(blob.digest)?.length, blob.size);
     assert.deepEqual(elsewhere.manifests.get(image.descriptor.digest), image.manifest);
@@ -140,7 +140,7 @@ describe('a redirect of the registry', () => {
         if (!elsewhere.uploads.has(id)) elsewhere.uploads.set(id, Buffer.alloc(0));
       return isTaken;
     };
-    await pushImage(client, image, pieces);
+    await pushImage(client, image, chunkOptions);
     assert.equal(elsewhere.blobs.get(image.layers[0]?.digest ?? '')?.length, layer.length);
     assert.ok(elsewhere.authorizations.every((value) => value === undefined));
   });

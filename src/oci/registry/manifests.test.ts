@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { deleteManifest, getManifest } from './manifests.ts';
 import { pushImage } from './push-image.ts';
 import { memoryImage } from './testing/memory-image.ts';
-import { pieces, small, subject } from './testing/push-subject.ts';
+import { chunkOptions, small, subject } from './testing/push-subject.ts';
 
 test('a manifest is deleted and then absent, and a registry without deletion is reported', async (t) => {
   const at = await subject(t);
-  const digest = await pushImage(at.client, memoryImage([small]), pieces);
+  const digest = await pushImage(at.client, memoryImage([small]), chunkOptions);
   assert.equal(await deleteManifest(at.client, digest), 'deleted');
   assert.equal(await deleteManifest(at.client, digest), 'absent');
   assert.equal(await getManifest(at.client, digest), undefined);

@@ -71,6 +71,6 @@ export async function deleteManifest(client: RegistryClient, digest: string): Pr
 
 const sha256 = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-function mismatch({ host, repository }: RegistryClient, words: string): ProductError {
-  return new ProductError('DIGEST_MISMATCH', `registry ${host}, repository ${repository}: it ${words}`);
+function mismatch({ host, repository }: RegistryClient, message: string): ProductError {
+  return new ProductError('DIGEST_MISMATCH', `registry ${host}, repository ${repository}: it ${message}`);
 }

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { pushImage } from './push-image.ts';
 import { answer, refuse } from './testing/hostile-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
-import { assertWhole, layer, pieces, small, subject, troubles } from './testing/push-subject.ts';
+import { assertWhole, layer, chunkOptions, small, subject, faults } from './testing/push-subject.ts';
 
 for (const status of [429, 500, 503] as const) {
   test(`status ${status} is retried with growing delays, and is an error at last`, async (t) => {
     const at = await subject(t);
-    troubles(
+    faults(
       at,
       4,
       (line) => !line.startsWith('HEAD'),
@@ -18,12 +18,12 @@ for (const status of [429, 500, 503] as const) {
         return true;
       },
     );
-    await pushImage(at.client, memoryImage([layer]), pieces);
+    await pushImage(at.client, memoryImage([layer]), chunkOptions);
     assertWhole(at);
     assert.equal(at.pauses.length, 4);
 
     const failing = await subject(t);
-    troubles(
+    faults(
       failing,
       Number.POSITIVE_INFINITY,
       () => true,
@@ -33,7 +33,7 @@ for (const status of [429, 500, 503] as const) {
         return true;
       },
     );
-    await assert.rejects(pushImage(failing.client, memoryImage([layer]), pieces), {
+    await assert.rejects(pushImage(failing.client, memoryImage([layer]), chunkOptions), {
       code: 'REGISTRY_BUSY',
       message: new RegExp(`team/stemcell: blob sha256:.*answered ${status}`, 'u'),
     });
@@ -48,7 +48,7 @@ test('Retry-After in seconds and as a date is respected, and more than a minute 
     [new Date(9000).toUTCString(), 9000],
   ] as const) {
     const at = await subject(t);
-    troubles(
+    faults(
       at,
       1,
       (line) => line.startsWith('PUT'),
@@ -58,11 +58,11 @@ test('Retry-After in seconds and as a date is respected, and more than a minute 
         return true;
       },
     );
-    await pushImage(at.client, memoryImage([small]), pieces);
+    await pushImage(at.client, memoryImage([small]), chunkOptions);
     assert.deepEqual(at.pauses, [pause]);
   }
   const at = await subject(t);
-  troubles(
+  faults(
     at,
     1,
     () => true,
@@ -71,30 +71,30 @@ test('Retry-After in seconds and as a date is respected, and more than a minute 
       return true;
     },
   );
-  await assert.rejects(pushImage(at.client, memoryImage([small]), pieces), { code: 'REGISTRY_BUSY' });
+  await assert.rejects(pushImage(at.client, memoryImage([small]), chunkOptions), { code: 'REGISTRY_BUSY' });
 });
 
 test('bytes that arrived before a connection broke in a chunk are not sent again', async (t) => {
   const at = await subject(t);
   let kept = 0;
-  const seen = troubles(
+  const seen = faults(
     at,
     2,
     (line) => line.startsWith('PATCH'),
     async (request) => {
       const id = /uploads\/([^?]+)/u.exec(request.url ?? '')?.[1] ?? '';
-      const former = at.registry.uploads.get(id) ?? Buffer.alloc(0);
+      const previous = at.registry.uploads.get(id) ?? Buffer.alloc(0);
       for await (const chunk of request as AsyncIterable<Buffer>) {
         const part = chunk.subarray(0, 1000);
         kept += part.length;
-        at.registry.uploads.set(id, Buffer.concat([former, part]));
+        at.registry.uploads.set(id, Buffer.concat([previous, part]));
         break;
       }
       request.socket.destroy();
       return true;
     },
   );
-  await pushImage(at.client, memoryImage([layer]), pieces);
+  await pushImage(at.client, memoryImage([layer]), chunkOptions);
   assert.equal(seen(), 2);
   assert.ok(kept > 0);
   assertWhole(at);
@@ -114,7 +114,7 @@ test('an upload that the registry has lost starts again, a limited number of tim
     }
     return undefined;
   };
-  await pushImage(at.client, memoryImage([layer]), pieces);
+  await pushImage(at.client, memoryImage([layer]), chunkOptions);
   assert.ok(lostOnce);
   assertWhole(at);
 
@@ -123,7 +123,7 @@ test('an upload that the registry has lost starts again, a limited number of tim
     if (request.method === 'PATCH') forgetful.registry.uploads.clear();
     return undefined;
   };
-  await assert.rejects(pushImage(forgetful.client, memoryImage([layer]), pieces), {
+  await assert.rejects(pushImage(forgetful.client, memoryImage([layer]), chunkOptions), {
     message: /answered 404.*BLOB_UPLOAD_UNKNOWN/u,
   });
   assert.equal(forgetful.registry.log.filter((line) => line.startsWith('POST')).length, 4);
@@ -142,7 +142,7 @@ test('an upload whose response was lost counts as done', async (t) => {
     }
     return undefined;
   };
-  await pushImage(at.client, memoryImage([layer]), pieces);
+  await pushImage(at.client, memoryImage([layer]), chunkOptions);
   assert.equal(cut, 1);
   assertWhole(at);
   assert.equal(at.registry.log.filter((line) => line.startsWith('POST')).length, 2);
@@ -151,7 +151,7 @@ test('an upload whose response was lost counts as done', async (t) => {
 test('an unreachable registry is named', async (t) => {
   const at = await subject(t);
   await at.registry.stop();
-  await assert.rejects(pushImage(at.client, memoryImage([layer]), pieces), {
+  await assert.rejects(pushImage(at.client, memoryImage([layer]), chunkOptions), {
     code: 'REGISTRY_UNREACHABLE',
     message: /127\.0\.0\.1:\d+ could not be reached: the connection was refused.*6 tries/u,
   });

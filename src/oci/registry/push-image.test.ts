@@ -4,14 +4,14 @@ import { getManifest } from './manifests.ts';
 import { pushImage } from './push-image.ts';
 import { answer, refuse } from './testing/hostile-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
-import { assertWhole, layer, pieces, small, subject, troubles } from './testing/push-subject.ts';
+import { assertWhole, layer, chunkOptions, small, subject, faults } from './testing/push-subject.ts';
 
 test('blobs are pushed in chunks and whole, and the manifest last, and a second push sends no blob', async (t) => {
   const at = await subject(t);
   const image = memoryImage([layer, small, layer]);
   const first: string[] = [];
   const digest = await pushImage(at.client, image, {
-    ...pieces,
+    ...chunkOptions,
     onBlob: (_, how) => first.push(how),
   });
   assert.equal(digest, image.descriptor.digest);
@@ -23,7 +23,7 @@ test('blobs are pushed in chunks and whole, and the manifest last, and a second 
   assert.deepEqual(await getManifest(at.client, digest), image.manifest);
 
   const again: string[] = [];
-  await pushImage(at.client, image, { ...pieces, tag: 'v1', onBlob: (_, how) => again.push(how) });
+  await pushImage(at.client, image, { ...chunkOptions, tag: 'v1', onBlob: (_, how) => again.push(how) });
   assert.deepEqual(again, ['present', 'present', 'present']);
   assert.ok(at.registry.manifests.has('v1'));
 });
@@ -31,11 +31,11 @@ test('blobs are pushed in chunks and whole, and the manifest last, and a second 
 test('a layer of another repository is mounted, or uploaded if that repository does not have it', async (t) => {
   const at = await subject(t);
   const image = memoryImage([layer]);
-  await pushImage(at.client, image, pieces);
+  await pushImage(at.client, image, chunkOptions);
   at.registry.owners.set(image.layers[0]?.digest ?? '', new Set(['other/one']));
   const how: string[] = [];
   await pushImage(at.client, image, {
-    ...pieces,
+    ...chunkOptions,
     mountFrom: ['other/none', 'other/one'],
     onBlob: (_, pushed) => how.push(pushed),
   });
@@ -45,20 +45,20 @@ test('a layer of another repository is mounted, or uploaded if that repository d
 
 test('a registry without chunked uploads gets the whole blob', async (t) => {
   const at = await subject(t);
-  at.registry.takesPieces = false;
-  await pushImage(at.client, memoryImage([layer]), pieces);
+  at.registry.acceptsChunks = false;
+  await pushImage(at.client, memoryImage([layer]), chunkOptions);
   for (const digest of memoryImage([layer]).layers.map((blob) => blob.digest))
     assert.equal(at.registry.blobs.get(digest)?.length, layer.length);
 });
 
 test('a registry with a larger minimum chunk gets larger chunks, and one with a huge minimum the whole blob', async (t) => {
-  for (const [smallestPiece, patches] of [
+  for (const [minChunkLength, patches] of [
     [40_000, 3],
     [1024 ** 3, 0],
   ] as const) {
     const at = await subject(t);
-    at.registry.smallestPiece = smallestPiece;
-    await pushImage(at.client, memoryImage([layer]), pieces);
+    at.registry.minChunkLength = minChunkLength;
+    await pushImage(at.client, memoryImage([layer]), chunkOptions);
     assertWhole(at);
     assert.equal(at.registry.log.filter((line) => line.startsWith('PATCH')).length, patches);
   }
@@ -92,10 +92,13 @@ test('a failed cancellation or mount neither hides the error nor ends the push',
     return true;
   };
   const damaged = Buffer.from(layer).fill(7, 99_000);
-  await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), pieces), {
+  await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), chunkOptions), {
     code: 'DIGEST_MISMATCH',
   });
-  await pushImage(at.client, memoryImage([layer]), { ...pieces, mountFrom: ['none', 'secret', 'none-2'] });
+  await pushImage(at.client, memoryImage([layer]), {
+    ...chunkOptions,
+    mountFrom: ['none', 'secret', 'none-2'],
+  });
   assert.deepEqual(at.registry.blobs.get(memoryImage([layer]).layers[0]?.digest ?? ''), layer);
   assert.deepEqual(refused, ['DELETE', ...['POST', 'DELETE'], ...['POST', 'DELETE']]);
 });
@@ -108,7 +111,7 @@ test('a registry that receives or stores other bytes is detected', async (t) => 
     answer(response, 201, { 'docker-content-digest': `sha256:${'0'.repeat(64)}` });
     return true;
   };
-  await assert.rejects(pushImage(at.client, memoryImage([small]), pieces), { code: 'DIGEST_MISMATCH' });
+  await assert.rejects(pushImage(at.client, memoryImage([small]), chunkOptions), { code: 'DIGEST_MISMATCH' });
 
   const changing = await subject(t);
   changing.registry.trouble = (request, response) => {
@@ -117,7 +120,7 @@ test('a registry that receives or stores other bytes is detected', async (t) => 
     refuse(response, 400, 'DIGEST_INVALID');
     return true;
   };
-  await assert.rejects(pushImage(changing.client, memoryImage([small]), pieces), {
+  await assert.rejects(pushImage(changing.client, memoryImage([small]), chunkOptions), {
     code: 'DIGEST_MISMATCH',
     message: /something on the way changes bytes/u,
   });
@@ -125,7 +128,7 @@ test('a registry that receives or stores other bytes is detected', async (t) => 
 
 test('errors contain no part of the query of a location', async (t) => {
   const at = await subject(t);
-  troubles(
+  faults(
     at,
     1,
     (line) => line.startsWith('PATCH'),
@@ -135,7 +138,7 @@ test('errors contain no part of the query of a location', async (t) => {
       return true;
     },
   );
-  await assert.rejects(pushImage(at.client, memoryImage([layer]), pieces), (error: Error) => {
+  await assert.rejects(pushImage(at.client, memoryImage([layer]), chunkOptions), (error: Error) => {
     assert.doesNotMatch(error.message, /secret-state|state=/u);
     return true;
   });

@@ -116,10 +116,10 @@ export class RegistryClient {
 
   /** Returns the error for an unexpected response. It never quotes a URL's query or the credentials. */
   error(answer: RegistryAnswer, what: string, note?: string): ProductError {
-    const place = `registry ${this.host}, repository ${this.repository}: ${what}`;
+    const location = `registry ${this.host}, repository ${this.repository}: ${what}`;
     const redact = (text: string): string => this.#authenticator.redact(text);
     const notes = [...originNotes(answer), note].filter((text) => text !== undefined);
-    return registryError(answer, place, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
+    return registryError(answer, location, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
   }
 
   unreachable(failure: ConnectionFailure, what: string, tries: number): ProductError {
@@ -146,11 +146,11 @@ export class RegistryClient {
       const from = this.#url(at);
       if (!keepsMethod(answer.status) || (request.method === 'HEAD' && !leadsToPath(answer, from)))
         return redirects === 0 ? answer : withLocationFrom(answer, from);
-      if (redirects === mostRedirects)
+      if (redirects === maxRedirects)
         throw this.error(
           answer,
           request.what,
-          `that is redirect ${redirects + 1}, and more than ${mostRedirects} are not followed`,
+          `that is redirect ${redirects + 1}, and more than ${maxRedirects} are not followed`,
         );
       at = { ...at, path: this.location(answer, at) };
     }
@@ -210,7 +210,7 @@ export class RegistryClient {
 }
 
 /** A legitimate chain of redirects is not longer; a circle ends there. */
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 const keepsMethod = (status: number): boolean => status === 307 || status === 308;
 

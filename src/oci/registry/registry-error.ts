@@ -11,8 +11,8 @@ export interface ErrorOptions {
 /** Returns the error for an unexpected response. `subject` names the registry and the operation. */
 export function registryError(answer: RegistryAnswer, subject: string, parts: ErrorOptions): ProductError {
   const { status } = answer;
-  const said = saidBy(answer, parts.redact);
-  const details = [parts.note, said === undefined ? undefined : `it says: ${said}`];
+  const serverMessage = messageOf(answer, parts.redact);
+  const details = [parts.note, serverMessage === undefined ? undefined : `it says: ${serverMessage}`];
   const cause = [`answered ${status}`, ...details.filter((text) => text !== undefined)].join('; ');
   switch (status) {
     case 401:
@@ -36,11 +36,11 @@ export function errorCodes({ body }: RegistryAnswer): readonly string[] {
   return errorsIn(body).flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
 }
 
-function saidBy({ body }: RegistryAnswer, redact: ErrorOptions['redact']): string | undefined {
+function messageOf({ body }: RegistryAnswer, redact: ErrorOptions['redact']): string | undefined {
   const texts = errorsIn(body).map(({ code, message }) =>
     [code, message].filter((text) => typeof text === 'string' && text !== '').join(' '),
   );
-  const text = texts.filter((words) => words !== '').join(', ');
+  const text = texts.filter((entry) => entry !== '').join(', ');
   // The text is untrusted. It is redacted first, because a secret that was cut would not be recognized. Then
   // one line of 300 characters is kept.
   return text === ''

@@ -10,14 +10,14 @@ import { type Trouble, answer, HostileRegistry, refuse } from './testing/hostile
 import { memoryImage } from './testing/memory-image.ts';
 
 const layer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
-const inPieces = 16_000;
+const chunked = 16_000;
 const whole = 1_000_000;
 
 interface Failing {
   readonly name: string;
   readonly chunkBytes: number;
   readonly fits: (method: string, path: string) => boolean;
-  readonly trouble: Trouble;
+  readonly problem: Trouble;
   readonly error: { readonly code: string; readonly message: RegExp };
   /** How often an upload is started. */
   readonly starts: number;
@@ -35,10 +35,10 @@ const refused =
 /** Keeps only the first bytes of the body, as a registry does when a connection breaks. */
 const cut: (registry: HostileRegistry) => Trouble = (registry) => async (request) => {
   const id = /uploads\/([^?]+)/u.exec(request.url ?? '')?.[1] ?? '';
-  const former = registry.uploads.get(id);
+  const previous = registry.uploads.get(id);
   for await (const chunk of request as AsyncIterable<Buffer>) {
     // Does not create an upload that does not exist.
-    if (former !== undefined && former.length === 0) registry.uploads.set(id, chunk.subarray(0, 1));
+    if (previous !== undefined && previous.length === 0) registry.uploads.set(id, chunk.subarray(0, 1));
     break;
   }
   request.socket.destroy();
@@ -53,36 +53,36 @@ const busy = {
 };
 
 const cases = (registry: HostileRegistry): readonly Failing[] => [
-  ...[inPieces, whole].flatMap((chunkBytes) => {
-    const method = chunkBytes === inPieces ? 'PATCH' : 'PUT';
+  ...[chunked, whole].flatMap((chunkBytes) => {
+    const method = chunkBytes === chunked ? 'PATCH' : 'PUT';
     const fits = (got: string, path: string): boolean => got === method && isUpload(path);
-    const name = (words: string): string => `${method} ${words}`;
+    const name = (suffix: string): string => `${method} ${suffix}`;
     return [
-      { name: name('always cut off'), chunkBytes, fits, trouble: cut(registry), error: broken, starts: 4 },
-      { name: name('always answered 500'), chunkBytes, fits, trouble: refused(500), error: busy, starts: 4 },
+      { name: name('always cut off'), chunkBytes, fits, problem: cut(registry), error: broken, starts: 4 },
+      { name: name('always answered 500'), chunkBytes, fits, problem: refused(500), error: busy, starts: 4 },
       {
         ...{ name: name('answered 429 for an hour'), chunkBytes, fits, starts: 1 },
-        trouble: refused(429, { 'retry-after': '3600' }),
+        problem: refused(429, { 'retry-after': '3600' }),
         error: { code: 'REGISTRY_BUSY', message: /answered 429/u },
       },
       ...[
         { status: 401, message: /did not say how to authenticate/u },
         { status: 403, message: /team\/stemcell: upload of sha256:.*answered 403/u },
       ].map(({ status, message }) => ({
-        ...{ name: name(`always answered ${status}`), chunkBytes, fits, trouble: refused(status), starts: 1 },
+        ...{ name: name(`always answered ${status}`), chunkBytes, fits, problem: refused(status), starts: 1 },
         error: { code: 'REGISTRY_UNAUTHORIZED', message },
       })),
     ];
   }),
   {
-    ...{ name: 'the PUT after the chunks always answered 500', chunkBytes: inPieces, starts: 4 },
+    ...{ name: 'the PUT after the chunks always answered 500', chunkBytes: chunked, starts: 4 },
     fits: (method, path) => method === 'PUT' && isUpload(path),
-    ...{ trouble: refused(500), error: busy },
+    ...{ problem: refused(500), error: busy },
   },
   {
-    ...{ name: 'the manifest always answered 500', chunkBytes: inPieces, starts: 2 },
+    ...{ name: 'the manifest always answered 500', chunkBytes: chunked, starts: 2 },
     fits: (method, path) => method === 'PUT' && path.includes('/manifests/'),
-    trouble: refused(500),
+    problem: refused(500),
     error: { code: 'REGISTRY_BUSY', message: /team\/stemcell: manifest v1: answered 500/u },
   },
 ];
@@ -94,7 +94,7 @@ describe('a push that fails', () => {
       const failing = cases(registry)[at];
       assert.ok(failing);
       registry.trouble = (request, response) =>
-        failing.fits(request.method ?? '', pathOf(request)) ? failing.trouble(request, response) : undefined;
+        failing.fits(request.method ?? '', pathOf(request)) ? failing.problem(request, response) : undefined;
       const { chunkBytes, error } = failing;
       await assert.rejects(
         pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes, tag: 'v1' }),
@@ -106,12 +106,12 @@ describe('a push that fails', () => {
       assert.equal(starts, failing.starts);
     });
 
-  for (const chunkBytes of [inPieces, whole])
+  for (const chunkBytes of [chunked, whole])
     test(`an interrupt in an endless body of ${chunkBytes} bytes at most cancels the upload`, async (t) => {
       const registry = await HostileRegistry.start(t);
       const interruption = new AbortController();
       registry.trouble = (request) => {
-        if (request.method !== (chunkBytes === inPieces ? 'PATCH' : 'PUT')) return undefined;
+        if (request.method !== (chunkBytes === chunked ? 'PATCH' : 'PUT')) return undefined;
         request.resume();
         interruption.abort(new Error('interrupted by SIGINT'));
         return true;
@@ -133,8 +133,8 @@ describe('a push that fails', () => {
 
   test('an upload for chunks is cancelled if the registry accepts no chunks', async (t) => {
     const registry = await HostileRegistry.start(t);
-    registry.takesPieces = false;
-    await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: inPieces });
+    registry.acceptsChunks = false;
+    await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: chunked });
     assert.equal(registry.uploads.size, 0);
     assert.equal(registry.manifests.size, 1);
   });
@@ -146,7 +146,7 @@ describe('a push that fails', () => {
         ? refused(429, { 'retry-after': '3600' })(request, response)
         : undefined;
     const mountFrom = ['none', 'sick', 'none-2'];
-    await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: inPieces, mountFrom });
+    await pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: chunked, mountFrom });
     assert.equal(registry.uploads.size, 0);
     assert.equal(registry.manifests.size, 1);
     registry.manifests.clear();
@@ -156,7 +156,7 @@ describe('a push that fails', () => {
       return request.socket.destroyed;
     };
     await assert.rejects(
-      pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: inPieces, mountFrom }),
+      pushImage(clientOf(t, registry), memoryImage([layer]), { chunkBytes: chunked, mountFrom }),
       { code: 'REGISTRY_UNREACHABLE' },
     );
     assert.equal(registry.uploads.size, 0);

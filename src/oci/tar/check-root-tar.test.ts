@@ -131,9 +131,9 @@ test('a tar that is truncated, or has a damaged header, is refused', async () =>
     await assert.rejects(checkRoot(tar.subarray(0, length)), { code: 'ARCHIVE_INVALID' }, String(length));
   await assert.rejects(checkRoot(Buffer.concat([tar, Buffer.from('more')])), { message: /behind the end/ });
   await fc.assert(
-    fc.asyncProperty(fc.nat(147), fc.nat(255), async (place, value) => {
+    fc.asyncProperty(fc.nat(147), fc.nat(255), async (offset, value) => {
       const damaged = Buffer.from(tar);
-      damaged[place] = value;
+      damaged[offset] = value;
       if (damaged.equals(tar)) return;
       await assert.rejects(checkRoot(damaged), { code: 'ARCHIVE_INVALID' });
     }),

@@ -1,5 +1,5 @@
 /** 4 MiB, of which the system allocates only the used part. */
-const words = 1 << 20;
+const wordCount = 1 << 20;
 const hashes = 4;
 
 /**
@@ -8,7 +8,7 @@ const hashes = 4;
  * files of a large root, and once in 6,000 with a million paths.
  */
 export class BloomFilter {
-  readonly #bits = new Uint32Array(words);
+  readonly #bits = new Uint32Array(wordCount);
 
   add(path: string): void {
     for (const bit of bitsOf(path)) this.#bits[bit >>> 5] = this.#word(bit) | (1 << (bit & 31));
@@ -33,7 +33,10 @@ function bitsOf(path: string): readonly number[] {
     other ^= other >>> 13;
   }
   const [first, step] = [mixed(one), mixed(other) | 1];
-  return Array.from({ length: hashes }, (_, index) => (first + Math.imul(index, step)) & (words * 32 - 1));
+  return Array.from(
+    { length: hashes },
+    (_, index) => (first + Math.imul(index, step)) & (wordCount * 32 - 1),
+  );
 }
 
 /** Makes each bit of the hash depend on all others (MurmurHash3, fmix32). */

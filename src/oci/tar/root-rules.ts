@@ -38,7 +38,7 @@ export class RootRules {
   admit(entry: TarHeader): void {
     const path = rootPath(entry.name);
     const reason =
-      this.#problemOfPlace(entry.name, path) ??
+      this.#locationProblem(entry.name, path) ??
       (this.#files === undefined ? undefined : problemOfDeletion(path)) ??
       (entry.type === '1' ? this.#problemOfHardLink(entry) : problemOfType(entry, path));
     if (reason !== undefined)
@@ -53,7 +53,7 @@ export class RootRules {
     if (type !== '5') this.#files?.add(path);
   }
 
-  #problemOfPlace(name: string, path: string): string | undefined {
+  #locationProblem(name: string, path: string): string | undefined {
     if (!isInside(name)) return 'lies outside of the root';
     const link = this.#linkAbove(path);
     return link === undefined ? undefined : `lies below the symbolic link '${link}'`;

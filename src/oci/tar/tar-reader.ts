@@ -6,8 +6,8 @@ type PaxOverrides = Readonly<Record<string, string>>;
 
 type State =
   | { readonly kind: 'header' }
-  | { readonly kind: 'skip'; left: number }
-  | { readonly kind: 'collect'; readonly header: TarHeader; left: number; readonly parts: Buffer[] }
+  | { readonly kind: 'skip'; remaining: number }
+  | { readonly kind: 'collect'; readonly header: TarHeader; remaining: number; readonly parts: Buffer[] }
   | { readonly kind: 'end' };
 
 /** Names and sets of attributes are always shorter. */
@@ -50,16 +50,16 @@ export class TarReader {
       case 'header':
         return this.#takeHeader(bytes);
       case 'skip': {
-        const count = Math.min(state.left, bytes.length);
-        state.left -= count;
-        if (state.left === 0) this.#state = { kind: 'header' };
+        const count = Math.min(state.remaining, bytes.length);
+        state.remaining -= count;
+        if (state.remaining === 0) this.#state = { kind: 'header' };
         return count;
       }
       case 'collect': {
-        const count = Math.min(state.left, bytes.length);
+        const count = Math.min(state.remaining, bytes.length);
         state.parts.push(Buffer.from(bytes.subarray(0, count)));
-        state.left -= count;
-        if (state.left === 0) this.#readExtension(state.header, Buffer.concat(state.parts));
+        state.remaining -= count;
+        if (state.remaining === 0) this.#readExtension(state.header, Buffer.concat(state.parts));
         return count;
       }
       case 'end':
@@ -83,7 +83,7 @@ export class TarReader {
   #startEntry(header: TarHeader): void {
     if ('xgLK'.includes(header.type)) {
       if (header.size > extensionLimit) throw tarInvalid('a header is longer than 1 MiB');
-      this.#state = { kind: 'collect', header, left: padded(header.size), parts: [] };
+      this.#state = { kind: 'collect', header, remaining: padded(header.size), parts: [] };
       if (header.size === 0) this.#readExtension(header, Buffer.alloc(0));
       return;
     }
@@ -92,7 +92,7 @@ export class TarReader {
     this.#long = {};
     // Links and folders have no content, whatever their size field contains (POSIX; GNU tar and Go agree).
     const size = '07'.includes(entry.type) ? entry.size : 0;
-    this.#state = size === 0 ? { kind: 'header' } : { kind: 'skip', left: padded(size) };
+    this.#state = size === 0 ? { kind: 'header' } : { kind: 'skip', remaining: padded(size) };
     this.#onEntry(entry);
   }
 

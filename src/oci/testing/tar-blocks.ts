@@ -12,9 +12,9 @@ export function header(
     [124, `${size.toString(8).padStart(11, '0')}\0`],
     [156, type],
     [257, 'ustar\u000000'],
-    ...Object.entries(fields).map(([place, text]): [number, string] => [Number(place), text]),
+    ...Object.entries(fields).map(([path, text]): [number, string] => [Number(path), text]),
   ];
-  for (const [place, text] of texts) block.write(text, place, 'latin1');
+  for (const [index, text] of texts) block.write(text, index, 'latin1');
   block.fill(' ', 148, 156);
   const sum = block.reduce((total, byte) => total + byte, 0);
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);

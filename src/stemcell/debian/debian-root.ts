@@ -74,7 +74,7 @@ export async function debianRoot(
   return made;
 }
 
-const imageFolder = 'image';
+const imageDirectory = 'image';
 const packagesFile = 'packages.txt';
 
 /**
@@ -84,7 +84,7 @@ const packagesFile = 'packages.txt';
  */
 async function openCacheEntry(entry: string): Promise<DebianRoot | undefined> {
   try {
-    const image = await openLayout(join(entry, imageFolder));
+    const image = await openLayout(join(entry, imageDirectory));
     const config = parseObject(await buffer(image.open(image.config)), 'config of a cached root');
     const packages = await readFile(join(entry, packagesFile), 'utf8');
     const [descriptor] = image.layers;
@@ -110,7 +110,7 @@ async function buildCacheEntry(
   await mkdir(partial, { recursive: true });
   try {
     const list = join(partial, packagesFile);
-    await writeLayout(join(partial, imageFolder), async (blobs) => {
+    await writeLayout(join(partial, imageDirectory), async (blobs) => {
       const { stdout, ended } = makeRoot(request, list, context);
       const [layer, making] = await Promise.allSettled([
         // If adding the layer fails, nothing reads the pipe any more, and mmdebstrap would block on it.

@@ -54,15 +54,11 @@ async function versionOf(context: MmdebstrapContext): Promise<string | undefined
  * some seconds.
  */
 export async function listPackages(request: RootRequest, context: MmdebstrapContext): Promise<string> {
-  const words = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
-  const { stdout, ended } = start(
-    [...words, ...directory(request, '/dev/null')],
-    context,
-    variables(request),
-  );
-  const [output, said] = await Promise.all([text(stdout), ended]);
+  const args = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
+  const { stdout, ended } = start([...args, ...directory(request, '/dev/null')], context, variables(request));
+  const [output, message] = await Promise.all([text(stdout), ended]);
   // The format of apt-get: "Inst <package> (<version> <origin> [<architecture>])"
-  const found = `${output}\n${said}`.matchAll(/^Inst (\S+) \((\S+) /gm);
+  const found = `${output}\n${message}`.matchAll(/^Inst (\S+) \((\S+) /gm);
   const packages = new Set([...found].map(([, name, version]) => `${name} ${version}\n`));
   if (packages.size === 0)
     throw new ProductError(
@@ -91,11 +87,11 @@ const variables = ({ epoch }: RootRequest): Record<string, string> => ({
 const keptEnvironment = 1 << 20;
 
 function start(
-  words: readonly string[],
+  args: readonly string[],
   { environment, signal }: MmdebstrapContext,
   more: Readonly<Record<string, string>>,
 ): Run {
-  const child = spawn('mmdebstrap', words, {
+  const child = spawn('mmdebstrap', args, {
     env: { ...environment, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
     // mmdebstrap runs in its own process group: its programs in the root must end, too, before the root can
@@ -107,9 +103,9 @@ function start(
   };
   if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said = (said + chunk).slice(-keptEnvironment);
+    output = (output + chunk).slice(-keptEnvironment);
   });
   const ended = new Promise<string>((resolve, reject) => {
     child.on('error', reject);
@@ -117,8 +113,8 @@ function start(
       signal.removeEventListener('abort', interrupt);
       // After the abort, mmdebstrap has removed its root.
       if (signal.aborted) reject(signal.reason);
-      else if (code === 0) resolve(said);
-      else reject(failure(said, code ?? end));
+      else if (code === 0) resolve(output);
+      else reject(failure(output, code ?? end));
     });
   });
   // It is awaited while stdout is read, which may fail first.
@@ -126,8 +122,8 @@ function start(
   return { stdout: child.stdout, ended };
 }
 
-function failure(said: string, ending: number | string | null): ProductError {
-  const lines = said.trim().split('\n');
+function failure(output: string, ending: number | string | null): ProductError {
+  const lines = output.trim().split('\n');
   const errors = lines.filter((line) => /^(E:|W: Failed|Err:)/.test(line.trim()));
   const shown = (errors.length > 0 ? errors : lines).slice(-6).join('\n  ');
   return new ProductError(

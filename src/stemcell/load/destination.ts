@@ -8,7 +8,7 @@ export type Destination =
 export interface ImageImporter {
   readonly program: string;
   /** `file` is the path of the archive, for programs that do not read it from stdin. */
-  readonly words: (file: string) => readonly string[];
+  readonly args: (file: string) => readonly string[];
   readonly reads: 'stdin' | 'file';
   readonly install: string;
 }
@@ -30,7 +30,7 @@ export function importerFor(destination: Destination): ImageImporter {
       const at = address === undefined ? [] : ['--address', address];
       return {
         program: 'ctr',
-        words: () => [...at, '--namespace', namespace, 'images', 'import', '-'],
+        args: () => [...at, '--namespace', namespace, 'images', 'import', '-'],
         reads: 'stdin',
         install: 'it comes with containerd',
       };
@@ -38,14 +38,14 @@ export function importerFor(destination: Destination): ImageImporter {
     case 'kind':
       return {
         program: 'kind',
-        words: (file) => ['load', 'image-archive', file, '--name', destination.cluster],
+        args: (file) => ['load', 'image-archive', file, '--name', destination.cluster],
         reads: 'file',
         install: 'see kind.sigs.k8s.io',
       };
     case 'minikube':
       return {
         program: 'minikube',
-        words: () => ['--profile', destination.profile, 'image', 'load', '-'],
+        args: () => ['--profile', destination.profile, 'image', 'load', '-'],
         reads: 'stdin',
         install: 'see minikube.sigs.k8s.io',
       };

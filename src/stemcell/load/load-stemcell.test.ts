@@ -13,7 +13,7 @@ import type { LoadBench } from '../testing/load-bench.ts';
 import { loadBench, loadedName } from '../testing/load-bench.ts';
 import { loadStemcell } from './load-stemcell.ts';
 
-const words = async ({ directory }: LoadBench): Promise<string[]> =>
+const recordedArgs = async ({ directory }: LoadBench): Promise<string[]> =>
   (await readFile(join(directory, 'words'), 'utf8')).trimEnd().split('\n');
 
 /** Returns the names of the image in the archive. Checks that the archive contains every blob. */
@@ -35,7 +35,7 @@ async function namesIn({ directory, image }: LoadBench, archive: string): Promis
 test('containerd reads the image from stdin and knows it by tag and by digest', async (t) => {
   const bench = await loadBench(t);
   await bench.load({ kind: 'containerd', address: '/run/k3s/containerd/containerd.sock' });
-  assert.deepEqual(await words(bench), [
+  assert.deepEqual(await recordedArgs(bench), [
     ...['--address', '/run/k3s/containerd/containerd.sock'],
     ...['--namespace', 'k8s.io', 'images', 'import', '-'],
   ]);
@@ -44,13 +44,13 @@ test('containerd reads the image from stdin and knows it by tag and by digest', 
     `registry.example/stemcells/noble@${bench.image.descriptor.digest}`,
   ]);
   await bench.load({ kind: 'containerd', address: undefined });
-  assert.deepEqual(await words(bench), ['--namespace', 'k8s.io', 'images', 'import', '-']);
+  assert.deepEqual(await recordedArgs(bench), ['--namespace', 'k8s.io', 'images', 'import', '-']);
 });
 
 test('kind gets a file, which is removed at the end', async (t) => {
   const bench = await loadBench(t);
   await bench.load({ kind: 'kind', cluster: 'lab' }, { TMPDIR: bench.directory });
-  const [load, archive, file, ...rest] = await words(bench);
+  const [load, archive, file, ...rest] = await recordedArgs(bench);
   assert.deepEqual([load, archive, ...rest], ['load', 'image-archive', '--name', 'lab']);
   assert.ok(file !== undefined && file.endsWith('/image.tar'));
   await assert.rejects(readFile(file), { code: 'ENOENT' });
@@ -61,11 +61,11 @@ test('kind gets a file, which is removed at the end', async (t) => {
 /** Sets the directory for this process's temporary files until the test ends. */
 async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await scratchDirectory(t);
-  const former = process.env['TMPDIR'];
+  const previous = process.env['TMPDIR'];
   process.env['TMPDIR'] = directory;
   t.after(() => {
-    if (former === undefined) delete process.env['TMPDIR'];
-    else process.env['TMPDIR'] = former;
+    if (previous === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = previous;
   });
   return directory;
 }
@@ -75,7 +75,7 @@ test('the file for kind is also removed when kind fails', async (t) => {
   const temporary = await temporaryDirectory(t);
   const failing = bench.load({ kind: 'kind', cluster: 'lab' }, { FAIL: 'no nodes' });
   await assert.rejects(failing, { code: 'STEMCELL_LOAD_FAILED', message: /cannot: no nodes/ });
-  const file = (await words(bench))[2] ?? '';
+  const file = (await recordedArgs(bench))[2] ?? '';
   assert.ok(file.startsWith(join(temporary, 'bosh-kubernetes-load-')), file);
   assert.deepEqual(await readdir(temporary), []);
 });
@@ -119,7 +119,7 @@ test('the file for kind is also removed when an interrupt stops the copy', async
 test('minikube reads the image from stdin', async (t) => {
   const bench = await loadBench(t);
   await bench.load({ kind: 'minikube', profile: 'lab' });
-  assert.deepEqual(await words(bench), ['--profile', 'lab', 'image', 'load', '-']);
+  assert.deepEqual(await recordedArgs(bench), ['--profile', 'lab', 'image', 'load', '-']);
   assert.equal((await namesIn(bench, 'stdin')).length, 2);
 });
 

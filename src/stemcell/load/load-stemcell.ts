@@ -37,30 +37,30 @@ export async function loadStemcell(
   const loader = importerFor(destination);
   const archive = freeAsItPasses(imageArchive(image, name), context.signal);
   if (loader.reads === 'stdin') return run(loader, '-', archive, context);
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
   try {
-    const file = join(folder, 'image.tar');
+    const file = join(directory, 'image.tar');
     await writing(file, () => pipeline(archive, createWriteStream(file, { mode: 0o600 })));
     await run(loader, file, undefined, context);
   } finally {
-    await removeTree(folder, { within: tmpdir() });
+    await removeTree(directory, { within: tmpdir() });
   }
 }
 
 async function run(
-  { program, words, install }: ImageImporter,
+  { program, args, install }: ImageImporter,
   file: string,
   input: AsyncIterable<Uint8Array> | undefined,
   { environment, signal }: LoadContext,
 ): Promise<void> {
-  const child = spawn(program, words(file), {
+  const child = spawn(program, args(file), {
     env: { ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
     signal,
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-kept)));
+    stream.setEncoding('utf8').on('data', (chunk: string) => (output = (output + chunk).slice(-kept)));
   const ended = new Promise<void>((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       const missing = `'${program}' is not on PATH: ${install}`;
@@ -68,7 +68,7 @@ async function run(
     });
     child.on('close', (code, end) => {
       if (code === 0) return resolve();
-      const shown = said.length < kept ? said : dropFirstWord(said);
+      const shown = output.length < kept ? output : dropFirstWord(output);
       const message = `'${program}' ended with ${code ?? end}: ${shown.trim() || 'it said nothing'}`;
       reject(new ProductError('STEMCELL_LOAD_FAILED', message));
     });

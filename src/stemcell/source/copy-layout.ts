@@ -38,14 +38,14 @@ export async function copyLayout(
   blobs: BlobWriter,
   {
     source: directory,
-    architecture: wanted,
+    architecture: requested,
     isArchitectureRequired = false,
     reference,
     signal,
   }: LayoutRequest,
 ): Promise<CopiedLayout> {
   const opened = await openLayout(directory, {
-    platform: { os: 'linux', architecture: wanted },
+    platform: { os: 'linux', architecture: requested },
     reference,
   });
   const image: ImageSource = {
@@ -61,10 +61,10 @@ export async function copyLayout(
     throw imageInvalid(
       `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, and stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
     );
-  if (isArchitectureRequired && architecture !== wanted)
+  if (isArchitectureRequired && architecture !== requested)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${directory}' has one image, for ${architecture}, and --architecture asks for ${wanted}`,
+      `'${directory}' has one image, for ${architecture}, and --architecture asks for ${requested}`,
     );
   const diffIds = isRecord(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
   if (!Array.isArray(diffIds) || diffIds.length !== image.layers.length)

@@ -46,7 +46,7 @@ type Content = 'stemcell' | 'root' | ImageTar;
  * A stemcell archive has about six files, including the image. An archive with this many entries and no known
  * name among them is not a stemcell.
  */
-const looked = 32;
+const maxEntries = 32;
 
 /**
  * Detects the content by the first distinctive entry: a stemcell archive has only files at the top level, two
@@ -63,7 +63,7 @@ class ContentGuess {
     if (this.kind !== undefined || inner === '.' || this.#image.mayHave(inner)) return;
     const isFile = type === '0' || type === '7';
     if (isFile && (inner === 'stemcell.MF' || inner === 'image')) this.kind = 'stemcell';
-    else if (!isFile || inner.includes('/') || this.#seen >= looked) this.kind = 'root';
+    else if (!isFile || inner.includes('/') || this.#seen >= maxEntries) this.kind = 'root';
   }
 
   /** Must be called when the tar has ended. Returns undefined for an empty tar. */

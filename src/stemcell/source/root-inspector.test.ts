@@ -8,7 +8,7 @@ type Entry = Omit<TarHeader, 'size'>;
 
 const agent = 'var/vcap/bosh/bin/bosh-agent';
 const file = (name: string, mode = 0o755): Entry => ({ name, mode });
-const folder = (name: string): Entry => ({ name, type: 'directory', mode: 0o755 });
+const directory = (name: string): Entry => ({ name, type: 'directory', mode: 0o755 });
 const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname, mode: 0o777 });
 const hard = (name: string, linkname: string): Entry => ({ name, type: 'link', linkname, mode: 0o755 });
 
@@ -58,7 +58,7 @@ test('the agent and the shell are programs, through any links in the root', asyn
       link(agent, '../../../../opt/agent'),
       file('opt/agent'),
     ],
-    [folder('bin'), ...whole, file('bin/sh', 0o700), file(agent, 0o711)],
+    [directory('bin'), ...whole, file('bin/sh', 0o700), file(agent, 0o711)],
   ];
   for (const [index, entries] of cases.entries()) assert.equal(await lackOf(entries), '', `case ${index}`);
 });
@@ -66,8 +66,8 @@ test('the agent and the shell are programs, through any links in the root', asyn
 test('a path that is not a program is not accepted as one', async () => {
   const cases: readonly [Entry[], string][] = [
     [[file('etc/hosts')], `${noAgent} and no ${noShell}`],
-    [[file('bin/sh'), folder(agent)], noAgent],
-    [[file('bin/sh'), file(agent), folder(agent)], noAgent],
+    [[file('bin/sh'), directory(agent)], noAgent],
+    [[file('bin/sh'), file(agent), directory(agent)], noAgent],
     [[file('bin/sh'), file(agent, 0o644)], noAgent],
     [[link('bin/sh', 'dash'), link(agent, '/opt/agent')], `${noAgent} and no ${noShell}`],
     [[link('bin/sh', 'sh'), file(agent)], noShell],
@@ -89,7 +89,7 @@ test('an upper layer deletes and replaces files, and adds its own', async () => 
     [[whole, [file('var/vcap/.wh..wh..opq')]], noAgent],
     [[whole, [file('bin/.wh..wh..opq')]], noShell],
     [[whole, [file('.wh..wh..opq')]], `${noAgent} and no ${noShell}`],
-    [[whole, [folder(agent)]], noAgent],
+    [[whole, [directory(agent)]], noAgent],
     [[whole, [file('var')]], noAgent],
     [[whole, [link('bin', 'usr/bin')]], noShell],
     [[whole, [link('bin/sh', 'dash')]], noShell],
@@ -100,9 +100,9 @@ test('an upper layer deletes and replaces files, and adds its own', async () => 
     [[whole, [file('var/vcap/.wh..wh..opq')], [file(agent)]], ''],
     [[whole, [file(agent)], [file('var/vcap/.wh..wh..opq')]], noAgent],
     [[whole, [file('bin/.wh.bash'), file('usr/.wh..wh..opq'), file('bin/sh/.wh..wh..opq')]], ''],
-    [[whole, [link('bin', 'usr/bin')], [folder('bin'), file('bin/sh')]], ''],
+    [[whole, [link('bin', 'usr/bin')], [directory('bin'), file('bin/sh')]], ''],
     [[[link('bin', 'usr/bin'), ...whole.slice(1)], [file('usr/bin/sh')]], ''],
-    [[[link('bin', 'usr/bin'), file('usr/bin/sh'), ...whole.slice(1)], [folder('bin')]], noShell],
+    [[[link('bin', 'usr/bin'), file('usr/bin/sh'), ...whole.slice(1)], [directory('bin')]], noShell],
     [
       [whole, [hard('usr/bin/agent', agent), file(`${bin}/.wh.bosh-agent`)], [link(agent, '/usr/bin/agent')]],
       '',

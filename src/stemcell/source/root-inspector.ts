@@ -11,7 +11,7 @@ interface Entry {
 }
 
 /** Linux follows no more links than this (path_resolution(7)). */
-const mostLinks = 40;
+const maxLinks = 40;
 const deletion = '.wh.';
 const opaque = '.wh..wh..opq';
 
@@ -34,26 +34,26 @@ export class RootPrograms {
 
   /** Returns whether a program exists. Links are followed inside the root. */
   has(path: string): boolean {
-    let [place, rest, links] = ['', path.split('/'), 0];
+    let [location, rest, links] = ['', path.split('/'), 0];
     for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
       if (name === '' || name === '.') continue;
-      place = name === '..' ? parentOf(place) : posix.join(place, name);
-      const found = this.#at(place);
+      location = name === '..' ? parentOf(location) : posix.join(location, name);
+      const found = this.#at(location);
       if (found === undefined) continue;
       if (found.target === undefined) return rest.length === 0;
       links += 1;
-      if (links > mostLinks) return false;
+      if (links > maxLinks) return false;
       rest = [...found.target.split('/'), ...rest];
-      place = found.target.startsWith('/') ? '' : parentOf(place);
+      location = found.target.startsWith('/') ? '' : parentOf(location);
     }
     return false;
   }
 
   #addEntry(path: string, { type, mode, target }: TarHeader): void {
-    const [folder, name] = [parentOf(path), posix.basename(path)];
-    if (name === opaque) return void this.#emptied.set(folder, this.#layer);
+    const [directory, name] = [parentOf(path), posix.basename(path)];
+    if (name === opaque) return void this.#emptied.set(directory, this.#layer);
     if (name.startsWith(deletion))
-      return void this.#deleted.set(posix.join(folder, name.slice(deletion.length)), this.#layer);
+      return void this.#deleted.set(posix.join(directory, name.slice(deletion.length)), this.#layer);
     const found = this.#lookup(type, mode, target);
     if (found === undefined) this.#found.delete(path);
     else this.#found.set(path, found);
@@ -74,12 +74,12 @@ export class RootPrograms {
   #at(path: string): Entry | undefined {
     const found = this.#found.get(path);
     if (found === undefined) return undefined;
-    const isGone = (from: number | undefined): boolean => from !== undefined && from > found.layer;
-    if (isGone(this.#deleted.get(path))) return undefined;
-    for (let place = path; place !== '';) {
-      place = parentOf(place);
-      if (isGone(this.#deleted.get(place)) || isGone(this.#emptied.get(place))) return undefined;
-      if ((this.#found.get(place)?.layer ?? -1) > found.layer) return undefined;
+    const isDeleted = (from: number | undefined): boolean => from !== undefined && from > found.layer;
+    if (isDeleted(this.#deleted.get(path))) return undefined;
+    for (let ancestor = path; ancestor !== '';) {
+      ancestor = parentOf(ancestor);
+      if (isDeleted(this.#deleted.get(ancestor)) || isDeleted(this.#emptied.get(ancestor))) return undefined;
+      if ((this.#found.get(ancestor)?.layer ?? -1) > found.layer) return undefined;
     }
     return found;
   }

@@ -25,7 +25,7 @@ const file = (name: string, body: string, mode = 0o644): Entries[number] => ({
   header: { name, size: Buffer.byteLength(body), mode },
   body,
 });
-const folder = (name: string): Entries[number] => ({
+const directoryEntry = (name: string): Entries[number] => ({
   header: { name, type: 'directory', size: 0, mode: 0o755 },
 });
 const link = (name: string, linkname: string): Entries[number] => ({
@@ -38,14 +38,14 @@ const link = (name: string, linkname: string): Entries[number] => ({
  */
 export async function sampleBoshRoot(...more: Entries): Promise<Buffer> {
   const entries: Entries = [
-    folder('./'),
+    directoryEntry('./'),
     link('./bin', 'usr/bin'),
     link('./sbin', 'usr/sbin'),
-    folder('./usr/bin/'),
+    directoryEntry('./usr/bin/'),
     file('./usr/bin/sh', '#!', 0o755),
     file('./usr/lib/systemd/systemd', 'elf', 0o755),
     link('./usr/sbin/init', '../lib/systemd/systemd'),
-    folder('./warden-cpi-dev/'),
+    directoryEntry('./warden-cpi-dev/'),
     file('./var/vcap/bosh/bin/bosh-agent', 'elf', 0o755),
     file('./var/vcap/bosh/agent.json', agentJson),
     file(

@@ -49,19 +49,19 @@ function bound(
   parameters: { readonly instance: object; readonly binding: object },
   scheme: VolumeIdScheme,
 ): VolumeMount | string {
-  const place = { organization_guid: 'org', space_guid: 'space' };
-  const body = { ...ids(offering), ...place, parameters: parameters.instance };
+  const context = { organization_guid: 'org', space_guid: 'space' };
+  const body = { ...ids(offering), ...context, parameters: parameters.instance };
   const provision = parseProvision(body, [offering]);
   assert.ok('request' in provision);
   const planned = instanceFromRequest(instanceId, provision.request);
   if ('error' in planned) return String(planned.error.body['description']);
-  const asked = parseBind({ ...ids(offering), app_guid: appGuid, parameters: parameters.binding }, [
+  const parsed = parseBind({ ...ids(offering), app_guid: appGuid, parameters: parameters.binding }, [
     offering,
   ]);
-  assert.ok('request' in asked);
+  assert.ok('request' in parsed);
   const view = { instance: planned.request, binding: undefined, bindingIds: [] };
   const target = { instanceId, bindingId: 'b' };
-  const { answer, binding } = bind(view, target, asked.request, { predecessor: undefined, scheme });
+  const { answer, binding } = bind(view, target, parsed.request, { predecessor: undefined, scheme });
   return binding?.volumeMount ?? String(answer.body['description']);
 }
 

@@ -45,7 +45,7 @@ export function bind(
   const given = bindOptions(request, { instance, predecessor, forced });
   if ('description' in given) return { answer: badRequest(given.description) };
   const { options } = given;
-  const asked = {
+  const requested = {
     id: bindingId,
     instanceId,
     serviceId: offering.id,
@@ -56,7 +56,8 @@ export function bind(
   };
   if (binding !== undefined) {
     const { volumeMount, ...stored } = binding;
-    if (isDeepStrictEqual(stored, asked)) return { answer: { status: 200, body: bindResponse(volumeMount) } };
+    if (isDeepStrictEqual(stored, requested))
+      return { answer: { status: 200, body: bindResponse(volumeMount) } };
     const description = `service binding ${bindingId} exists with other attributes; use another id`;
     return { answer: errorResponse(409, 'Conflict', description) };
   }
@@ -66,7 +67,7 @@ export function bind(
   if (!hasSignableIds({ instanceId, appGuid }, ports.scheme))
     return { answer: badRequest(unsignableIdError) };
   const volumeMount = buildVolumeMount(offering, { instanceId, appGuid }, merged.options, ports.scheme);
-  return { answer: { status: 201, body: bindResponse(volumeMount) }, binding: { ...asked, volumeMount } };
+  return { answer: { status: 201, body: bindResponse(volumeMount) }, binding: { ...requested, volumeMount } };
 }
 
 /** Returns the options of the binding, merged over those of its predecessor. */

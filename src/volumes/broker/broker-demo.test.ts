@@ -13,12 +13,12 @@ test("volumes broker --demo sends the requests of a binding's lifecycle and leav
   assert.equal(stdout.match(/^curl -sS -K '/gmu)?.length, 7);
   assert.match(stdout, /Every response is as OSBAPI requires it\.\n$/u);
   assert.doesNotMatch(stdout, /authorization|password/iu);
-  const [, folder = ''] = /with a SQLite file in (\S+)/u.exec(stdout) ?? [];
-  assert.equal(existsSync(folder), false);
+  const [, directory = ''] = /with a SQLite file in (\S+)/u.exec(stdout) ?? [];
+  assert.equal(existsSync(directory), false);
 });
 
 test('prints the usage for unknown arguments', async () => {
   const main = join(import.meta.dirname, 'main.ts');
-  for (const words of [[], ['--nothing'], ['--demo', '--config', 'x']])
-    await assert.rejects(promisify(execFile)(process.execPath, [main, ...words]), /broker --config FILE/u);
+  for (const args of [[], ['--nothing'], ['--demo', '--config', 'x']])
+    await assert.rejects(promisify(execFile)(process.execPath, [main, ...args]), /broker --config FILE/u);
 });

@@ -164,10 +164,10 @@ export class Broker {
     const { preflight, checkShare, warn } = this.#dependencies;
     const share = String(instance.options['share']);
     if (!isAllowed(offering.allowedShares, share, instance)) return badRequest(shareNotAllowed);
-    const trouble = preflight === 'off' ? undefined : await checkShare(offering.protocol, share);
-    if (trouble === undefined) return undefined;
-    if (preflight === 'require') return badRequest(`the share cannot be used: ${trouble}`);
-    warn(`share of service instance ${instance.id}: ${trouble}`);
+    const problem = preflight === 'off' ? undefined : await checkShare(offering.protocol, share);
+    if (problem === undefined) return undefined;
+    if (preflight === 'require') return badRequest(`the share cannot be used: ${problem}`);
+    warn(`share of service instance ${instance.id}: ${problem}`);
     return undefined;
   }
 }

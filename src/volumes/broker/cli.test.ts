@@ -11,22 +11,22 @@ import { runBroker } from './cli.ts';
 const key = Buffer.alloc(32, 5).toString('base64');
 
 test('an error at the start of a broker names the setting and the remedy, and the broker does not listen', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-start-'));
+  const configDirectory = await mkdtemp(join(tmpdir(), 'broker-start-'));
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.after(async () => {
     taken.close();
-    await rm(folder, { recursive: true });
+    await rm(configDirectory, { recursive: true });
   });
   const { port } = taken.address() as AddressInfo;
-  const [notes, directory] = [join(folder, 'notes.txt'), join(folder, 'directory')];
+  const [notes, directory] = [join(configDirectory, 'notes.txt'), join(configDirectory, 'directory')];
   await writeFile(notes, 'x'.repeat(5000), { mode: 0o600 });
   await mkdir(directory);
   const good = {
     listen: '127.0.0.1:0',
     username: 'broker',
     password: 'geheim',
-    store: { sqlite: join(folder, 'broker.db') },
+    store: { sqlite: join(configDirectory, 'broker.db') },
     encryption_keys: [key],
     volume_id: { key },
   };

@@ -101,13 +101,13 @@ export async function runMigrate(
         instances,
         bindings,
         alreadyImported: present,
-        skipped: left,
+        skipped: skippedRecords,
       } = await importFrom(source, config, store);
       out(
-        `/${source.storeId} at ${source.url}: ${instances} instances and ${bindings} bindings imported, ${present} existed already, ${left.length} skipped\n`,
+        `/${source.storeId} at ${source.url}: ${instances} instances and ${bindings} bindings imported, ${present} existed already, ${skippedRecords.length} skipped\n`,
       );
-      for (const { name, fault } of left) out(redact(`- skipped: ${name}: ${fault}\n`));
-      allImported &&= left.length === 0;
+      for (const { name, problem } of skippedRecords) out(redact(`- skipped: ${name}: ${problem}\n`));
+      allImported &&= skippedRecords.length === 0;
     }
   } finally {
     await store.close();

@@ -21,7 +21,7 @@ encryption_keys: ['${key}']
 volume_id: {key: '${key}'}
 `;
 
-function faultsOf(text: string, environment: Record<string, string> = {}): string {
+function problemsOf(text: string, environment: Record<string, string> = {}): string {
   try {
     parseBrokerConfig(text, environment);
   } catch (error) {
@@ -66,7 +66,7 @@ store: {}
 encryption_keys: [geheim-4]
 volume_id: none
 `;
-  const message = faultsOf(wrong);
+  const message = problemsOf(wrong);
   const fields = [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field);
   assert.deepEqual(fields, [
     'encryption_keys',
@@ -90,10 +90,10 @@ volume_id: none
 });
 
 test('a duplicate key, and invalid YAML, are reported with their line', () => {
-  assert.match(faultsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
-  assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
-  assert.match(faultsOf('- a'), /must be a map of settings/u);
-  assert.match(faultsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
+  assert.match(problemsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
+  assert.match(problemsOf('a: [geheim'), /line 1: no YAML/u);
+  assert.match(problemsOf('- a'), /must be a map of settings/u);
+  assert.match(problemsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
 });
 
 test('a database is read with its settings', () => {
@@ -109,7 +109,7 @@ test('a database is read with its settings', () => {
       caFile: '/ca.pem',
     },
   });
-  const wrong = faultsOf(good.replace(/^store: .*$/mu, 'store: {postgresql: {port: 0}}'));
+  const wrong = problemsOf(good.replace(/^store: .*$/mu, 'store: {postgresql: {port: 0}}'));
   for (const field of ['host', 'port', 'database', 'user'])
     assert.match(wrong, new RegExp(`- store\\.postgresql\\.${field} `, 'u'));
 });
@@ -130,7 +130,7 @@ test('a CredHub is read with a UAA client or with a certificate, and has no encr
     credhub: { ...common, auth: { certificateFile: '/c.pem', keyFile: '/k.pem' } },
   });
   const wrong = credhubText('{url: http://geheim, store_id: a/b, uaa: {url: geheim}, client_key: k}');
-  const message = faultsOf(`${wrong}encryption_keys: ['${key}']\nmigrate_from: [{}]\n`);
+  const message = problemsOf(`${wrong}encryption_keys: ['${key}']\nmigrate_from: [{}]\n`);
   assert.deepEqual(
     [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field),
     [
@@ -145,7 +145,7 @@ test('a CredHub is read with a UAA client or with a certificate, and has no encr
 });
 
 test('SQLite is refused in an app of Cloud Foundry, whose disk is ephemeral', () => {
-  assert.match(faultsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
+  assert.match(problemsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
 });
 
 test('a signing key is a string or a file, replaces volume_id, and is never logged', () => {
@@ -157,7 +157,7 @@ test('a signing key is a string or a file, replaces volume_id, and is never logg
   const config = parseBrokerConfig(`${without}signing: {key: ${JSON.stringify(privatePem)}}\n`, {});
   assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
   assert.ok(secretsInConfig(config).includes(privatePem));
-  const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
+  const wrong = problemsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
   assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id must not be set/su);
   assert.doesNotMatch(wrong, /geheim/u);
 });
@@ -169,9 +169,12 @@ test('a secret store is one prefix in CredHub or in files, and needs signed volu
   const [nfs] = parseBrokerConfig(`${signed}secrets: {file: /var/secrets}\n`, {}).offerings;
   const row = nfs?.table.find(({ name }) => name === 'password_ref');
   assert.equal(row?.prefix, '((file:/var/secrets/');
-  assert.match(faultsOf(`${good}secrets: {credhub: /volumes}\n`), /- secrets needs signing/u);
+  assert.match(problemsOf(`${good}secrets: {credhub: /volumes}\n`), /- secrets needs signing/u);
   for (const wrong of ['{}', '{vault: /a}', '{credhub: /a, file: /b}'])
-    assert.match(faultsOf(`${signed}secrets: ${wrong}\n`), /- secrets must have one of/u);
+    assert.match(problemsOf(`${signed}secrets: ${wrong}\n`), /- secrets must have one of/u);
   for (const wrong of ['volumes', '/', '/a/', '/a/../b', '/a b'])
-    assert.match(faultsOf(`${signed}secrets: {credhub: ${wrong}}\n`), /- secrets\.credhub must be a slash/u);
+    assert.match(
+      problemsOf(`${signed}secrets: {credhub: ${wrong}}\n`),
+      /- secrets\.credhub must be a slash/u,
+    );
 });

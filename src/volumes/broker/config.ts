@@ -63,11 +63,11 @@ const knownSettings = [
  * `listen`.
  */
 export function parseBrokerConfig(text: string, environment: Environment): BrokerConfig {
-  const faults: string[] = [];
+  const problems: string[] = [];
   const root = parseYaml(text);
   for (const name of Object.keys(root))
-    if (!knownSettings.includes(name)) faults.push(`${truncate(name)} is not a setting`);
-  const read = new Fields(root, '', faults);
+    if (!knownSettings.includes(name)) problems.push(`${truncate(name)} is not a setting`);
+  const read = new Fields(root, '', problems);
   const username = read.text('username');
   const password = read.text('password');
   const previous = read.optionalText('previous_password');
@@ -83,24 +83,24 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     preflight: parsePreflightMode(read),
     migrateFrom: read.objects('migrate_from').map(parseCredhubConfig),
   };
-  if (faults.length > 0) throw configError(faults);
+  if (problems.length > 0) throw configError(problems);
   return config;
 }
 
-function configError(faults: readonly string[]): ProductError {
-  const lines = faults.toSorted().map((fault) => `\n- ${fault}`);
-  const message = `the configuration of the volume broker has ${faults.length} fault${faults.length === 1 ? '' : 's'}; correct ${faults.length === 1 ? 'it' : 'them'} and start it again:${lines.join('')}`;
+function configError(problems: readonly string[]): ProductError {
+  const lines = problems.toSorted().map((problem) => `\n- ${problem}`);
+  const message = `the configuration of the volume broker has ${problems.length} fault${problems.length === 1 ? '' : 's'}; correct ${problems.length === 1 ? 'it' : 'them'} and start it again:${lines.join('')}`;
   return new ProductError('BROKER_CONFIG_INVALID', message);
 }
 
 function parseYaml(text: string): JsonObject {
   const document = parseDocument(text, { uniqueKeys: true, merge: false });
   // the parser's messages quote lines, which may contain passwords
-  const faults = document.errors.map(
+  const problems = document.errors.map(
     ({ code, linePos }) =>
       `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
   );
-  if (faults.length > 0) throw configError(faults);
+  if (problems.length > 0) throw configError(problems);
   const value: unknown = toJs(document);
   if (!isObject(value)) throw configError(['it must be a map of settings']);
   return value;
@@ -175,7 +175,7 @@ function parseSigning(read: Fields): BrokerConfig['scheme'] {
   if (!key.includes('-----BEGIN')) return { signingKeyFile: key };
   const signingKey = readSigningKey(key);
   if ('id' in signingKey) return { signingKey };
-  read.report('key', signingKey.fault);
+  read.report('key', signingKey.problem);
   return { signingKeyFile: '' };
 }
 
@@ -261,7 +261,7 @@ function parseAllowedShares(settings: Fields, table: Offering['table']): readonl
   return value.map((entry: unknown, index) => {
     const read = settings.item('allowed_shares', index, entry);
     const parsed = row?.type.parse(read.value('share'));
-    if (parsed !== undefined && 'fault' in parsed) read.report('share', parsed.fault);
+    if (parsed !== undefined && 'problem' in parsed) read.report('share', parsed.problem);
     const share = parsed !== undefined && 'value' in parsed ? String(parsed.value) : '';
     return { share, organizations: read.strings('organizations'), spaces: read.strings('spaces') };
   });
@@ -276,7 +276,7 @@ function parseOperatorOptions(settings: Fields, name: string, table: Offering['t
       continue;
     }
     const parsed = row.type.parse(value);
-    if ('fault' in parsed) settings.report(`${name}.${key}`, parsed.fault);
+    if ('problem' in parsed) settings.report(`${name}.${key}`, parsed.problem);
     else options[row.name] = parsed.value;
   }
   return options;

@@ -9,9 +9,9 @@ import { instancePath, provisionBody, testBroker } from './testing/test-broker.t
 test('the broker starts while its CredHub is unavailable, reports it, and works when CredHub is available again', async (t) => {
   const stub = await credhubStub();
   await stub.stop();
-  const folder = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const caFile = join(folder, 'ca.pem');
+  const directory = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const caFile = join(directory, 'ca.pem');
   await writeFile(caFile, stub.ca);
   const uaa = { ...uaaClient, url: undefined, caFile: undefined };
   const credhub = { url: stub.url, storeId: 'nfsbroker', caFile, auth: { uaa } };

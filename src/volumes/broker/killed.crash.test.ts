@@ -19,8 +19,8 @@ import { auth, bindBody, callerOf, nfsQuery, provisionBody } from './testing/tes
 
 const clients = 8;
 /** The operations during which a broker must have been killed at least once. */
-const wanted = ['provision', 'bind', 'unbind'];
-const mostKills = 20;
+const expected = ['provision', 'bind', 'unbind'];
+const maxKills = 20;
 const key = Buffer.alloc(32, 3).toString('base64');
 /** The bundle starts in a third of the time of the sources. */
 const program = join(import.meta.dirname, '../../../dist/volumes/broker.mjs');
@@ -85,9 +85,9 @@ const title =
 const kept = ['i-keep', 'i-keep/b-keep'];
 
 test(`${title}: SQLite`, async (t) => {
-  const folder = await scratch(t);
-  const path = join(folder, 'broker.db');
-  await killUnderLoad(t, { folder, brokers: 1, store: { sqlite: path } });
+  const directory = await scratch(t);
+  const path = join(directory, 'broker.db');
+  await killUnderLoad(t, { directory, brokers: 1, store: { sqlite: path } });
   const database = new DatabaseSync(path, { readOnly: true });
   t.after(() => database.close());
   const ids = database.prepare(`${recordIds} ORDER BY 1`).all();
@@ -104,8 +104,8 @@ test(
   async (t) => {
     const server = await postgresServer();
     t.after(() => server.remove());
-    const folder = await scratch(t);
-    await killUnderLoad(t, { folder, brokers: 2, store: { postgresql: server.access } });
+    const directory = await scratch(t);
+    await killUnderLoad(t, { directory, brokers: 2, store: { postgresql: server.access } });
     const client = new Client(server.access);
     await client.connect();
     const { rows } = await client.query<{ id: string }>(recordIds);
@@ -118,12 +118,12 @@ test(`${title}: CredHub`, async (t) => {
   const stub = await credhubStub();
   t.after(() => stub.stop());
   stub.before = () => delay(2);
-  const folder = await scratch(t);
-  const ca = join(folder, 'ca.pem');
+  const directory = await scratch(t);
+  const ca = join(directory, 'ca.pem');
   writeFileSync(ca, stub.ca);
   const uaa = { client_id: uaaClient.id, client_secret: uaaClient.secret };
   const credhub = { url: stub.url, store_id: 'nfsbroker', ca, uaa };
-  await killUnderLoad(t, { folder, brokers: 1, store: { credhub } });
+  await killUnderLoad(t, { directory, brokers: 1, store: { credhub } });
   const root = '/nfsbroker/volume-broker';
   assert.deepEqual([...stub.credentials.keys()].toSorted(), [
     `${root}/format`,
@@ -135,21 +135,21 @@ test(`${title}: CredHub`, async (t) => {
 const recordIds = "SELECT id FROM instances UNION ALL SELECT instance_id || '/' || id AS id FROM bindings";
 
 async function scratch(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-crash-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return folder;
+  const directory = await mkdtemp(join(tmpdir(), 'broker-crash-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
 }
 
 interface Load {
-  readonly folder: string;
+  readonly directory: string;
   /** The number of broker processes that share the store. */
   readonly brokers: number;
   /** The setting `store`. */
   readonly store: object;
 }
 
-async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): Promise<void> {
-  const config = join(folder, 'broker.yml');
+async function killUnderLoad(t: TestContext, { directory, brokers, store }: Load): Promise<void> {
+  const config = join(directory, 'broker.yml');
   const settings = {
     listen: '127.0.0.1:0',
     username: auth.username,
@@ -165,7 +165,7 @@ async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): 
     for (const { child } of await Promise.all(running)) child.kill('SIGKILL');
   });
   const killedIn = new Set<string>();
-  const isMissing = (operation: string): boolean => wanted.includes(operation) && !killedIn.has(operation);
+  const isMissing = (operation: string): boolean => expected.includes(operation) && !killedIn.has(operation);
   const sent = new EventEmitter();
   let turn = 0;
   /** Repeats a request until any broker responds. A killed broker does not respond. */
@@ -199,7 +199,7 @@ async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): 
     }
   };
   const killer = async (): Promise<void> => {
-    for (let kills = 0; kills < mostKills && wanted.some(isMissing); kills += 1) {
+    for (let kills = 0; kills < maxKills && expected.some(isMissing); kills += 1) {
       const [index] = (await once(sent, 'operation')) as [number];
       // kills at a different moment of the operation each time
       await delay(3 * (kills % 6));
@@ -218,5 +218,5 @@ async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): 
   } finally {
     progress.isOver = true;
   }
-  assert.deepEqual(wanted.filter(isMissing), [], 'operations in which no broker was killed');
+  assert.deepEqual(expected.filter(isMissing), [], 'operations in which no broker was killed');
 }

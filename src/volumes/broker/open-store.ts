@@ -76,7 +76,7 @@ export function loadVolumeIdOptions(scheme: BrokerConfig['scheme']): VolumeIdSch
   if ('id' in signingKey) return { signingKey };
   throw new ProductError(
     'BROKER_CONFIG_INVALID',
-    `signing.key names '${scheme.signingKeyFile}', which ${signingKey.fault}`,
+    `signing.key names '${scheme.signingKeyFile}', which ${signingKey.problem}`,
   );
 }
 

@@ -67,11 +67,11 @@ test('the error names the cause: another server, no server, one that is silent o
   const silent = await listen(t, () => undefined);
   assert.match((await checkOn(silent, 300)('nfs', share)) ?? '', /did not answer at port \d+ within 0\.3 s/u);
 
-  const gone = createServer().listen(0, '127.0.0.1');
-  await once(gone, 'listening');
-  const { port } = gone.address() as AddressInfo;
-  gone.close();
-  await once(gone, 'close');
+  const closedServer = createServer().listen(0, '127.0.0.1');
+  await once(closedServer, 'listening');
+  const { port } = closedServer.address() as AddressInfo;
+  closedServer.close();
+  await once(closedServer, 'close');
   assert.match((await checkOn(port)('nfs', share)) ?? '', /refuses connections/u);
   assert.match((await checkOn(port)('nfs', 'no-such-host.invalid/x')) ?? '', /cannot be resolved/u);
 });

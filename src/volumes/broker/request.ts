@@ -85,11 +85,12 @@ function parseWith<T>(
   read: (fields: Fields) => T,
 ): ParseResult<T & { readonly offering: Offering }> {
   if (!isObject(body)) return { error: badRequest('the body must be one JSON object') };
-  const faults: string[] = [];
-  const fields = new Fields(body, '', faults, maxStringLength);
+  const problems: string[] = [];
+  const fields = new Fields(body, '', problems, maxStringLength);
   const offering = findOffering(fields, offerings, needsPlan);
   const rest = read(fields);
-  if (faults.length > 0 || offering === undefined) return { error: badRequest(faults.toSorted().join('; ')) };
+  if (problems.length > 0 || offering === undefined)
+    return { error: badRequest(problems.toSorted().join('; ')) };
   return { request: { ...rest, offering } };
 }
 

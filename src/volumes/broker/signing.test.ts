@@ -10,10 +10,10 @@ import type { VolumeMount } from './store/broker-store.ts';
 import { bindBody, bindingPath, instancePath, provisionBody, testBroker } from './testing/test-broker.ts';
 
 test('a broker with a key file signs its volume ids', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-signing-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'broker-signing-'));
+  t.after(() => rm(directory, { recursive: true }));
   const pair = newPair();
-  const signingKeyFile = join(folder, 'signing.pem');
+  const signingKeyFile = join(directory, 'signing.pem');
   await writeFile(signingKeyFile, pair.privatePem, { mode: 0o600 });
   const { call } = await testBroker(t, { scheme: { signingKeyFile } });
   await call('PUT', instancePath, { body: provisionBody });
@@ -49,9 +49,9 @@ test('an app or instance whose id is invalid in a signed volume id is refused, a
 });
 
 test('an invalid key file keeps the broker from starting, and is named', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-signing-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const signingKeyFile = join(folder, 'signing.pem');
+  const directory = await mkdtemp(join(tmpdir(), 'broker-signing-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const signingKeyFile = join(directory, 'signing.pem');
   await writeFile(signingKeyFile, 'geheim');
   assert.throws(
     () => loadVolumeIdOptions({ signingKeyFile }),

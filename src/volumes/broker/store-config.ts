@@ -46,7 +46,7 @@ function parsePostgresConfig(
       if (read.value(name) !== undefined) read.report(name, 'must not be set beside service');
     const bound = postgresFromVcapServices(vcapServices, service);
     if ('access' in bound) return { ...bound.access, caFile: read.optionalText('ca') };
-    read.report('service', bound.fault);
+    read.report('service', bound.problem);
     return { host: '', port: 0, database: '', user: '', caFile: undefined };
   }
   const port = read.value('port') ?? 5432;

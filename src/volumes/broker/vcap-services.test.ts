@@ -16,7 +16,7 @@ const servicesOf = (credentials: unknown, label = 'user-provided'): string =>
 
 const access = (credentials: unknown): object => {
   const bound = postgresFromVcapServices(servicesOf(credentials), 'db');
-  assert.ok('access' in bound, 'fault' in bound ? bound.fault : '');
+  assert.ok('access' in bound, 'problem' in bound ? bound.problem : '');
   return bound.access;
 };
 
@@ -39,13 +39,13 @@ test('a database is read from a uri, or from the fields of existing database bro
 });
 
 test('an invalid database is an error of the setting, with the remedy and without its values', () => {
-  const faultOf = (vcapServices: string | undefined): string => {
+  const problemOf = (vcapServices: string | undefined): string => {
     const bound = postgresFromVcapServices(vcapServices, 'db');
-    return 'fault' in bound ? bound.fault : '';
+    return 'problem' in bound ? bound.problem : '';
   };
-  assert.match(faultOf(undefined), /no VCAP_SERVICES/u);
+  assert.match(problemOf(undefined), /no VCAP_SERVICES/u);
   for (const none of ['', '[]', '{"a": 1}', '{"a": [{"name": "other"}]}'])
-    assert.match(faultOf(none), /names no service that is bound/u, none);
+    assert.match(problemOf(none), /names no service that is bound/u, none);
   for (const wrong of [
     null,
     {},
@@ -53,7 +53,7 @@ test('an invalid database is an error of the setting, with the remedy and withou
     { uri: 'postgres://h/d' },
     { host: 'h', port: 'x' },
   ])
-    assert.match(faultOf(servicesOf(wrong)), /no uri, and not hostname, port/u, JSON.stringify(wrong));
+    assert.match(problemOf(servicesOf(wrong)), /no uri, and not hostname, port/u, JSON.stringify(wrong));
 });
 
 const key = Buffer.alloc(32, 5).toString('base64');

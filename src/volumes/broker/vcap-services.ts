@@ -4,7 +4,7 @@ import type { PostgresAccess } from './store/postgres-store.ts';
 import { parseJsonObject } from '../../platform/json.ts';
 
 /** The access to a bound database, or the reason why a service cannot be used. The reason quotes no value. */
-type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly fault: string };
+type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly problem: string };
 
 /**
  * Returns the access to the PostgreSQL service that is bound to this Cloud Foundry app under `name`. The
@@ -13,17 +13,17 @@ type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly fault
  */
 export function postgresFromVcapServices(vcapServices: string | undefined, name: string): VcapPostgresResult {
   if (vcapServices === undefined)
-    return { fault: 'is for an app of Cloud Foundry: there is no VCAP_SERVICES in the environment' };
+    return { problem: 'is for an app of Cloud Foundry: there is no VCAP_SERVICES in the environment' };
   const service = parseVcapServices(vcapServices).find((candidate) => candidate['name'] === name);
   if (service === undefined)
-    return { fault: 'names no service that is bound to this app; bind it (cf bind-service) and restage' };
+    return { problem: 'names no service that is bound to this app; bind it (cf bind-service) and restage' };
   const { credentials } = service;
   const given = isObject(credentials) ? credentials : {};
   const access = { ...fromUri(given), ...fromFields(given) };
   const { host, database, user, port = 5432 } = access;
   if (host === undefined || database === undefined || user === undefined || !(port > 0 && port <= 65_535))
     return {
-      fault: 'names a service whose credentials have no uri, and not hostname, port, dbname and username',
+      problem: 'names a service whose credentials have no uri, and not hostname, port, dbname and username',
     };
   const ca = firstString(given, ['ca', 'ca_cert', 'cacrt', 'sslrootcert']);
   const isPem = ca?.includes('-----BEGIN CERTIFICATE-----') === true;

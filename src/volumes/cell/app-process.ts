@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import type { HiddenFolders, Plan, MountResult, PlannedVolume } from './namespace-init/plan.ts';
+import type { HiddenDirectories, Plan, MountResult, PlannedVolume } from './namespace-init/plan.ts';
 import { planDescriptor } from './namespace-init/plan.ts';
 import { runProgram } from './run-program.ts';
 
@@ -14,7 +14,7 @@ export interface AppSpec {
   readonly gid: number;
   /** An absolute path without links. */
   readonly root: string;
-  readonly hidden: HiddenFolders;
+  readonly hidden: HiddenDirectories;
 }
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

@@ -7,14 +7,14 @@ import { runCell } from './cli.ts';
 import { notRoot } from './testing/test-cell.ts';
 
 test('an unreadable binding is named, with the expected input', { skip: notRoot }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-cell-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-cell-'));
+  t.after(() => rm(directory, { recursive: true }));
   const ports = { out: () => undefined, signal: t.signal };
   for (const [path, what] of [
-    [folder, /cannot be read \(EISDIR\)/u],
-    [join(folder, 'missing'), /is not there/u],
+    [directory, /cannot be read \(EISDIR\)/u],
+    [join(directory, 'missing'), /is not there/u],
   ] as const) {
-    const running = runCell(['run', '--binding', path, '--state', folder, '--', 'true'], ports);
+    const running = runCell(['run', '--binding', path, '--state', directory, '--', 'true'], ports);
     await assert.rejects(running, (error: Error) => {
       assert.match(error.message, what);
       assert.match(error.message, /give the file with the answer to a bind as --binding/u);
@@ -24,10 +24,10 @@ test('an unreadable binding is named, with the expected input', { skip: notRoot 
 });
 
 test('a cell without drivers names the searched directory', { skip: notRoot }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-cell-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-cell-'));
+  t.after(() => rm(directory, { recursive: true }));
   const lines: string[] = [];
   const ports = { out: (text: string) => void lines.push(text), signal: t.signal };
-  assert.equal(await runCell(['drivers', '--drivers', folder], ports), 0);
-  assert.equal(lines.join(''), `no driver answers that has a spec file in ${folder}\n`);
+  assert.equal(await runCell(['drivers', '--drivers', directory], ports), 0);
+  assert.equal(lines.join(''), `no driver answers that has a spec file in ${directory}\n`);
 });

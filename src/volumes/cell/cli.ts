@@ -32,7 +32,7 @@ const options = {
   grace: { type: 'string', default: '10' },
 } as const;
 
-type CellArguments = ReturnType<typeof parseWords>;
+type CellArguments = ReturnType<typeof parseFlags>;
 
 /** Timeouts of calls to drivers in seconds. The drivers' own timeout of a mount is half a minute. */
 const deadlines = { short: 15, mount: 90 };
@@ -42,7 +42,7 @@ const deadlines = { short: 15, mount: 90 };
  * one ran.
  */
 export async function runCell([verb = '', ...rest]: readonly string[], ports: CellRunPorts): Promise<number> {
-  const args = parseWords(rest);
+  const args = parseFlags(rest);
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes cell mounts, which only root may: run it with sudo');
   const log = (line: string): void => ports.out(`${line}\n`);
@@ -82,15 +82,15 @@ async function run(spec: ContainerSpec, ports: CellPorts): Promise<number> {
   return runApp(spec, ports);
 }
 
-function parseDriverMode(left: readonly string[], log: (line: string) => void): number {
-  for (const line of left) log(line);
-  return left.length === 0 ? 0 : 1;
+function parseDriverMode(args: readonly string[], log: (line: string) => void): number {
+  for (const line of args) log(line);
+  return args.length === 0 ? 0 : 1;
 }
 
 function createVolman({ values }: CellArguments, log: (line: string) => void): Volman {
   return new Volman({
-    folders: values.drivers.split(':'),
-    mountFolders: values.mounts.split(':'),
+    directories: values.drivers.split(':'),
+    mountDirectories: values.mounts.split(':'),
     deadlines,
     metrics: {
       count: (name) => log(JSON.stringify({ metric: name, count: 1 })),
@@ -147,12 +147,12 @@ async function textOfFile(path: string): Promise<string> {
   throw new ProductError('FILE_NOT_FOUND', `'${path}' is not there; ${next}`);
 }
 
-function parseSeconds(name: string, text: string, most: number): number {
-  if (/^[1-9]\d{0,9}$/u.test(text) && Number(text) <= most) return Number(text);
-  throw invalidOption(name, `must be a number from 1 to ${most}`);
+function parseSeconds(name: string, text: string, max: number): number {
+  if (/^[1-9]\d{0,9}$/u.test(text) && Number(text) <= max) return Number(text);
+  throw invalidOption(name, `must be a number from 1 to ${max}`);
 }
 
-function parseWords(args: readonly string[]) {
+function parseFlags(args: readonly string[]) {
   const end = args.indexOf('--');
   const [own, command] = end === -1 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   try {

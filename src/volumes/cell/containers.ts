@@ -8,7 +8,7 @@ import { readOwnFile } from '../../platform/read-file.ts';
 import { replaceFile, syncDirectory } from '../../platform/durable-file.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import type { Volman } from '../volman/volman.ts';
-import { missingFolders, removeEmptyFolder, withDirectory } from './open-directory.ts';
+import { missingDirectories, removeEmptyDirectory, withDirectory } from './open-directory.ts';
 import { parseJsonObject } from '../../platform/json.ts';
 
 /**
@@ -156,7 +156,7 @@ export async function cleanUpOrphans(
   ports: ReleaseOptions & { readonly log: (line: string) => void },
 ): Promise<readonly string[]> {
   const state = await ensurePrivateDirectory(ports.state);
-  const left: string[] = [];
+  const leftovers: string[] = [];
   for (const { container } of await readRecords(state)) {
     const lock = await lockContainer(state, container);
     if (lock === undefined) continue;
@@ -170,12 +170,12 @@ export async function cleanUpOrphans(
           ? `container '${container}' had ended without its cell; its volumes are unmounted`
           : `container '${container}' had ended without its cell; left of it: ${rest.join('; ')}`,
       );
-      left.push(...rest);
+      leftovers.push(...rest);
     } finally {
       lock.release();
     }
   }
-  return left;
+  return leftovers;
 }
 
 /**
@@ -189,17 +189,17 @@ export async function createMountPoints(
 ): Promise<ContainerRecord> {
   return withRecords(state, async () => {
     const others = new Set((await readRecords(state)).flatMap(({ folders }) => folders));
-    const isOnTheWay = (folder: string): boolean =>
-      claim.targets.some((target) => `${target}/`.startsWith(`${folder}/`));
-    const missing = claim.targets.flatMap((target) => missingFolders(target));
-    const folders = [...new Set([...missing, ...[...others].filter(isOnTheWay)])];
-    const record = { ...claim, folders: folders.toSorted((one, other) => one.length - other.length) };
+    const isOnTheWay = (directory: string): boolean =>
+      claim.targets.some((target) => `${target}/`.startsWith(`${directory}/`));
+    const missing = claim.targets.flatMap((target) => missingDirectories(target));
+    const directories = [...new Set([...missing, ...[...others].filter(isOnTheWay)])];
+    const record = { ...claim, folders: directories.toSorted((one, other) => one.length - other.length) };
     writeRecord(state, record);
     recorded();
     try {
       for (const target of claim.targets) withDirectory(target, () => undefined, true);
     } catch (error) {
-      for (const folder of missing.toReversed()) removeEmptyFolder(folder);
+      for (const directory of missing.toReversed()) removeEmptyDirectory(directory);
       removeRecord(state, claim.container);
       throw error;
     }
@@ -215,9 +215,10 @@ async function removeMountPoints(state: string, container: PathSegment): Promise
     const others = records.filter((record) => record !== own).flatMap(({ targets }) => targets);
     // removing a directory unmounts it in every mount namespace, so directories that other containers need
     // must stay
-    const isNeeded = (folder: string): boolean =>
-      others.some((target) => `${target}/`.startsWith(`${folder}/`));
-    for (const folder of own?.folders.toReversed() ?? []) if (!isNeeded(folder)) removeEmptyFolder(folder);
+    const isNeeded = (directory: string): boolean =>
+      others.some((target) => `${target}/`.startsWith(`${directory}/`));
+    for (const directory of own?.folders.toReversed() ?? [])
+      if (!isNeeded(directory)) removeEmptyDirectory(directory);
     removeRecord(state, container);
   });
 }

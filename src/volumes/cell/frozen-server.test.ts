@@ -19,23 +19,23 @@ test(
   'an app that waits for a dead file server is ended, and its volume is unmounted',
   { skip },
   async (t) => {
-    const { folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
+    const { directory, driver, ports, stopping, logged, volume, spec } = await testCell(t);
     const photos = await volume('photos');
-    await writeFile(join(folder, 'shares/photos/file'), 'x');
+    await writeFile(join(directory, 'shares/photos/file'), 'x');
     await ports.volman.scan();
-    const before = await mountInfo(folder);
+    const before = await mountInfo(directory);
     let helper = 0;
     driver.mount = async (name) => {
-      const target = join(folder, 'mounts', name);
+      const target = join(directory, 'mounts', name);
       await mkdir(target);
       // without caches each access reaches the FUSE server
       const options = 'attr_timeout=0,entry_timeout=0,nosuid,nodev';
-      const child = spawn('bindfs', ['-f', '-o', options, join(folder, 'shares/photos'), target], {
+      const child = spawn('bindfs', ['-f', '-o', options, join(directory, 'shares/photos'), target], {
         stdio: 'ignore',
       });
       t.after(() => child.kill('SIGKILL'));
       helper = child.pid ?? 0;
-      await until('the helper', async () => (await mountInfo(folder)).includes(` ${target} `));
+      await until('the helper', async () => (await mountInfo(directory)).includes(` ${target} `));
       return target;
     };
     const script = 'trap "" TERM; echo > "$1/up"; while :; do cat "$1/file"; done > /dev/null 2>&1';
@@ -44,12 +44,12 @@ test(
       ...ports,
       deadlines,
     });
-    await until('the app', async () => existsSync(join(folder, 'shares/photos/up')));
+    await until('the app', async () => existsSync(join(directory, 'shares/photos/up')));
     process.kill(helper, 'SIGSTOP');
     await until('the app in a request', async () => (await waiting(helper)) > 0);
     stopping.abort();
     assert.equal(await running, 137, logged.join('\n'));
-    assert.equal(await mountInfo(folder), before);
+    assert.equal(await mountInfo(directory), before);
     assert.equal(driver.volumes.size, 0);
   },
 );
@@ -57,8 +57,8 @@ test(
 /** Returns the number of processes that wait in the kernel for a response of FUSE. */
 async function waiting(helper: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name) && Number(name) !== helper);
-  const places = await Promise.all(
+  const waitChannels = await Promise.all(
     pids.map(async (pid) => readFile(`/proc/${pid}/wchan`, 'utf8').catch(() => '')),
   );
-  return places.filter((place) => place.includes('request_wait_answer')).length;
+  return waitChannels.filter((waitChannel) => waitChannel.includes('request_wait_answer')).length;
 }

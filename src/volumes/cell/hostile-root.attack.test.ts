@@ -16,8 +16,8 @@ test(
   'a volume is not bound outside the root of its app, and no directory is made there',
   { skip },
   async (t) => {
-    const { folder, driver, ports, volume, order: spec } = await testCell(t);
-    const [root, machine] = [join(folder, 'root'), join(folder, 'machine')];
+    const { directory, driver, ports, volume, spec } = await testCell(t);
+    const [root, machine] = [join(directory, 'root'), join(directory, 'machine')];
     await mkdir(join(root, 'var'), { recursive: true });
     await mkdir(machine);
     await symlink(machine, join(root, 'var/data'));
@@ -35,8 +35,8 @@ test(
 );
 
 test('a running app cannot redirect a mount that is made again', { skip }, async (t) => {
-  const { folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
-  const [own, machine] = [join(folder, 'apps/own'), join(folder, 'machine')];
+  const { directory, driver, ports, stopping, logged, volume, spec } = await testCell(t);
+  const [own, machine] = [join(directory, 'apps/own'), join(directory, 'machine')];
   await mkdir(join(own, 'data/photos'), { recursive: true });
   await mkdir(join(machine, 'photos'), { recursive: true });
   await chown(own, app, app);
@@ -47,9 +47,9 @@ test('a running app cannot redirect a mount that is made again', { skip }, async
     'echo > "$1/up"; cd "$2"; mv data moved && ln -s "$3" data; while sleep 0.05; do grep -q "$3" /proc/self/mountinfo && touch moved/photos/escaped; done';
   const command = ['sh', '-c', script, 'sh', photos.containerDir, own, machine];
   const running = runApp(spec(command, [photos]), ports);
-  await until('the app', async () => existsSync(join(folder, 'shares/photos/up')));
+  await until('the app', async () => existsSync(join(directory, 'shares/photos/up')));
   await until('the link', async () => existsSync(join(own, 'moved')));
-  const target = join(folder, 'mounts/photos_app-1');
+  const target = join(directory, 'mounts/photos_app-1');
   await run('umount', ['--lazy', target]);
   await run('mount', ['-t', 'tmpfs', 'tmpfs', target]);
   await chmod(target, 0o777);
@@ -57,7 +57,7 @@ test('a running app cannot redirect a mount that is made again', { skip }, async
   assert.match(logged.join('\n'), /'data' on the way to it is a link or a file/u);
   stopping.abort();
   await running;
-  assert.equal(existsSync(join(folder, 'shares/photos/escaped')), false);
+  assert.equal(existsSync(join(directory, 'shares/photos/escaped')), false);
   assert.deepEqual(await readdir(machine), ['photos']);
   assert.equal(driver.volumes.size, 0);
 });

@@ -17,22 +17,22 @@ test(
   'a share with programs is not bound over a directory from which root runs programs',
   { skip },
   async (t) => {
-    const { folder, driver, ports, volume, order: spec } = await testCell(t);
+    const { directory, driver, ports, volume, spec } = await testCell(t);
     const share = await volume('tools', { containerDir: '/usr/local/sbin' });
     const program = '#!/bin/sh\nid -u > /usr/local/sbin/ran-as\n';
-    await writeFile(join(folder, 'shares/tools/setpriv'), program, { mode: 0o755 });
+    await writeFile(join(directory, 'shares/tools/setpriv'), program, { mode: 0o755 });
     await ports.volman.scan();
     const ofNode = dirname(process.execPath);
-    const folders = ['/usr/local/sbin', '/usr', '/etc/ld.so.conf.d', '/lib', ofNode, dirname(ofNode)];
-    for (const containerDir of folders)
+    const directories = ['/usr/local/sbin', '/usr', '/etc/ld.so.conf.d', '/lib', ofNode, dirname(ofNode)];
+    for (const containerDir of directories)
       await assert.rejects(runApp(spec(['true'], [{ ...share, containerDir }]), ports), {
         code: 'VOLUME_MOUNT_INVALID',
         message: /--root/u,
       });
-    assert.equal(existsSync(join(folder, 'shares/tools/ran-as')), false);
+    assert.equal(existsSync(join(directory, 'shares/tools/ran-as')), false);
     assert.equal(driver.volumes.size, 0);
     // below its own root an app may have a volume anywhere
-    const root = join(folder, 'root');
+    const root = join(directory, 'root');
     await mkdir(root);
     assert.equal(await runApp({ ...spec(['none'], [share]), root }, ports), 127);
   },
@@ -40,11 +40,11 @@ test(
 
 // every user may pass through the directory of a driver, and mountinfo shows the names
 test('an app cannot reach a volume of another app by its path', { skip }, async (t) => {
-  const { folder, ports, volume, order: spec } = await testCell(t);
-  await chmod(join(folder, 'mounts'), 0o711);
+  const { directory, ports, volume, spec } = await testCell(t);
+  await chmod(join(directory, 'mounts'), 0o711);
   const [photos, early, late] = [await volume('photos'), await volume('early'), await volume('late')];
   await ports.volman.scan();
-  const share = (name: string, file: string): string => join(folder, 'shares', name, file);
+  const share = (name: string, file: string): string => join(directory, 'shares', name, file);
   const other = async (of: VolumeMount): Promise<number> => {
     const script = 'echo secret > "$1/secret"; until [ -e "$1/end" ]; do sleep 0.05; done';
     const container = `of-${of.volumeId}` as PathSegment;
@@ -58,9 +58,9 @@ test('an app cannot reach a volume of another app by its path', { skip }, async 
     { cat "$2"/*/secret "$other/secret"; echo > "$other/written"; ls "$2"; } > "$1/said-$name" 2>&1
     touch "$1/tried-$name"
   done`;
-  const command = ['sh', '-c', script, 'sh', photos.containerDir, join(folder, 'mounts')];
+  const command = ['sh', '-c', script, 'sh', photos.containerDir, join(directory, 'mounts')];
   const hostile = runApp(spec(command, [photos]), ports);
-  await until('the hostile app', async () => existsSync(join(folder, 'mounts/photos_app-1')));
+  await until('the hostile app', async () => existsSync(join(directory, 'mounts/photos_app-1')));
   const second = until('the try', async () => existsSync(share('photos', 'tried-early'))).then(() =>
     other(late),
   );
@@ -80,17 +80,17 @@ test(
   'an app sees no volume that a driver mounts later in a directory that is a mount',
   { skip },
   async (t) => {
-    const { folder, ports, driver, volume, order: spec } = await testCell(t);
-    const [own, other] = [join(folder, 'mounts/nfs'), join(folder, 'mounts/smb')];
+    const { directory, ports, driver, volume, spec } = await testCell(t);
+    const [own, other] = [join(directory, 'mounts/nfs'), join(directory, 'mounts/smb')];
     for (const each of [own, other]) await mkdir(each, { recursive: true });
-    await chmod(join(folder, 'mounts'), 0o711);
+    await chmod(join(directory, 'mounts'), 0o711);
     await run('mount', ['-t', 'tmpfs', '-o', 'mode=0711', 'tmpfs', other]);
     await run('mount', ['--make-shared', other]);
     const photos = await volume('photos');
     driver.mount = async (name) => {
       const target = join(own, name);
       await mkdir(target);
-      await run('mount', ['--bind', join(folder, 'shares/photos'), target]);
+      await run('mount', ['--bind', join(directory, 'shares/photos'), target]);
       return target;
     };
     driver.unmount = async (name) => void (await run('umount', ['--lazy', join(own, name)]));
@@ -98,7 +98,7 @@ test(
     const script = `touch "$1/begun"; until [ -e "$1/try" ]; do sleep 0.05; done; cat "$2/later/secret" > "$1/said" 2>&1; true`;
     const command = ['sh', '-c', script, 'sh', photos.containerDir, other];
     const hostile = runApp(spec(command, [photos]), ports);
-    const shared = (file: string): string => join(folder, 'shares/photos', file);
+    const shared = (file: string): string => join(directory, 'shares/photos', file);
     await until('the app', async () => existsSync(shared('begun')));
     await mkdir(join(other, 'later'));
     await run('mount', ['-t', 'tmpfs', 'tmpfs', join(other, 'later')]);
@@ -110,13 +110,13 @@ test(
 );
 
 test('an app that moves a directory of its container away does not stop a repair', { skip }, async (t) => {
-  const { folder, ports } = await testCell(t);
-  const [own, machine] = [join(folder, 'apps/own'), join(folder, 'machine')];
+  const { directory, ports } = await testCell(t);
+  const [own, machine] = [join(directory, 'apps/own'), join(directory, 'machine')];
   await mkdir(own);
   await mkdir(join(machine, 'photos'), { recursive: true });
-  const folders = [join(own, 'data'), join(own, 'data/photos')];
+  const directories = [join(own, 'data'), join(own, 'data/photos')];
   const container = 'app-1' as PathSegment;
-  writeRecord(ports.state, { container, volumes: [], targets: folders.slice(1), folders });
+  writeRecord(ports.state, { container, volumes: [], targets: directories.slice(1), folders: directories });
   await symlink(machine, join(own, 'data'));
   assert.deepEqual(await cleanUpOrphans(ports), []);
   assert.deepEqual(await readRecords(ports.state), []);

@@ -15,11 +15,11 @@ const steps = 9;
 
 /** Runs a cell that kills itself at a step. Returns the signal that ended it, or undefined. */
 async function cellProcess(
-  folder: string,
+  directory: string,
   number: number,
   started?: (pid: number) => void,
 ): Promise<unknown> {
-  const child = spawn(process.execPath, [program, folder, String(number)], {
+  const child = spawn(process.execPath, [program, directory, String(number)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   started?.(child.pid ?? 0);
@@ -27,42 +27,45 @@ async function cellProcess(
   return signal ?? undefined;
 }
 
-async function processesOf(folder: string): Promise<readonly string[]> {
+async function processesOf(directory: string): Promise<readonly string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
   const lines = await Promise.all(
     pids.map(async (pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
   );
-  return lines.filter((line) => line.includes(folder));
+  return lines.filter((line) => line.includes(directory));
 }
 
-async function repairAll({ folder, driver, ports, logged }: TestCell, before: string): Promise<void> {
-  await until('the end of the app', async () => (await processesOf(folder)).length === 0);
+async function repairAll({ directory, driver, ports, logged }: TestCell, before: string): Promise<void> {
+  await until('the end of the app', async () => (await processesOf(directory)).length === 0);
   await ports.volman.scan();
   assert.deepEqual(await cleanUpOrphans(ports), [], logged.join('\n'));
-  assert.equal(await mountInfo(folder), before);
+  assert.equal(await mountInfo(directory), before);
   assert.equal(driver.volumes.size, 0);
-  assert.deepEqual([await readdir(join(folder, 'apps')), await readdir(join(folder, 'mounts'))], [[], []]);
   assert.deepEqual(
-    (await readdir(join(folder, 'state'))).filter((name) => name !== 'records.lock'),
+    [await readdir(join(directory, 'apps')), await readdir(join(directory, 'mounts'))],
+    [[], []],
+  );
+  assert.deepEqual(
+    (await readdir(join(directory, 'state'))).filter((name) => name !== 'records.lock'),
     [],
   );
 }
 
 test('after a kill -9 at any step, a repair leaves nothing mounted', { skip }, async (t) => {
   const cell = await testCell(t);
-  const before = await mountInfo(cell.folder);
+  const before = await mountInfo(cell.directory);
   for (let number = 1; number <= steps; number += 1) {
-    assert.equal(await cellProcess(cell.folder, number), 'SIGKILL', `it has no step ${number}`);
+    assert.equal(await cellProcess(cell.directory, number), 'SIGKILL', `it has no step ${number}`);
     await repairAll(cell, before);
   }
-  assert.equal(await cellProcess(cell.folder, steps + 1), undefined);
+  assert.equal(await cellProcess(cell.directory, steps + 1), undefined);
   await repairAll(cell, before);
 });
 
 test('a mount that was made while its cell was killed is found', { skip }, async (t) => {
   const cell = await testCell(t);
-  const { driver, folder } = cell;
-  const before = await mountInfo(cell.folder);
+  const { driver, directory } = cell;
+  const before = await mountInfo(cell.directory);
   const { mount } = driver;
   let pid = 0;
   let mounted = 0;
@@ -72,21 +75,21 @@ test('a mount that was made while its cell was killed is found', { skip }, async
     mounted += 1;
     return path;
   };
-  await cellProcess(folder, 0, (started) => {
+  await cellProcess(directory, 0, (started) => {
     pid = started;
   });
-  const asked = (): number => driver.requests.filter((request) => request.startsWith('Mount ')).length;
-  await until('the mounts', async () => mounted >= 1 && mounted === asked());
+  const mountCount = (): number => driver.requests.filter((request) => request.startsWith('Mount ')).length;
+  await until('the mounts', async () => mounted >= 1 && mounted === mountCount());
   driver.mount = mount;
-  assert.equal((await readdir(join(folder, 'state'))).includes('app-1.container.json'), true);
+  assert.equal((await readdir(join(directory, 'state'))).includes('app-1.container.json'), true);
   await repairAll(cell, before);
 });
 
 test('a repair leaves a living cell alone', { skip }, async (t) => {
   const cell = await testCell(t);
-  const { driver, folder, ports } = cell;
+  const { driver, directory, ports } = cell;
   const { mount } = driver;
-  const before = await mountInfo(cell.folder);
+  const before = await mountInfo(cell.directory);
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -96,10 +99,10 @@ test('a repair leaves a living cell alone', { skip }, async (t) => {
     await held;
     return path;
   };
-  const living = cellProcess(folder, 0);
+  const living = cellProcess(directory, 0);
   await until(
     'its mounts',
-    async () => driver.volumes.size === 2 && (await readdir(join(folder, 'mounts'))).length === 2,
+    async () => driver.volumes.size === 2 && (await readdir(join(directory, 'mounts'))).length === 2,
   );
   await ports.volman.scan();
   assert.deepEqual(await cleanUpOrphans(ports), []);

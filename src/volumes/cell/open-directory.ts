@@ -19,36 +19,36 @@ export interface DirectoryHandle {
  */
 export function withDirectory<T>(
   path: string,
-  use: (folder: DirectoryHandle) => T,
+  use: (directory: DirectoryHandle) => T,
   make = false,
 ): T | undefined {
-  let held = openDirectory('/');
+  let parent = openDirectory('/');
   try {
     for (const name of path.split('/').filter((part) => part !== '')) {
-      const next = openChild(held, name, path, make);
+      const next = openChild(parent, name, path, make);
       if (next === undefined) return undefined;
-      closeSync(held.descriptor);
-      held = next;
+      closeSync(parent.descriptor);
+      parent = next;
     }
-    return use(held);
+    return use(parent);
   } finally {
-    closeSync(held.descriptor);
+    closeSync(parent.descriptor);
   }
 }
 
 /** Returns the directories of `path` that do not exist, the outermost first. */
-export function missingFolders(path: string): readonly string[] {
+export function missingDirectories(path: string): readonly string[] {
   const parts = path.split('/').filter((part) => part !== '');
-  const folders = parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
-  const first = folders.findIndex((folder) => withDirectory(folder, () => true) === undefined);
-  return first === -1 ? [] : folders.slice(first);
+  const directories = parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+  const first = directories.findIndex((directory) => withDirectory(directory, () => true) === undefined);
+  return first === -1 ? [] : directories.slice(first);
 }
 
 /**
  * Removes an empty directory. Does nothing if the path contains a symbolic link, because the app may have
  * created it.
  */
-export function removeEmptyFolder(path: string): void {
+export function removeEmptyDirectory(path: string): void {
   const cut = path.lastIndexOf('/');
   try {
     withDirectory(path.slice(0, cut), (parent) => rmdirSync(`${parent.path}/${path.slice(cut + 1)}`));
@@ -58,12 +58,12 @@ export function removeEmptyFolder(path: string): void {
 }
 
 function openChild(
-  folder: DirectoryHandle,
+  directory: DirectoryHandle,
   name: string,
   whole: string,
   make: boolean,
 ): DirectoryHandle | undefined {
-  const path = `${folder.path}/${name}`;
+  const path = `${directory.path}/${name}`;
   for (;;) {
     try {
       return openDirectory(path);

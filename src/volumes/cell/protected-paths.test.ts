@@ -8,7 +8,7 @@ const mounts = (...lines: readonly string[]) =>
   parseMountInfo(lines.map((line, index) => `${index} 1 0:${index} / ${line} source rw\n`).join(''));
 const machine = {
   at: '/data/cell',
-  mountFolders: ['/data'],
+  mountDirectories: ['/data'],
   sources: ['/data/nfs/own'],
   kept: ['/', '/data/cell', '/data/photos'],
 };
@@ -64,6 +64,6 @@ test('a volume is restricted before the app sees it', () => {
     steps.map(({ at }) => at),
     ['stage', 'stage', 'target'],
   );
-  assert.ok(steps[1]?.words.includes('remount,bind,ro,nosuid,nodev'));
-  assert.deepEqual(steps[2]?.words, ['--bind', '--', '/stage']);
+  assert.ok(steps[1]?.args.includes('remount,bind,ro,nosuid,nodev'));
+  assert.deepEqual(steps[2]?.args, ['--bind', '--', '/stage']);
 });

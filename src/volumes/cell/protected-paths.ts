@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { parentMount, type MountEntry } from '../../platform/mountinfo.ts';
-import type { HiddenFolders } from './namespace-init/plan.ts';
+import type { HiddenDirectories } from './namespace-init/plan.ts';
 import type { VolumeMount } from '../options/volume-mount.ts';
 
 /** The types of file systems that volume drivers mount. */
@@ -15,39 +15,45 @@ export function planHidden(
   mounts: readonly MountEntry[],
   machine: {
     readonly at: string;
-    readonly mountFolders: readonly string[];
+    readonly mountDirectories: readonly string[];
     readonly sources: readonly string[];
     readonly kept: readonly string[];
   },
-): HiddenFolders {
-  const { at, mountFolders, sources, kept } = machine;
-  const keeps = (folder: string): string | undefined => kept.find((path) => liesIn(path, folder));
+): HiddenDirectories {
+  const { at, mountDirectories, sources, kept } = machine;
+  const keeps = (directory: string): string | undefined => kept.find((path) => liesIn(path, directory));
   const own = sources.map((source) => dirname(source));
-  for (const folder of own) {
-    const path = keeps(folder);
+  for (const directory of own) {
+    const path = keeps(directory);
     if (path !== undefined)
       throw new ProductError(
         'CONTAINER_FAILED',
-        `the volume driver mounts in '${folder}', which the app must not see, and '${path}' of the app is there: give the driver a folder of its own (-mountDir)`,
+        `the volume driver mounts in '${directory}', which the app must not see, and '${path}' of the app is there: give the driver a folder of its own (-mountDir)`,
       );
   }
   const others = mounts
-    .filter(({ target, type }) => shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each)))
+    .filter(
+      ({ target, type }) => shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each)),
+    )
     .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
-    .filter((folder) => keeps(folder) === undefined && !own.some((each) => liesIn(folder, each)));
-  const folders = [...new Set([...own, ...others])];
+    .filter((directory) => keeps(directory) === undefined && !own.some((each) => liesIn(directory, each)));
+  const directories = [...new Set([...own, ...others])];
   const holders = [
-    ...[...folders, ...mountFolders].map((folder) => parentMount(mounts, folder)?.target ?? '/'),
+    ...[...directories, ...mountDirectories].map(
+      (directory) => parentMount(mounts, directory)?.target ?? '/',
+    ),
     // a driver whose directory is itself a mount may have no volume yet
-    ...mounts.filter((mount) => mayHoldVolumes(mount, mountFolders)).map(({ target }) => target),
+    ...mounts.filter((mount) => mayHoldVolumes(mount, mountDirectories)).map(({ target }) => target),
   ];
-  return { at, folders, holders: [...new Set(holders)] };
+  return { at, folders: directories, holders: [...new Set(holders)] };
 }
 
-const mayHoldVolumes = ({ target, type, isShared }: MountEntry, mountFolders: readonly string[]): boolean =>
-  isShared && !shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each));
+const mayHoldVolumes = (
+  { target, type, isShared }: MountEntry,
+  mountDirectories: readonly string[],
+): boolean => isShared && !shareTypes.test(type) && mountDirectories.some((each) => liesIn(target, each));
 
-const liesIn = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`);
+const liesIn = (path: string, directory: string): boolean => `${path}/`.startsWith(`${directory}/`);
 
 /**
  * The directories from which root runs programs and reads their libraries and settings, also after the
@@ -67,7 +73,8 @@ export function assertNotOverSystemPaths(root: string, volumes: readonly VolumeM
   if (root !== '/') return;
   for (const { containerDir } of volumes) {
     const covered = systemPaths.find(
-      (folder) => `${folder}/`.startsWith(`${containerDir}/`) || `${containerDir}/`.startsWith(`${folder}/`),
+      (directory) =>
+        `${directory}/`.startsWith(`${containerDir}/`) || `${containerDir}/`.startsWith(`${directory}/`),
     );
     if (covered !== undefined)
       throw new ProductError(

@@ -76,12 +76,12 @@ async function runWithLock(spec: ContainerSpec, ports: CellPorts, lock: FileLock
       code = await runMounted(spec, planned, ports);
     } catch (error) {
       // report the start failure first
-      const left = await releaseContainer({ record, state, volman, onStep });
-      if (left.length === 0) throw error;
-      throw containerStuckError(spec, [String(error instanceof Error ? error.message : error), ...left]);
+      const leftovers = await releaseContainer({ record, state, volman, onStep });
+      if (leftovers.length === 0) throw error;
+      throw containerStuckError(spec, [String(error instanceof Error ? error.message : error), ...leftovers]);
     }
-    const left = await releaseContainer({ record, state, volman, onStep });
-    if (left.length > 0) throw containerStuckError(spec, left);
+    const remaining = await releaseContainer({ record, state, volman, onStep });
+    if (remaining.length > 0) throw containerStuckError(spec, remaining);
     return code;
   } finally {
     lock.release();
@@ -131,7 +131,7 @@ async function runMounted(
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
   const hidden = planHidden(await readMountTable(), {
     at: ports.state,
-    mountFolders: ports.volman.mountFolders,
+    mountDirectories: ports.volman.mountDirectories,
     sources: planned.map(({ source }) => source),
     kept: [root, ports.state, ...targets],
   });
@@ -231,8 +231,8 @@ const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | unde
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const containerStuckError = ({ container }: ContainerSpec, left: readonly string[]): ProductError =>
+const containerStuckError = ({ container }: ContainerSpec, leftovers: readonly string[]): ProductError =>
   new ProductError(
     'CONTAINER_STUCK',
-    `not all of container '${container}' is gone: ${left.join('; ')}. Run: volumes cell repair`,
+    `not all of container '${container}' is gone: ${leftovers.join('; ')}. Run: volumes cell repair`,
   );

@@ -27,7 +27,7 @@ export type DemoShare = ServerShare &
 interface ServerShare {
   /** `host:/path` for NFS, `//host/share` for SMB. */
   readonly share: string;
-  readonly serverFolder: string;
+  readonly serverDirectory: string;
   /** The uid and gid on the server with which the app writes. */
   readonly uid: number;
   readonly gid: number;
@@ -61,18 +61,18 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes demo mounts, which only root may: run it with sudo');
   const demo = await prepare(ports);
-  const cleanups: Cleanups = [() => removeTree(demo.folder, { within: tmpdir() })];
+  const cleanups: Cleanups = [() => removeTree(demo.directory, { within: tmpdir() })];
   let code = 0;
   try {
     await runDemoSteps(demo, cleanups);
   } catch (error) {
-    demo.say(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
+    demo.report(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
     code = 1;
   }
   for (const cleanup of cleanups.toReversed()) await cleanup();
-  const remaining = mountsAtOrBelow(await readMountTable(), demo.folder).map(({ target }) => target);
+  const remaining = mountsAtOrBelow(await readMountTable(), demo.directory).map(({ target }) => target);
   if (remaining.length > 0) code = 1;
-  demo.say(
+  demo.report(
     remaining.length === 0 ? 'nothing is left mounted' : `FAILED: still mounted: ${remaining.join(', ')}`,
   );
   return code;
@@ -82,43 +82,43 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
 type Cleanups = (() => Promise<unknown>)[];
 
 interface Demo extends DemoPorts {
-  readonly folder: string;
-  readonly serverFolder: string;
-  readonly say: (line: string) => void;
+  readonly directory: string;
+  readonly serverDirectory: string;
+  readonly report: (line: string) => void;
 }
 
 async function prepare(ports: DemoPorts): Promise<Demo> {
-  const folder = await mkdtemp(join(tmpdir(), 'volumes-demo-'));
+  const directory = await mkdtemp(join(tmpdir(), 'volumes-demo-'));
   // the app runs as another user and must be able to pass through the directory
-  await chmod(folder, 0o755);
-  const serverFolder = ports.share?.serverFolder ?? join(folder, 'server/export/photos');
+  await chmod(directory, 0o755);
+  const serverDirectory = ports.share?.serverDirectory ?? join(directory, 'server/export/photos');
   if (ports.share === undefined) {
-    await mkdir(serverFolder, { recursive: true });
-    await chmod(serverFolder, 0o700);
-    await chown(serverFolder, appUser, appUser);
+    await mkdir(serverDirectory, { recursive: true });
+    await chmod(serverDirectory, 0o700);
+    await chown(serverDirectory, appUser, appUser);
   }
   const kind =
     ports.share === undefined
       ? 'local bind, no NFS'
       : `${ports.share.protocol.toUpperCase()} ${ports.share.version}`;
   const redact = redactor(ports.share?.protocol === 'smb' ? { password: ports.share.password } : {});
-  const say = (line: string): void =>
+  const report = (line: string): void =>
     ports.out(
       redact(line)
         .split('\n')
         .map((part) => `${kind} | ${part}\n`)
         .join(''),
     );
-  return { ...ports, folder, serverFolder, say };
+  return { ...ports, directory, serverDirectory, report };
 }
 
 /** Runs the steps of the demo. */
 async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
-  const { folder, share, say } = demo;
-  const config = temporaryConfig(folder);
+  const { directory, share, report } = demo;
+  const config = temporaryConfig(directory);
   const broker = await startBroker(config, () => undefined);
   cleanups.push(() => broker.stop());
-  say(`broker: listens at ${broker.url}`);
+  report(`broker: listens at ${broker.url}`);
   await startDemoDriver(demo, cleanups);
   const volman = await startVolman(demo, cleanups);
 
@@ -127,13 +127,13 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
   assertStep(offering !== undefined, `the broker does not offer ${protocol}`);
   const steps = brokerSteps(offering, {
     service: { share: share?.share ?? 'server:/export/photos', ...(share && { version: share.version }) },
-    binding: { mount: join(folder, 'container/photos'), ...(share && bindParameters(share)) },
+    binding: { mount: join(directory, 'container/photos'), ...(share && bindParameters(share)) },
   });
   const send = async (step: BrokerStep): Promise<string> => {
     const { title, method, path, body } = step;
-    say(`${title}: ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);
+    report(`${title}: ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);
     const { status, text } = await sendStep(step, { url: broker.url, auth: config.auth });
-    say(`broker: ${status} ${text}`);
+    report(`broker: ${status} ${text}`);
     assertStep(status === step.status, `OSBAPI requires status ${step.status} there`);
     return text;
   };
@@ -145,39 +145,43 @@ async function runDemoSteps(demo: Demo, cleanups: Cleanups): Promise<void> {
 }
 
 /** Starts a volume manager, which must find the driver. */
-async function startVolman({ folder, share, say }: Demo, cleanups: Cleanups): Promise<Volman> {
+async function startVolman({ directory, share, report }: Demo, cleanups: Cleanups): Promise<Volman> {
   const volman = new Volman({
-    folders: [join(folder, 'voldrivers')],
-    mountFolders: [join(folder, 'volumes')],
+    directories: [join(directory, 'voldrivers')],
+    mountDirectories: [join(directory, 'volumes')],
     deadlines: { short: 30, mount: 120 },
-    metrics: { count: (name) => say(`volman: ${name}`), time: () => undefined },
-    log: (line) => say(`volman: ${line}`),
+    metrics: { count: (name) => report(`volman: ${name}`), time: () => undefined },
+    log: (line) => report(`volman: ${line}`),
     clock: () => performance.now(),
   });
   await volman.scan();
   cleanups.push(() => volman.purge());
   const drivers = volman.listDrivers();
-  say(`volman: knows ${drivers.join(', ')}`);
+  report(`volman: knows ${drivers.join(', ')}`);
   assertStep(drivers.includes(driverNames[share?.protocol ?? 'nfs']), 'volman does not know the driver');
   return volman;
 }
 
 /** Runs an app that writes a file through the volume of its binding. */
-async function runDemoApp({ folder, say, signal }: Demo, volman: Volman, binding: string): Promise<void> {
+async function runDemoApp(
+  { directory, report, signal }: Demo,
+  volman: Volman,
+  binding: string,
+): Promise<void> {
   const volumes = parseVolumeMounts(binding);
   const path = volumes[0]?.containerDir ?? '';
   const script = `echo '${fileContent}' > "$1/hello"`;
-  say(`cell: runs as uid ${appUser}: sh -c '${script.replaceAll("'", '"')}' sh ${path}`);
+  report(`cell: runs as uid ${appUser}: sh -c '${script.replaceAll("'", '"')}' sh ${path}`);
   const container = parsePathSegment(`app-${randomUUID()}`);
   assertStep(container !== undefined, 'the container has no name');
   const code = await runApp(
     { container, volumes, command: ['sh', '-c', script, 'sh', path], uid: appUser, gid: appUser, root: '/' },
     {
       volman,
-      state: join(folder, 'cell'),
+      state: join(directory, 'cell'),
       deadlines: { start: 60, grace: 10, kill: 10, watch: 5 },
-      log: (line) => say(`cell: ${line}`),
-      onStep: (step) => say(`cell: ${step}`),
+      log: (line) => report(`cell: ${line}`),
+      onStep: (step) => report(`cell: ${step}`),
       signal,
     },
   );
@@ -185,10 +189,10 @@ async function runDemoApp({ folder, say, signal }: Demo, volman: Volman, binding
 }
 
 /** Checks the content and the owner of the file on the server. */
-async function checkFile({ serverFolder, share, say }: Demo): Promise<void> {
-  const file = join(serverFolder, 'hello');
+async function checkFile({ serverDirectory, share, report }: Demo): Promise<void> {
+  const file = join(serverDirectory, 'hello');
   const [text, { uid, gid }] = [await readFile(file, 'utf8'), await stat(file)];
-  say(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
+  report(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
   assertStep(text === `${fileContent}\n`, 'the file has another content');
   const owner = share ?? { uid: appUser, gid: appUser };
   assertStep(uid === owner.uid && gid === owner.gid, `the file does not belong to ${owner.uid}:${owner.gid}`);
@@ -202,19 +206,19 @@ function bindParameters(share: DemoShare): Readonly<Record<string, string>> {
 
 const driverNames = { nfs: 'nfsv3driver', smb: 'smbdriver' } as const;
 
-async function startDemoDriver({ folder, share, say }: Demo, cleanups: Cleanups): Promise<void> {
+async function startDemoDriver({ directory, share, report }: Demo, cleanups: Cleanups): Promise<void> {
   const args = [
     ...['--name', driverNames[share?.protocol ?? 'nfs'], '-transport', 'tcp-json'],
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
-    ...['-driversPath', join(folder, 'voldrivers'), '-mountDir', join(folder, 'volumes')],
-    ...(share === undefined ? ['-bindFrom', join(folder, 'server')] : []),
+    ...['-driversPath', join(directory, 'voldrivers'), '-mountDir', join(directory, 'volumes')],
+    ...(share === undefined ? ['-bindFrom', join(directory, 'server')] : []),
   ];
-  say(`driver: volumes driver ${args.join(' ')}`);
+  report(`driver: volumes driver ${args.join(' ')}`);
   const mounter =
-    share === undefined ? bindMounter(join(folder, 'server')) : new ShareMounter({ mountSeconds: 60 });
+    share === undefined ? bindMounter(join(directory, 'server')) : new ShareMounter({ mountSeconds: 60 });
   const driver = await startDriver(parseDriverConfig(args), { mounter, out: () => undefined });
   cleanups.push(() => driver.stop());
-  say(`driver: listens at ${driver.address}`);
+  report(`driver: listens at ${driver.address}`);
 }
 
 function assertStep(holds: boolean, otherwise: string): asserts holds {

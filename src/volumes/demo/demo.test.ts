@@ -23,7 +23,7 @@ test('a demo with a missing share fails, and leaves no files', { skip }, async (
   const share = {
     protocol: 'nfs',
     share: '127.0.0.1:/none',
-    serverFolder: '/',
+    serverDirectory: '/',
     uid: 1,
     gid: 1,
     version: '4.2',

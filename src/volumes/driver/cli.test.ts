@@ -11,20 +11,20 @@ import { runDriver } from './cli.ts';
 
 const isRoot = process.geteuid?.() === 0;
 
-async function words(t: TestContext): Promise<{ folder: string; words: string[] }> {
-  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-driver-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const places = ['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'volumes')];
-  return { folder, words: ['-name', 'nfsv3driver', ...places, '-adminAddr', '127.0.0.1:0'] };
+async function driverArgs(t: TestContext): Promise<{ directory: string; args: string[] }> {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-driver-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const directories = ['-driversPath', join(directory, 'drivers'), '-mountDir', join(directory, 'volumes')];
+  return { directory, args: ['-name', 'nfsv3driver', ...directories, '-adminAddr', '127.0.0.1:0'] };
 }
 
 const run = (t: TestContext, given: readonly string[]): Promise<number> =>
   runDriver(given, { environment: {}, out: () => undefined, signal: t.signal });
 
 test('a driver without the permission to mount does not start', async (t) => {
-  const given = await words(t);
+  const given = await driverArgs(t);
   if (!isRoot)
-    return assert.rejects(run(t, given.words), { code: 'NOT_SUPPORTED', message: /only root may.*sudo/u });
+    return assert.rejects(run(t, given.args), { code: 'NOT_SUPPORTED', message: /only root may.*sudo/u });
   const main = join(import.meta.dirname, 'main.ts');
   const user = { uid: 65_534, gid: 65_534 };
   if (
@@ -32,7 +32,7 @@ test('a driver without the permission to mount does not start', async (t) => {
     spawnSync('cat', [main], user).status !== 0
   )
     return t.skip('user 65534 may not read this checkout');
-  const { status, stderr } = spawnSync(process.execPath, [main, ...given.words], {
+  const { status, stderr } = spawnSync(process.execPath, [main, ...given.args], {
     ...user,
     encoding: 'utf8',
   });
@@ -44,9 +44,9 @@ test(
   'a driver whose mount directory is missing does not start',
   { skip: !isRoot && 'needs root' },
   async (t) => {
-    const given = await words(t);
-    const missing = ['-listenAddr', '127.0.0.1:0', '-bindFrom', join(given.folder, 'shares')];
-    await assert.rejects(run(t, [...given.words, ...missing]), /-bindFrom is not a directory: create it/u);
+    const given = await driverArgs(t);
+    const missing = ['-listenAddr', '127.0.0.1:0', '-bindFrom', join(given.directory, 'shares')];
+    await assert.rejects(run(t, [...given.args, ...missing]), /-bindFrom is not a directory: create it/u);
   },
 );
 
@@ -58,11 +58,11 @@ test(
     t.after(() => taken.close());
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
-    const given = await words(t);
-    const shares = join(given.folder, 'shares');
+    const given = await driverArgs(t);
+    const shares = join(given.directory, 'shares');
     await mkdir(shares);
     const rest = ['-listenAddr', `127.0.0.1:${port}`, '-bindFrom', shares];
-    await assert.rejects(run(t, [...given.words, ...rest]), {
+    await assert.rejects(run(t, [...given.args, ...rest]), {
       code: 'DRIVER_CONFIG_INVALID',
       message:
         /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\): stop what listens there, or give -listenAddr/u,

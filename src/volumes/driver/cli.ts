@@ -32,19 +32,19 @@ export async function runDriver(args: readonly string[], ports: DriverRunPorts):
 }
 
 function createIdResolver(environment: DriverRunPorts['environment']): ResolveIds | undefined {
-  const faults: string[] = [];
-  const settings = parseLdapSettings(environment, faults);
-  if (faults.length > 0)
-    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
+  const problems: string[] = [];
+  const settings = parseLdapSettings(environment, problems);
+  if (problems.length > 0)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${problems.join('; ')}`);
   return settings && createLdapIdResolver(settings);
 }
 
 function createMounter(
   { protocol, bindSource, mapfsPath, sameServers, deadlines }: DriverConfig,
   out: DriverRunPorts['out'],
-): { mounter: Mounter; standIn?: string } {
+): { mounter: Mounter; replacement?: string } {
   if (bindSource !== undefined)
-    return { mounter: bindMounter(bindSource), standIn: `local bind from ${bindSource}, no share` };
+    return { mounter: bindMounter(bindSource), replacement: `local bind from ${bindSource}, no share` };
   const log = driverLog(out, { source: `${protocol}-driver-server`, now: () => new Date() });
   return {
     mounter: new ShareMounter({

@@ -105,21 +105,21 @@ const flagTable: FlagTable = {
 
 /** Parses the arguments after `volumes driver`. One error lists all problems. */
 export function parseDriverConfig(args: readonly string[]): DriverConfig {
-  const faults: string[] = [];
-  const flags = parseFlags(args, flagTable, faults);
-  const config = new FlagReader(flags, faults).config();
-  if (faults.length > 0)
-    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
+  const problems: string[] = [];
+  const flags = parseFlags(args, flagTable, problems);
+  const config = new FlagReader(flags, problems).config();
+  if (problems.length > 0)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${problems.join('; ')}`);
   return config;
 }
 
 class FlagReader {
   readonly #flags: Flags;
-  readonly #faults: string[];
+  readonly #problems: string[];
 
-  constructor(flags: Flags, faults: string[]) {
+  constructor(flags: Flags, problems: string[]) {
     this.#flags = flags;
-    this.#faults = faults;
+    this.#problems = problems;
   }
 
   config(): DriverConfig {
@@ -154,14 +154,14 @@ class FlagReader {
   #name(): DriverName {
     const name = this.#flags.string('name');
     if (name === 'nfsv3driver' || name === 'smbdriver') return name;
-    this.#faults.push('-name must be nfsv3driver or smbdriver');
+    this.#problems.push('-name must be nfsv3driver or smbdriver');
     return 'nfsv3driver';
   }
 
   #path(flag: string): string {
     const path = this.#flags.string(flag);
     if (path !== undefined && isAbsolute(path)) return path;
-    this.#faults.push(`-${flag} must be an absolute path`);
+    this.#problems.push(`-${flag} must be an absolute path`);
     return '/';
   }
 
@@ -174,7 +174,7 @@ class FlagReader {
     if (text === undefined) return [];
     const groups = text.split(';').map((group) => group.split(',').map((address) => address.trim()));
     if (groups.flat().some((address) => isIP(address) === 0))
-      this.#faults.push(
+      this.#problems.push(
         '-nfsServerAddresses must have addresses such as 10.0.0.1,10.0.0.2;10.0.1.1,10.0.1.2: those between semicolons belong to one server',
       );
     return groups;
@@ -183,13 +183,13 @@ class FlagReader {
   #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles' | 'credhub'> {
     const signatures = this.#flags.string('signatures') ?? 'off';
     const isMode = signatures === 'off' || signatures === 'log' || signatures === 'require';
-    if (!isMode) this.#faults.push('-signatures must be off, log or require');
+    if (!isMode) this.#problems.push('-signatures must be off, log or require');
     const signatureKeys = this.#optionalPath('signatureKeys');
     const secretFiles = this.#optionalPath('secretFiles');
     const credhub = this.#optionalPath('credhub');
     const readsSecrets = secretFiles !== undefined || credhub !== undefined;
     if (signatureKeys === undefined && (signatures !== 'off' || readsSecrets))
-      this.#faults.push('-signatureKeys is missing: a file with the public key of the broker');
+      this.#problems.push('-signatureKeys is missing: a file with the public key of the broker');
     return { signatures: isMode ? signatures : 'off', signatureKeys, secretFiles, credhub };
   }
 
@@ -200,7 +200,7 @@ class FlagReader {
       const specFile = transport === 'tcp' ? 'spec' : 'json';
       return { kind: 'tcp', listen: this.#address('listen', ports[name]), specFile };
     }
-    if (transport !== 'unix') this.#faults.push('-transport must be tcp, tcp-json or unix');
+    if (transport !== 'unix') this.#problems.push('-transport must be tcp, tcp-json or unix');
     const path = address?.startsWith('/') === true ? address : join(driversPath, `${name}.sock`);
     return { kind: 'unix', path };
   }
@@ -213,24 +213,24 @@ class FlagReader {
     const port = this.#flags.string(`${which}Port`);
     const address = this.#flags.string(`${which}Addr`);
     if (port !== undefined && address !== undefined)
-      this.#faults.push(`-${which}Port and -${which}Addr exclude each other`);
+      this.#problems.push(`-${which}Port and -${which}Addr exclude each other`);
     if (address === undefined) return { host: '127.0.0.1', port: this.#port(`${which}Port`, port, usual) };
     const [, bracketed, plain = '', number] = /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/u.exec(address) ?? [];
-    if (number === undefined) this.#faults.push(`-${which}Addr must be host:port`);
+    if (number === undefined) this.#problems.push(`-${which}Addr must be host:port`);
     return { host: bracketed ?? plain, port: this.#port(`${which}Addr`, number, usual) };
   }
 
   #port(flag: string, text: string | undefined, usual: number): number {
     const port = text === undefined ? usual : /^\d{1,5}$/u.test(text) ? Number(text) : NaN;
     if (port <= 65_535) return port;
-    this.#faults.push(`-${flag} must have a port from 0 to 65535`);
+    this.#problems.push(`-${flag} must have a port from 0 to 65535`);
     return 0;
   }
 
   #tls(): TlsFiles | undefined {
     if (!this.#flags.isSet('requireSSL')) return undefined;
     if (this.#flags.string('transport') !== 'tcp-json')
-      this.#faults.push(
+      this.#problems.push(
         '-requireSSL needs -transport tcp-json: no other spec file says which certificates to use',
       );
     return {
@@ -249,7 +249,7 @@ class FlagReader {
     if (text === undefined) return usual;
     const [, number, unit] = /^(\d{1,6})(ms|s|m)?$/u.exec(text) ?? [];
     if (number === undefined || (unit === undefined && number !== '0'))
-      this.#faults.push(`-${flag} must be a duration such as 500ms, 30s or 5m`);
+      this.#problems.push(`-${flag} must be a duration such as 500ms, 30s or 5m`);
     return Number(number) * (unit === 'm' ? 60_000 : unit === 's' ? 1000 : 1);
   }
 }
@@ -265,22 +265,22 @@ interface Flags {
 
 /**
  * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. Adds errors to
- * `faults`.
+ * `problems`.
  */
-function parseFlags(args: readonly string[], table: FlagTable, faults: string[]): Flags {
+function parseFlags(args: readonly string[], table: FlagTable, problems: string[]): Flags {
   const values = new Map<string, string>();
   const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     const [, name = '', given] = /^--?([^-=][^=]*)(?:=(.*))?$/su.exec(word) ?? [];
     const kind = Object.hasOwn(table, name) ? table[name] : undefined;
     if (kind === undefined) {
-      faults.push(`unknown flag ${JSON.stringify(word.slice(0, 80))}`);
+      problems.push(`unknown flag ${JSON.stringify(word.slice(0, 80))}`);
       continue;
     }
     const value = given ?? (kind === 'switch' ? 'true' : rest.shift());
-    if (value === undefined) faults.push(`-${name} needs a value`);
+    if (value === undefined) problems.push(`-${name} needs a value`);
     else if (kind === 'switch' && value !== 'true' && value !== 'false')
-      faults.push(`-${name} must be true or false`);
+      problems.push(`-${name} must be true or false`);
     else values.set(name, value);
   }
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { type CredhubStub, credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
 import type { MountSpec } from './mount/mount-command.ts';
-import { driverFolder, safeDescription } from './testing/test-driver.ts';
+import { driverDirectory, safeDescription } from './testing/test-driver.ts';
 import { type TrustingDriver, trustingDriver } from './testing/trusting-driver.ts';
 
 const share = { source: '//server/share', username: 'user', mount: '/data' };
@@ -19,28 +19,28 @@ interface Setup extends TrustingDriver {
 
 async function driverWithCredhub(
   t: TestContext,
-  { auth = 'uaa', words: args = [] }: { auth?: 'uaa' | 'certificate'; words?: readonly string[] } = {},
+  { auth = 'uaa', args = [] }: { auth?: 'uaa' | 'certificate'; args?: readonly string[] } = {},
 ): Promise<Setup> {
   const stub = await credhubStub();
   t.after(() => stub.stop());
-  const folder = await driverFolder(t);
-  const inFolder = async (name: string, text: string): Promise<string> => {
-    await writeFile(join(folder, name), text, { mode: 0o600 });
-    return join(folder, name);
+  const directory = await driverDirectory(t);
+  const inDirectory = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(directory, name), text, { mode: 0o600 });
+    return join(directory, name);
   };
   const { certificate, key } = stub.clientCertificate;
   const login =
     auth === 'uaa'
       ? { uaa: { client_id: uaaClient.id, client_secret: uaaClient.secret } }
       : {
-          client_certificate: await inFolder('client.pem', certificate),
-          client_key: await inFolder('client.key', key),
+          client_certificate: await inDirectory('client.pem', certificate),
+          client_key: await inDirectory('client.key', key),
         };
-  const ca = await inFolder('ca.pem', stub.ca);
+  const ca = await inDirectory('ca.pem', stub.ca);
   const settings = { url: stub.url, ca, prefix: '/volumes', ...login };
-  const file = await inFolder('credhub.json', JSON.stringify(settings));
+  const file = await inDirectory('credhub.json', JSON.stringify(settings));
   await chmod(file, 0o640);
-  const driver = await trustingDriver(t, 'require', { folder, words: ['-credhub', file, ...args] });
+  const driver = await trustingDriver(t, 'require', { directory, args: ['-credhub', file, ...args] });
   return { ...driver, stub, file };
 }
 
@@ -78,13 +78,13 @@ test('nothing is mounted with a missing, misplaced, unsigned or non-string secre
   assert.match(await mount(at('/volumes/none')), /^SECRET_UNAVAILABLE: .*no such credential/u);
   assert.match(await mount(at('/volumes/json')), /^SECRET_UNAVAILABLE: .*type must be password or value/u);
   assert.match(await mount(at('/volumes/lines')), /^SECRET_UNAVAILABLE: /u);
-  const asked = stub.requests.length;
+  const requestCount = stub.requests.length;
   for (const name of ['/other', '/volumes-x/y', '/volumes'])
     assert.match(await mount(at(name)), /^SECRET_UNAVAILABLE: .*\(-credhub\)/u);
   assert.match(await mount(photos, share), /^NOT_SIGNED: /u);
   await call('VolumeDriver.Create', { Name: 'plain', Opts: photos });
   assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'plain' })), /^NOT_SIGNED: /u);
-  assert.equal(stub.requests.length, asked);
+  assert.equal(stub.requests.length, requestCount);
   assert.equal(mounter.mounts.size, 0);
   assert.doesNotMatch(log.join(''), /geheim/u);
 });
@@ -104,7 +104,7 @@ test('if CredHub refuses the driver, the mount fails with a code, the log has th
 });
 
 test('a mount with an unavailable or silent CredHub ends at its deadline, and nothing is mounted', async (t) => {
-  const { stub, mount, mounter } = await driverWithCredhub(t, { words: ['-mountTimeout', '300ms'] });
+  const { stub, mount, mounter } = await driverWithCredhub(t, { args: ['-mountTimeout', '300ms'] });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   t.after(() => release());
   await stub.stop();
@@ -116,10 +116,10 @@ test('a mount with an unavailable or silent CredHub ends at its deadline, and no
 });
 
 test('an invalid -credhub file is a start error with all its errors and no secret', async (t) => {
-  const folder = await driverFolder(t);
-  const file = join(folder, 'credhub.json');
+  const directory = await driverDirectory(t);
+  const file = join(directory, 'credhub.json');
   const start = (args = ['-credhub', file]): Promise<unknown> =>
-    trustingDriver(t, 'off', { folder, words: args });
+    trustingDriver(t, 'off', { directory, args });
   await assert.rejects(start(), { code: 'DRIVER_CONFIG_INVALID', message: /no such file/u });
   const uaa = { client_id: 'c', client_secret: 'geheim' };
   const cases: [string, RegExp][] = [
@@ -131,7 +131,10 @@ test('an invalid -credhub file is a start error with all its errors and no secre
     ],
     [JSON.stringify({ url: 'https://c', uaa }), /prefix is missing/u],
     [JSON.stringify({ url: 'https://c', prefix: '/v' }), /uaa is needed/u],
-    [JSON.stringify({ url: 'https://c', prefix: '/v', uaa, ca: join(folder, 'none') }), /credhub\.ca names/u],
+    [
+      JSON.stringify({ url: 'https://c', prefix: '/v', uaa, ca: join(directory, 'none') }),
+      /credhub\.ca names/u,
+    ],
   ];
   for (const [text, message] of cases) {
     await writeFile(file, text);

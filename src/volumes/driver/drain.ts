@@ -17,12 +17,12 @@ const pauseMs = 500;
 export async function drain(mounts: VolumeMounts): Promise<string> {
   const { log, deadlines } = mounts.ports;
   mounts.close();
-  const left = new Set(mounts.all().map(({ record }) => record.name));
-  log.info('drain', { volumes: left.size });
+  const remaining = new Set(mounts.all().map(({ record }) => record.name));
+  log.info('drain', { volumes: remaining.size });
   const late = AbortSignal.timeout(deadlines.drain);
-  const all = forEachLimit(atOnce, [...left], async (name) => {
-    if (await isUnmountedBy(late, mounts, name)) left.delete(name);
-    log.info('drain-progress', { volume: name, left: left.size });
+  const all = forEachLimit(atOnce, [...remaining], async (name) => {
+    if (await isUnmountedBy(late, mounts, name)) remaining.delete(name);
+    log.info('drain-progress', { volume: name, left: remaining.size });
   });
   await Promise.race([all, aborted(late)]);
   const names = await mountedNames(mounts);

@@ -7,12 +7,18 @@ import { test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { MountError } from './mount/mount-error.ts';
 import { untilDeadline } from './testing/memory-mounter.ts';
-import { driverFolder, nfsOptions, safeDescription, smbOptions, testDriver } from './testing/test-driver.ts';
+import {
+  driverDirectory,
+  nfsOptions,
+  safeDescription,
+  smbOptions,
+  testDriver,
+} from './testing/test-driver.ts';
 
 test('volman: each route returns its response, and the directory of a volume is created and removed', async (t) => {
-  const folder = await driverFolder(t);
-  const { call, mounter, log } = await testDriver(t, { folder });
-  const Mountpoint = join(folder, 'mounts', 'id_c');
+  const directory = await driverDirectory(t);
+  const { call, mounter, log } = await testDriver(t, { directory });
+  const Mountpoint = join(directory, 'mounts', 'id_c');
   assert.deepEqual(await call('Plugin.Activate'), { Err: '', Implements: ['VolumeDriver'] });
   assert.deepEqual(await call('VolumeDriver.Capabilities'), { Capabilities: { Scope: 'local' } });
   assert.deepEqual(await call('VolumeDriver.Create', { Name: 'id_c', Opts: nfsOptions }), { Err: '' });
@@ -33,7 +39,7 @@ test('volman: each route returns its response, and the directory of a volume is 
   for (const _ of [1, 2]) assert.deepEqual(await call('VolumeDriver.Unmount', { Name: 'id_c' }), { Err: '' });
   assert.deepEqual(await call('VolumeDriver.List'), { Volumes: [], Err: '' });
   assert.deepEqual([...mounter.mounts.keys()], []);
-  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state']);
+  assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state']);
   assert.match(log[0] ?? '', /nfs-driver-server\.recovered/u);
   assert.match(log.join(''), /driver-server\.started/u);
 });
@@ -92,7 +98,7 @@ test("Docker: the driver returns Docker's media type, and counts mounts by their
 });
 
 test('certification of drivers: missing options, the log, and Unmount after a failed mount are as expected', async (t) => {
-  const { call, log } = await testDriver(t, { words: ['-name', 'smbdriver'] });
+  const { call, log } = await testDriver(t, { args: ['-name', 'smbdriver'] });
   const { source } = smbOptions;
   assert.equal((await call('VolumeDriver.Create', { Name: 'v', Opts: { source } })).Err, '');
   const failed = await call('VolumeDriver.Mount', { Name: 'v' });
@@ -107,17 +113,17 @@ test('certification of drivers: missing options, the log, and Unmount after a fa
 });
 
 test('no secret is on the disk, and a restarted driver requests another Create', async (t) => {
-  const folder = await driverFolder(t);
+  const directory = await driverDirectory(t);
   const args = ['-name', 'smbdriver'];
-  const first = await testDriver(t, { folder, words: args });
+  const first = await testDriver(t, { directory, args });
   await first.call('VolumeDriver.Create', { Name: 'v', Opts: smbOptions });
   await first.call('VolumeDriver.Mount', { Name: 'v' });
   await first.running.stop();
-  const state = join(folder, 'mounts', '.state');
+  const state = join(directory, 'mounts', '.state');
   for (const file of await readdir(state))
     assert.doesNotMatch(await readFile(join(state, file), 'latin1'), /open sesame/u);
   const { mounter } = first;
-  const { call } = await testDriver(t, { folder, words: args, mounter });
+  const { call } = await testDriver(t, { directory, args, mounter });
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1, 'adopted');
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '', 'its mount answers');
   mounter.mounts.clear();
@@ -127,8 +133,8 @@ test('no secret is on the disk, and a restarted driver requests another Create',
 });
 
 test('a name that is not a plain entry of the mount directory is refused by each verb, and nothing is created', async (t) => {
-  const folder = await driverFolder(t);
-  const { call, mounter } = await testDriver(t, { folder });
+  const directory = await driverDirectory(t);
+  const { call, mounter } = await testDriver(t, { directory });
   const names = [
     '..',
     '.',
@@ -153,15 +159,15 @@ test('a name that is not a plain entry of the mount directory is refused by each
         /^invalid volume name: /u,
         `${verb} ${JSON.stringify(Name)}`,
       );
-  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state']);
+  assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state']);
   assert.deepEqual(mounter.calls, []);
-  const longest = 'v'.repeat(249);
-  await call('VolumeDriver.Create', { Name: longest, Opts: nfsOptions });
-  assert.equal((await call('VolumeDriver.Mount', { Name: longest })).Err, '');
+  const longestName = 'v'.repeat(249);
+  await call('VolumeDriver.Create', { Name: longestName, Opts: nfsOptions });
+  assert.equal((await call('VolumeDriver.Mount', { Name: longestName })).Err, '');
 });
 
 test('a mount ends at its deadline, is not counted, and delays no other volume', async (t) => {
-  const { call, mounter } = await testDriver(t, { words: ['-mountTimeout', '50ms'] });
+  const { call, mounter } = await testDriver(t, { args: ['-mountTimeout', '50ms'] });
   mounter.before = (_order, target, signal) =>
     target.endsWith('/frozen') ? untilDeadline(signal) : Promise.resolve();
   for (const Name of ['frozen', 'v']) await call('VolumeDriver.Create', { Name, Opts: nfsOptions });
@@ -193,9 +199,9 @@ test('a client that disconnects before its response leaves no mount', async (t) 
 });
 
 test('files at the mount point are named, and kept', async (t) => {
-  const folder = await driverFolder(t);
-  const { call, mounter } = await testDriver(t, { folder });
-  const target = join(folder, 'mounts', 'v');
+  const directory = await driverDirectory(t);
+  const { call, mounter } = await testDriver(t, { directory });
+  const target = join(directory, 'mounts', 'v');
   await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   await mkdir(target);
   await writeFile(join(target, 'file'), 'kept');
@@ -206,8 +212,8 @@ test('files at the mount point are named, and kept', async (t) => {
 });
 
 test('a drain retries failed unmounts, and names the remaining mounts at its end', async (t) => {
-  const folder = await driverFolder(t);
-  const { running, call, mounter } = await testDriver(t, { folder });
+  const directory = await driverDirectory(t);
+  const { running, call, mounter } = await testDriver(t, { directory });
   for (const Name of ['busy', 'folder-stays']) {
     await call('VolumeDriver.Create', { Name, Opts: nfsOptions });
     assert.equal((await call('VolumeDriver.Mount', { Name })).Err, '');
@@ -227,8 +233,11 @@ test('a drain retries failed unmounts, and names the remaining mounts at its end
 });
 
 test('a drain removes the spec file first, unmounts all volumes, names the rest at the deadline, and stops the process', async (t) => {
-  const folder = await driverFolder(t);
-  const { running, call, mounter, log } = await testDriver(t, { folder, words: ['-drainTimeout', '100ms'] });
+  const directory = await driverDirectory(t);
+  const { running, call, mounter, log } = await testDriver(t, {
+    directory,
+    args: ['-drainTimeout', '100ms'],
+  });
   const admin = async (path: string): Promise<{ status: number; text: string }> => {
     const response = await fetch(`http://${running.adminAddress}${path}`);
     return { status: response.status, text: await response.text() };
@@ -239,7 +248,7 @@ test('a drain removes the spec file first, unmounts all volumes, names the rest 
     await call('VolumeDriver.Mount', { Name });
   }
   mounter.beforeUnmount = async (target, signal) => {
-    assert.deepEqual(await readdir(join(folder, 'drivers')), []);
+    assert.deepEqual(await readdir(join(directory, 'drivers')), []);
     if (target.endsWith('/c')) await untilDeadline(signal);
   };
   const evacuated = await admin('/evacuate');
@@ -254,13 +263,13 @@ test('a drain removes the spec file first, unmounts all volumes, names the rest 
 });
 
 test('a unix socket that only root can open replaces a leftover file', async (t) => {
-  const folder = await driverFolder(t);
-  const path = join(folder, 'drivers', 'nfsv3driver.sock');
-  await mkdir(join(folder, 'drivers'));
+  const directory = await driverDirectory(t);
+  const path = join(directory, 'drivers', 'nfsv3driver.sock');
+  await mkdir(join(directory, 'drivers'));
   await writeFile(path, 'left');
   const { running } = await testDriver(t, {
-    folder,
-    words: ['-transport', 'unix', '-listenAddr', path],
+    directory,
+    args: ['-transport', 'unix', '-listenAddr', path],
   });
   assert.equal(running.address, path);
   assert.equal((await stat(path)).mode & 0o777, 0o600);

@@ -13,21 +13,21 @@ import { bindMounter } from './mount/bind-mounter.ts';
 import { parseMountInfo } from '../../platform/mountinfo.ts';
 import { startDriver } from './start-driver.ts';
 import type { CallDriver } from './testing/test-driver.ts';
-import { callerOf, configIn, driverFolder, nfsOptions } from './testing/test-driver.ts';
+import { callerOf, configIn, driverDirectory, nfsOptions } from './testing/test-driver.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root: it mounts';
 
 /** The last verb whose response the client had when the driver was killed. */
 type Known = 'nothing' | 'create' | 'mount' | 'unmount';
 
-const mountsIn = async (folder: string): Promise<string[]> =>
+const mountsIn = async (directory: string): Promise<string[]> =>
   parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'))
     .map(({ target }) => target)
-    .filter((target) => target.startsWith(`${folder}/mounts/`));
+    .filter((target) => target.startsWith(`${directory}/mounts/`));
 
 /** Runs the life of one volume with a driver that dies at a step. Returns undefined if the life completed. */
-async function lifeUntilDeath(folder: string, dieAt: number): Promise<Known | undefined> {
-  const child = spawnDying(folder, dieAt);
+async function lifeUntilDeath(directory: string, dieAt: number): Promise<Known | undefined> {
+  const child = spawnDying(directory, dieAt);
   const exited = once(child, 'exit');
   const call = callerOf(await addressIn(child.stdout));
   child.stdout.resume();
@@ -48,14 +48,14 @@ async function lifeUntilDeath(folder: string, dieAt: number): Promise<Known | un
   }
 }
 
-function spawnDying(folder: string, dieAt: number): ChildProcessByStdio<null, Readable, null> {
+function spawnDying(directory: string, dieAt: number): ChildProcessByStdio<null, Readable, null> {
   return spawn(
     process.execPath,
     [
       join(import.meta.dirname, 'testing', 'dying-driver.ts'),
       ...['-name', 'nfsv3driver', '-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
-      ...['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'mounts')],
-      ...['-bindFrom', join(folder, 'shares'), '-watchInterval', '0'],
+      ...['-driversPath', join(directory, 'drivers'), '-mountDir', join(directory, 'mounts')],
+      ...['-bindFrom', join(directory, 'shares'), '-watchInterval', '0'],
     ],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, DIE_AT: String(dieAt) } },
   );
@@ -77,9 +77,9 @@ test(
   async (t) => {
     let dieAt = 1;
     for (; ; dieAt += 1) {
-      const folder = await folderWithShare(t);
-      const known = await lifeUntilDeath(folder, dieAt);
-      await afterDeath(folder, known ?? 'unmount', dieAt);
+      const directory = await directoryWithShare(t);
+      const known = await lifeUntilDeath(directory, dieAt);
+      await afterDeath(directory, known ?? 'unmount', dieAt);
       if (known === undefined) break;
     }
     assert.ok(dieAt > 9, `${dieAt} steps`);
@@ -87,50 +87,51 @@ test(
 );
 
 test('a driver that is killed during its recovery recovers the next time', { skip }, async (t) => {
-  const folder = await folderWithShare(t);
+  const directory = await directoryWithShare(t);
   const afterMount = 4;
-  assert.equal(await lifeUntilDeath(folder, afterMount), 'create');
-  assert.equal((await mountsIn(folder)).length, 1);
+  assert.equal(await lifeUntilDeath(directory, afterMount), 'create');
+  assert.equal((await mountsIn(directory)).length, 1);
   // before the unmount, after it, and after its record
   for (const dieAt of [1, 2, 3]) {
-    const child = spawnDying(folder, dieAt);
+    const child = spawnDying(directory, dieAt);
     child.stdout.resume();
     assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL']);
   }
-  await afterDeath(folder, 'create', afterMount);
+  await afterDeath(directory, 'create', afterMount);
 });
 
-async function folderWithShare(t: TestContext): Promise<string> {
+async function directoryWithShare(t: TestContext): Promise<string> {
   const made: string[] = [];
   // before the directory is removed: hooks run in order
   t.after(async () => {
     const mounter = bindMounter('/');
-    for (const folder of made)
-      for (const target of await mountsIn(folder)) await mounter.unmount(target, AbortSignal.timeout(30_000));
+    for (const directory of made)
+      for (const target of await mountsIn(directory))
+        await mounter.unmount(target, AbortSignal.timeout(30_000));
   });
-  const folder = await driverFolder(t);
-  made.push(folder);
-  await mkdir(join(folder, 'shares', 'export'), { recursive: true });
-  await writeFile(join(folder, 'shares', 'export', 'file'), 'of the share');
-  return folder;
+  const baseDirectory = await driverDirectory(t);
+  made.push(baseDirectory);
+  await mkdir(join(baseDirectory, 'shares', 'export'), { recursive: true });
+  await writeFile(join(baseDirectory, 'shares', 'export', 'file'), 'of the share');
+  return baseDirectory;
 }
 
 /**
  * Starts the next driver. Checks that it keeps everything that the client had a response for, undoes the
  * rest, and can run the same life again.
  */
-async function afterDeath(folder: string, known: Known, dieAt: number): Promise<void> {
+async function afterDeath(directory: string, known: Known, dieAt: number): Promise<void> {
   const at = `died at step ${dieAt}, client knows ${known}`;
-  const target = join(folder, 'mounts', 'v');
-  const mounter = bindMounter(join(folder, 'shares'));
-  const running = await startDriver(configIn(folder), { mounter, out: () => undefined });
+  const target = join(directory, 'mounts', 'v');
+  const mounter = bindMounter(join(directory, 'shares'));
+  const running = await startDriver(configIn(directory), { mounter, out: () => undefined });
   const call: CallDriver = callerOf(running.address);
   try {
     const counted = async (): Promise<number> => {
       const [volume] = (await call('VolumeDriver.List')).Volumes ?? [];
       return volume?.MountCount ?? 0;
     };
-    const isMounted = async (): Promise<boolean> => (await mountsIn(folder)).length > 0;
+    const isMounted = async (): Promise<boolean> => (await mountsIn(directory)).length > 0;
     await until(
       `${at}: mounts are as the driver counts them`,
       async () => (await counted()) > 0 === (await isMounted()),
@@ -140,19 +141,19 @@ async function afterDeath(folder: string, known: Known, dieAt: number): Promise<
     if (known === 'nothing' || known === 'create') assert.ok(count <= 1, at);
     if (known === 'mount' && count > 0)
       assert.equal(await readFile(join(target, 'file'), 'utf8'), 'of the share', at);
-    assert.ok((await mountsIn(folder)).length <= 1, at);
+    assert.ok((await mountsIn(directory)).length <= 1, at);
 
     // as when an app starts again, and then volman's purge
     for (const verb of ['Create', 'Mount'] as const)
       assert.equal((await call(`VolumeDriver.${verb}`, { Name: 'v', Opts: nfsOptions })).Err, '', at);
-    assert.deepEqual(await mountsIn(folder), [target], at);
+    assert.deepEqual(await mountsIn(directory), [target], at);
     assert.equal(await readFile(join(target, 'file'), 'utf8'), 'of the share', at);
-    for (let left = count + 1; left > 0; left -= 1)
+    for (let remaining = count + 1; remaining > 0; remaining -= 1)
       assert.equal((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, '', at);
     assert.deepEqual((await call('VolumeDriver.List')).Volumes, [], at);
   } finally {
     await running.stop();
   }
-  assert.deepEqual(await mountsIn(folder), [], at);
-  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state'], at);
+  assert.deepEqual(await mountsIn(directory), [], at);
+  assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state'], at);
 }

@@ -4,7 +4,7 @@ import { MountError, type MountErrorCode } from './mount/mount-error.ts';
 import { runDriver } from './cli.ts';
 import { startDriver } from './start-driver.ts';
 import { memoryMounter } from './testing/memory-mounter.ts';
-import { callerOf, configIn, driverFolder, nfsOptions } from './testing/test-driver.ts';
+import { callerOf, configIn, driverDirectory, nfsOptions } from './testing/test-driver.ts';
 import { createLdapIdResolver, type LdapSettings, parseLdapSettings } from './ldap.ts';
 import { base, noSlapd, service, type Slapd, startSlapd } from './testing/slapd.ts';
 
@@ -41,7 +41,7 @@ before(async () => {
 after(() => slapd?.stop());
 
 function settings(changes: Readonly<Record<string, string>> = {}): LdapSettings {
-  const faults: string[] = [];
+  const problems: string[] = [];
   const parsed = parseLdapSettings(
     {
       LDAP_HOST: '127.0.0.1',
@@ -52,9 +52,9 @@ function settings(changes: Readonly<Record<string, string>> = {}): LdapSettings 
       LDAP_USER_FQDN: base,
       ...changes,
     },
-    faults,
+    problems,
   );
-  assert.deepEqual(faults, []);
+  assert.deepEqual(problems, []);
   return parsed ?? assert.fail('LDAP is not configured');
 }
 
@@ -123,8 +123,8 @@ test('a server whose certificate has another CA, or that has none, gets no passw
   await assert.rejects(wrongCa(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
   const noTls = createLdapIdResolver(settings({ LDAP_PORT: String(slapd.port) }));
   await assert.rejects(noTls(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
-  const gone = createLdapIdResolver(settings({ LDAP_PORT: String(other.port) }));
-  await assert.rejects(gone(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
+  const unreachable = createLdapIdResolver(settings({ LDAP_PORT: String(other.port) }));
+  await assert.rejects(unreachable(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
 });
 
 test('a request to a silent server ends at the deadline', { skip }, async (t) => {
@@ -138,7 +138,7 @@ test('a request to a silent server ends at the deadline', { skip }, async (t) =>
 
 test('a driver mounts the share of a user with the ids from the directory', { skip }, async (t) => {
   const mounter = memoryMounter();
-  const config = configIn(await driverFolder(t));
+  const config = configIn(await driverDirectory(t));
   const idsOf = createLdapIdResolver(settings());
   const driver = await startDriver(config, { mounter, idsOf, out: () => undefined });
   t.after(() => driver.stop());
@@ -164,12 +164,12 @@ test('a driver with invalid LDAP variables does not start', async (t) => {
 });
 
 test('settings are read from the variables of nfsv3driver, and errors name them', () => {
-  const faults: string[] = [];
-  assert.equal(parseLdapSettings({ LDAP_SVC_USER: 'u' }, faults), undefined);
-  assert.deepEqual(faults, []);
+  const problems: string[] = [];
+  assert.equal(parseLdapSettings({ LDAP_SVC_USER: 'u' }, problems), undefined);
+  assert.deepEqual(problems, []);
   const given = { LDAP_HOST: '::1', LDAP_SVC_USER: 'u', LDAP_SVC_PASS: 'p', LDAP_USER_FQDN: 'dc=x' };
-  assert.equal(parseLdapSettings(given, faults)?.url, 'ldap://[::1]:389');
-  assert.deepEqual(faults, []);
+  assert.equal(parseLdapSettings(given, problems)?.url, 'ldap://[::1]:389');
+  assert.deepEqual(problems, []);
   const bad = {
     LDAP_HOST: 'a b',
     LDAP_PORT: '0',
@@ -181,7 +181,7 @@ test('settings are read from the variables of nfsv3driver, and errors name them'
   parseLdapSettings(bad, named);
   for (const name of ['HOST', 'PORT', 'PROTO', 'TIMEOUT', 'CA_CERT', 'SVC_USER', 'SVC_PASS', 'USER_FQDN'])
     assert.ok(
-      named.some((fault) => fault.startsWith(`LDAP_${name} `)),
+      named.some((problem) => problem.startsWith(`LDAP_${name} `)),
       name,
     );
   assert.ok(!named.join().includes('secret-text'));

@@ -150,32 +150,33 @@ export interface LdapSettings {
 }
 
 /**
- * Parses nfsv3driver's LDAP_* variables. Returns undefined without LDAP_HOST. Adds errors to `faults`; they
+ * Parses nfsv3driver's LDAP_* variables. Returns undefined without LDAP_HOST. Adds errors to `problems`; they
  * name variables and no values.
  */
 export function parseLdapSettings(
   environment: Readonly<Record<string, string | undefined>>,
-  faults: string[],
+  problems: string[],
 ): LdapSettings | undefined {
   const value = (name: string): string | undefined => environment[name] || undefined;
   const host = value('LDAP_HOST');
   if (host === undefined) return undefined;
   const required = (name: string): string => {
     const found = value(name);
-    if (found === undefined) faults.push(`${name} is missing, since LDAP_HOST is set`);
+    if (found === undefined) problems.push(`${name} is missing, since LDAP_HOST is set`);
     return found ?? '';
   };
   const number = (name: string, usual: string, largest: number): number => {
     const text = value(name) ?? usual;
     const parsed = /^[1-9]\d{0,6}$/u.test(text) ? Number(text) : Infinity;
-    if (parsed > largest) faults.push(`${name} must be a number from 1 to ${largest}`);
+    if (parsed > largest) problems.push(`${name} must be a number from 1 to ${largest}`);
     return parsed;
   };
-  if (!/^[A-Za-z0-9.:-]+$/u.test(host)) faults.push('LDAP_HOST must be a host name or an address');
-  if (!['tcp', 'tcp4', 'tcp6'].includes(value('LDAP_PROTO') ?? 'tcp')) faults.push('LDAP_PROTO must be tcp');
+  if (!/^[A-Za-z0-9.:-]+$/u.test(host)) problems.push('LDAP_HOST must be a host name or an address');
+  if (!['tcp', 'tcp4', 'tcp6'].includes(value('LDAP_PROTO') ?? 'tcp'))
+    problems.push('LDAP_PROTO must be tcp');
   const caCertificate = value('LDAP_CA_CERT');
   if (caCertificate !== undefined && !isCertificate(caCertificate))
-    faults.push('LDAP_CA_CERT must be a certificate in PEM');
+    problems.push('LDAP_CA_CERT must be a certificate in PEM');
   const port = number('LDAP_PORT', caCertificate === undefined ? '389' : '636', 65_535);
   return {
     url: `${caCertificate === undefined ? 'ldap' : 'ldaps'}://${isIPv6(host) ? `[${host}]` : host}:${port}`,

@@ -7,10 +7,14 @@ export interface DriverLog {
   error(message: string, error: unknown, data?: LogData): void;
 }
 
-/** Returns a log for `source`. If no real share is mounted, each line contains `standIn`. */
+/** Returns a log for `source`. If no real share is mounted, each line contains `replacement`. */
 export function driverLog(
   write: (line: string) => void,
-  { source, now, standIn: localBindNote }: { source: string; now: () => Date; standIn?: string | undefined },
+  {
+    source,
+    now,
+    replacement: localBindNote,
+  }: { source: string; now: () => Date; replacement?: string | undefined },
 ): DriverLog {
   const line = (level: string, message: string, data: LogData): void =>
     write(

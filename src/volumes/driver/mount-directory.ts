@@ -17,7 +17,7 @@ export interface MountDirectory {
  * Creates the directory for mounts. Corrects the mode of an existing one, which others can write to if an old
  * driver made it. Rejects with FILE_NOT_TRUSTED if others can write to a directory above it.
  */
-export async function makeMountFolder(path: string): Promise<MountDirectory> {
+export async function makeMountDirectory(path: string): Promise<MountDirectory> {
   await restrictMode(path);
   const own = await ensurePrivateDirectory(path);
   await restrictMode(own);
@@ -26,16 +26,16 @@ export async function makeMountFolder(path: string): Promise<MountDirectory> {
 
 async function restrictMode(path: string): Promise<void> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  const folder = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
+  const directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
     // ensurePrivateDirectory creates it, or reports the error
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') return undefined;
     throw error;
   });
-  if (folder === undefined) return;
+  if (directory === undefined) return;
   try {
-    if ((await folder.stat()).uid === process.geteuid?.()) await folder.chmod(mountDirectoryMode);
+    if ((await directory.stat()).uid === process.geteuid?.()) await directory.chmod(mountDirectoryMode);
   } finally {
-    await folder.close();
+    await directory.close();
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { MountError } from './mount/mount-error.ts';
-import { driverFolder, nfsOptions, safeDescription, testDriver } from './testing/test-driver.ts';
+import { driverDirectory, nfsOptions, safeDescription, testDriver } from './testing/test-driver.ts';
 
 // Bugs of nfsv3driver and smbdriver, with our own numbers. B6 is in driver.test.ts, B9 and B14 are in mount/,
 // B10 and B13 in options/.
@@ -21,8 +21,8 @@ test('concurrent mounts of one name are one mount', async (t) => {
 });
 
 test('each failed mount returns its cause, is not counted, and leaves no directory', async (t) => {
-  const folder = await driverFolder(t);
-  const { call, mounter } = await testDriver(t, { folder });
+  const directory = await driverDirectory(t);
+  const { call, mounter } = await testDriver(t, { directory });
   mounter.before = async () => {
     throw new MountError('NO_SUCH_SHARE', 'The server has no such share (mount.nfs: No such file)');
   };
@@ -35,41 +35,43 @@ test('each failed mount returns its cause, is not counted, and leaves no directo
     );
     assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 0);
   }
-  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state']);
+  assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state']);
 });
 
 test('the state and the directories are private, and no umask is set around mounts', async (t) => {
-  const folder = await driverFolder(t);
-  const { call, mounter } = await testDriver(t, { folder });
+  const directory = await driverDirectory(t);
+  const { call, mounter } = await testDriver(t, { directory });
   const umask = process.umask();
   mounter.before = async () => assert.equal(process.umask(), umask);
   await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
   const modeOf = async (...path: string[]): Promise<number> =>
-    (await stat(join(folder, 'mounts', ...path))).mode & 0o777;
+    (await stat(join(directory, 'mounts', ...path))).mode & 0o777;
   assert.deepEqual([await modeOf(), await modeOf('.state'), await modeOf('v')], [0o711, 0o700, 0o700]);
-  for (const file of (await readdir(join(folder, 'mounts', '.state'))).filter((name) =>
+  for (const file of (await readdir(join(directory, 'mounts', '.state'))).filter((name) =>
     name.endsWith('.json'),
   ))
     assert.equal(await modeOf('.state', file), 0o600);
 });
 
 test('Mount after a restart works without Create, and a drain leaves no records', async (t) => {
-  const folder = await driverFolder(t);
-  const first = await testDriver(t, { folder });
+  const directory = await driverDirectory(t);
+  const first = await testDriver(t, { directory });
   await first.call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   await first.running.stop();
-  const { call, running, mounter } = await testDriver(t, { folder });
+  const { call, running, mounter } = await testDriver(t, { directory });
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
   assert.equal((await fetch(`http://${running.adminAddress}/evacuate`)).status, 200);
   assert.equal(mounter.mounts.size, 0);
-  const records = (await readdir(join(folder, 'mounts', '.state'))).filter((name) => name.endsWith('.json'));
+  const records = (await readdir(join(directory, 'mounts', '.state'))).filter((name) =>
+    name.endsWith('.json'),
+  );
   assert.deepEqual(records, []);
 });
 
 test('property: after any concurrent requests the mounts match the counts', async (t) => {
-  const folder = await driverFolder(t);
-  const { call, mounter } = await testDriver(t, { folder });
+  const directory = await driverDirectory(t);
+  const { call, mounter } = await testDriver(t, { directory });
   let failing = 0;
   mounter.before = async () => {
     failing += 1;
@@ -99,5 +101,5 @@ test('property: after any concurrent requests the mounts match the counts', asyn
     }),
     { numRuns: 40, interruptAfterTimeLimit: 20_000 },
   );
-  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state']);
+  assert.deepEqual(await readdir(join(directory, 'mounts')), ['.state']);
 });

@@ -12,13 +12,13 @@ const smb = { source: '//server/share', username: 'user', password: 'secret' };
 
 function orderOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>, flags = forced): MountSpec {
   const parsed = parseMountConfig(protocol, options, flags);
-  assert.ok('spec' in parsed, 'fault' in parsed ? parsed.fault : '');
+  assert.ok('spec' in parsed, 'problem' in parsed ? parsed.problem : '');
   return parsed.spec;
 }
 
-function faultOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>): string {
+function problemOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>): string {
   const parsed = parseMountConfig(protocol, options, forced);
-  return 'fault' in parsed ? parsed.fault : '';
+  return 'problem' in parsed ? parsed.problem : '';
 }
 
 test('NFS sources, versions, ids and caching are parsed', () => {
@@ -100,7 +100,7 @@ test('keys of the cell are not options, and errors have the texts of the upstrea
     orderOf('nfs', { ...nfs, _workload_guid: 5, _workload_type: ['lrp'], _: '--bind' }),
     orderOf('nfs', nfs),
   );
-  const faults: ['nfs' | 'smb', Record<string, unknown>, string][] = [
+  const problems: ['nfs' | 'smb', Record<string, unknown>, string][] = [
     ['smb', { source: '//server/share' }, '- Missing mandatory options: username, password'],
     ['nfs', { ...nfs, zone: 'a', actimeo: '1' }, '- Not allowed options: actimeo, zone'],
     ['nfs', { ...nfs, uid: '1' }, "- validation mount options failed: required 'gid' option is missing"],
@@ -125,7 +125,7 @@ test('keys of the cell are not options, and errors have the texts of the upstrea
       '- validation mount options failed: forceuid cannot be given beside noforceuid',
     ],
   ];
-  for (const [protocol, options, fault] of faults) assert.equal(faultOf(protocol, options), fault);
+  for (const [protocol, options, problem] of problems) assert.equal(problemOf(protocol, options), problem);
 });
 
 test('no value reaches mount(8) as another option or as its argument', () => {
@@ -155,7 +155,7 @@ test('no value reaches mount(8) as another option or as its argument', () => {
     ['smb', { ...smb, password: 'a\nb' }],
   ].map(([protocol, options]) => [protocol, options] as ['nfs' | 'smb', Record<string, unknown>]);
   for (const [protocol, options] of refused)
-    assert.notEqual(faultOf(protocol, options), '', JSON.stringify(options));
+    assert.notEqual(problemOf(protocol, options), '', JSON.stringify(options));
 });
 
 test('property: any accepted config makes a command with one source, and no option from its values', () => {
@@ -178,8 +178,8 @@ test('property: any accepted config makes a command with one source, and no opti
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), nasty, { maxKeys: 4 }), (options) => {
         const parsed = parseMountConfig(protocol, { ...base, ...options }, forced);
-        if ('fault' in parsed) {
-          assert.doesNotMatch(parsed.fault.replaceAll('\n', ''), /\p{Cc}/u);
+        if ('problem' in parsed) {
+          assert.doesNotMatch(parsed.problem.replaceAll('\n', ''), /\p{Cc}/u);
           return;
         }
         const { args } = mountCommand(parsed.spec, '/target');
@@ -203,7 +203,7 @@ test('this driver accepts every response of our broker', () => {
     ['smb', smbKeys],
   ] as const)
     for (const { mountConfigKey } of table) {
-      const fault = faultOf(protocol, { ...(protocol === 'nfs' ? nfs : smb), [mountConfigKey]: {} });
-      assert.doesNotMatch(fault, /Not allowed/u, mountConfigKey);
+      const problem = problemOf(protocol, { ...(protocol === 'nfs' ? nfs : smb), [mountConfigKey]: {} });
+      assert.doesNotMatch(problem, /Not allowed/u, mountConfigKey);
     }
 });

@@ -29,7 +29,7 @@ interface ParsedMount {
   readonly login?: DirectoryLogin;
 }
 
-type ParsedMountRequest = ParsedMount | { readonly fault: string };
+type ParsedMountRequest = ParsedMount | { readonly problem: string };
 
 /** The operator's settings for all SMB mounts. */
 export interface OperatorFlags {
@@ -108,11 +108,11 @@ function parseNfs(options: Readonly<Record<string, unknown>>): ParsedMountReques
   } else {
     read.requireBoth('uid', 'gid');
   }
-  const fault = read.faults();
-  if (fault !== '') return { fault };
+  const problem = read.problems();
+  if (problem !== '') return { problem };
   const spec = nfsSpec(read);
-  if (!hasLogin) return { spec: spec };
-  return { spec: spec, login: { username: read.text('username'), password: read.text('password') } };
+  if (!hasLogin) return { spec };
+  return { spec, login: { username: read.text('username'), password: read.text('password') } };
 }
 
 function nfsSpec(read: OptionReader): NfsMountSpec {
@@ -155,11 +155,11 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
   read.require('username', 'password');
   const [version, vers] = [read.optional('version'), read.optional('vers')];
   if (version !== undefined && vers !== undefined && version !== vers)
-    read.fault('version and vers say different things');
+    read.problem('version and vers say different things');
   for (const id of ['forceuid', 'forcegid'] as const)
-    if (read.isSet(id) && read.isSet(`no${id}`)) read.fault(`${id} cannot be given beside no${id}`);
-  const fault = read.faults();
-  if (fault !== '') return { fault };
+    if (read.isSet(id) && read.isSet(`no${id}`)) read.problem(`${id} cannot be given beside no${id}`);
+  const problem = read.problems();
+  if (problem !== '') return { problem };
   const isForced = (name: SmbFlag): boolean =>
     (name === 'noserverino' && forced.noserverino) || (name === 'nodfs' && forced.nodfs);
   const spec: SmbMountSpec = {
@@ -175,7 +175,7 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
     ...given('dirMode', read.optional('dir_mode')),
     ...given('security', read.optional('sec')),
   };
-  return { spec: spec };
+  return { spec };
 }
 
 /** Returns an object with the member, or an empty one if the value is undefined. */
@@ -204,8 +204,8 @@ class OptionReader {
       if (type === undefined || type === 'ignored') continue;
       const parsed = type.parse(value);
       if ('value' in parsed) this.#values.set(name, parsed.value);
-      else if (type === userId) this.fault(`Invalid '${name}' option (0, negative, or non-integer)`);
-      else this.fault(`${name} ${parsed.fault}`);
+      else if (type === userId) this.problem(`Invalid '${name}' option (0, negative, or non-integer)`);
+      else this.problem(`${name} ${parsed.problem}`);
     }
   }
 
@@ -226,7 +226,7 @@ class OptionReader {
     return this.optional(name) ?? '';
   }
 
-  fault(what: string): void {
+  problem(what: string): void {
     this.#invalid.push(what);
   }
 
@@ -236,14 +236,14 @@ class OptionReader {
 
   requireBoth(...names: readonly [string, string]): void {
     const missing = names.filter((name) => !this.has(name));
-    if (missing.length === 1) this.fault(`required '${missing[0]}' option is missing`);
+    if (missing.length === 1) this.problem(`required '${missing[0]}' option is missing`);
   }
 
   reject(...names: readonly string[]): void {
     this.#notAllowed.push(...names.filter((name) => this.has(name)));
   }
 
-  faults(): string {
+  problems(): string {
     const lines = [
       ['validation mount options failed: ', this.#invalid.toSorted().join('; ')],
       ['Not allowed options: ', this.#notAllowed.toSorted().join(', ')],

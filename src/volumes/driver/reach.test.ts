@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { parseDriverConfig } from './config.ts';
-import { driverFolder, testDriver } from './testing/test-driver.ts';
+import { driverDirectory, testDriver } from './testing/test-driver.ts';
 
 const paths = ['-driversPath', '/d', '-mountDir', '/m'];
 
@@ -93,15 +93,15 @@ test('all invalid flags are in one error', () => {
 });
 
 test('one spec file per name is written in a directory that all can write, over any entry, and removed with the driver', async (t) => {
-  const folder = await driverFolder(t);
-  const drivers = join(folder, 'drivers');
+  const directory = await driverDirectory(t);
+  const drivers = join(directory, 'drivers');
   await mkdir(drivers);
   await chmod(drivers, 0o777);
-  await writeFile(join(folder, 'precious'), 'precious');
-  await symlink(join(folder, 'precious'), join(drivers, 'nfsv3driver.spec'));
+  await writeFile(join(directory, 'precious'), 'precious');
+  await symlink(join(directory, 'precious'), join(drivers, 'nfsv3driver.spec'));
   await writeFile(join(drivers, 'nfsv3driver.json'), '{"Addr":"http://evil"}');
-  const { running } = await testDriver(t, { folder });
-  assert.equal(await readFile(join(folder, 'precious'), 'utf8'), 'precious');
+  const { running } = await testDriver(t, { directory });
+  assert.equal(await readFile(join(directory, 'precious'), 'utf8'), 'precious');
   const spec = join(drivers, 'nfsv3driver.spec');
   assert.equal(await readFile(spec, 'utf8'), `http://${running.address}`);
   await assert.rejects(readlink(spec));
@@ -111,14 +111,14 @@ test('one spec file per name is written in a directory that all can write, over 
   await assert.rejects(stat(spec), { code: 'ENOENT' });
 
   await mkdir(spec);
-  await assert.rejects(testDriver(t, { folder }), {
+  await assert.rejects(testDriver(t, { directory }), {
     code: 'DRIVER_CONFIG_INVALID',
     message: /nfsv3driver\.spec/u,
   });
 });
 
 test("mutual TLS: the json file names the client's files, and a client without a certificate of the CA gets no response", async (t) => {
-  const folder = await driverFolder(t);
+  const directory = await driverDirectory(t);
   const authority = await createTestAuthority();
   const own = await authority.server({ ip: '127.0.0.1' });
   const client = await authority.client('volman');
@@ -130,23 +130,24 @@ test("mutual TLS: the json file names the client's files, and a client without a
     clientCert: client.certificate,
     clientKey: client.key,
   };
-  for (const [name, pem] of Object.entries(files)) await writeFile(join(folder, name), pem, { mode: 0o600 });
+  for (const [name, pem] of Object.entries(files))
+    await writeFile(join(directory, name), pem, { mode: 0o600 });
   const args = [
     '-transport',
     'tcp-json',
     '-requireSSL',
-    ...Object.keys(files).flatMap((name) => [`-${name}File`, join(folder, name)]),
+    ...Object.keys(files).flatMap((name) => [`-${name}File`, join(directory, name)]),
   ];
-  const { running } = await testDriver(t, { folder, words: args });
-  const spec = JSON.parse(await readFile(join(folder, 'drivers', 'nfsv3driver.json'), 'utf8')) as object;
+  const { running } = await testDriver(t, { directory, args });
+  const spec = JSON.parse(await readFile(join(directory, 'drivers', 'nfsv3driver.json'), 'utf8')) as object;
   assert.deepEqual(spec, {
     Name: 'nfsv3driver',
     Addr: `https://${running.address}`,
     TLSConfig: {
       InsecureSkipVerify: false,
-      CAFile: join(folder, 'ca'),
-      CertFile: join(folder, 'clientCert'),
-      KeyFile: join(folder, 'clientKey'),
+      CAFile: join(directory, 'ca'),
+      CertFile: join(directory, 'clientCert'),
+      KeyFile: join(directory, 'clientKey'),
     },
     UniqueVolumeIds: true,
   });

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { type Phase, recordText, VolumeStore, type VolumeRecord } from './volume-store.ts';
 import { type MemoryMounter, memoryMounter } from './testing/memory-mounter.ts';
-import { type CallDriver, driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import { type CallDriver, driverDirectory, nfsOptions, testDriver } from './testing/test-driver.ts';
 import type { VolumeName } from '../options/volume-name.ts';
 
 const spec = {
@@ -18,16 +18,16 @@ const spec = {
 } as const;
 
 /** Returns a directory in which a driver has run, and the mounter of that driver. */
-async function usedFolder(
+async function usedDirectory(
   t: TestContext,
-): Promise<{ folder: string; mounter: MemoryMounter; bootId: string }> {
-  const folder = await driverFolder(t);
-  const { running, call, mounter } = await testDriver(t, { folder });
+): Promise<{ directory: string; mounter: MemoryMounter; bootId: string }> {
+  const directory = await driverDirectory(t);
+  const { running, call, mounter } = await testDriver(t, { directory });
   await call('VolumeDriver.Create', { Name: 'first', Opts: nfsOptions });
-  const { records } = await new VolumeStore(join(folder, 'mounts', '.state')).load();
+  const { records } = await new VolumeStore(join(directory, 'mounts', '.state')).load();
   await call('VolumeDriver.Remove', { Name: 'first' });
   await running.stop();
-  return { folder, mounter, bootId: records[0]?.bootId ?? '' };
+  return { directory, mounter, bootId: records[0]?.bootId ?? '' };
 }
 
 const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
@@ -36,7 +36,7 @@ const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
   );
 
 test('with 1,000 volumes, mounts are adopted, incomplete steps are undone, and a drain unmounts all', async (t) => {
-  const { folder, mounter, bootId } = await usedFolder(t);
+  const { directory, mounter, bootId } = await usedDirectory(t);
   const halfDone: [Phase, boolean][] = [
     ['mounting', true],
     ['mounting', false],
@@ -49,13 +49,13 @@ test('with 1,000 volumes, mounts are adopted, incomplete steps are undone, and a
     const count = phase === 'mounted' ? 1 : 0;
     const file = `${createHash('sha256').update(name).digest('hex')}.json`;
     await writeFile(
-      join(folder, 'mounts', '.state', file),
+      join(directory, 'mounts', '.state', file),
       recordText({ ...record(name, bootId), phase, count }),
       { mode: 0o600 },
     );
-    if (isMounted) mounter.mounts.set(join(folder, 'mounts', name), spec);
+    if (isMounted) mounter.mounts.set(join(directory, 'mounts', name), spec);
   }
-  const { running, call } = await testDriver(t, { folder, mounter });
+  const { running, call } = await testDriver(t, { directory, mounter });
   await until('the undone mounts', async () => mounter.mounts.size === 200);
   await until('what is over', async () => Object.keys(await countsOf(call)).length === 990);
   const counts = Object.values(await countsOf(call));
@@ -78,11 +78,11 @@ const record = (name: VolumeName, bootId: string): VolumeRecord => ({
 });
 
 test('a mount without a record is unmounted, unless a record is unreadable, which is set aside', async (t) => {
-  const { folder, mounter } = await usedFolder(t);
-  const state = join(folder, 'mounts', '.state');
-  const stray = join(folder, 'mounts', 'stray');
+  const { directory, mounter } = await usedDirectory(t);
+  const state = join(directory, 'mounts', '.state');
+  const stray = join(directory, 'mounts', 'stray');
   mounter.mounts.set(stray, spec);
-  const second = await testDriver(t, { folder, mounter });
+  const second = await testDriver(t, { directory, mounter });
   await until('the stray to go', async () => mounter.mounts.size === 0);
   await second.running.stop();
 
@@ -96,7 +96,7 @@ test('a mount without a record is unmounted, unless a record is unreadable, whic
   ]) {
     mounter.mounts.set(stray, spec);
     await writeFile(join(state, `${'a'.repeat(64)}.json`), text);
-    const driver = await testDriver(t, { folder, mounter });
+    const driver = await testDriver(t, { directory, mounter });
     assert.deepEqual(await countsOf(driver.call), { stray: 1 }, text);
     assert.ok((await readdir(state)).some((name) => name.endsWith('.unreadable')));
     assert.equal((await driver.call('VolumeDriver.Unmount', { Name: 'stray' })).Err, '');
@@ -106,37 +106,37 @@ test('a mount without a record is unmounted, unless a record is unreadable, whic
 });
 
 test('the mounts of an upstream driver are counted as before, and its state file is removed', async (t) => {
-  const folder = await driverFolder(t);
-  const mountDir = join(folder, 'mounts');
+  const directory = await driverDirectory(t);
+  const mountDir = join(directory, 'mounts');
   await mkdir(mountDir, { mode: 0o777 });
   const old = { a: { Name: 'a', Mountpoint: '/x', MountCount: 2 }, ghost: { Name: 'ghost', MountCount: 1 } };
   await writeFile(join(mountDir, 'driver-state.json'), JSON.stringify(old));
   const mounter = memoryMounter();
   for (const name of ['a', 'unlisted']) mounter.mounts.set(join(mountDir, name), spec);
-  const { call } = await testDriver(t, { folder, mounter });
+  const { call } = await testDriver(t, { directory, mounter });
   assert.deepEqual(await countsOf(call), { a: 2, unlisted: 1 });
   assert.deepEqual(await readdir(mountDir), ['.state']);
 });
 
 test("after a reboot no volume is in use: volman's volumes are removed, and Docker's are kept", async (t) => {
-  const { folder, mounter } = await usedFolder(t);
-  const store = new VolumeStore(join(folder, 'mounts', '.state'));
+  const { directory, mounter } = await usedDirectory(t);
+  const store = new VolumeStore(join(directory, 'mounts', '.state'));
   store.put(record('of-volman' as VolumeName, 'former'));
   store.put({ ...record('of-docker' as VolumeName, 'former'), isKept: true, count: 0, ids: ['id'] });
-  const { call } = await testDriver(t, { folder, mounter });
+  const { call } = await testDriver(t, { directory, mounter });
   assert.deepEqual(await countsOf(call), { 'of-docker': 0 });
   assert.equal((await call('VolumeDriver.Mount', { Name: 'of-docker', ID: 'id' })).Err, '');
 });
 
 test('a state that another user could have written is a start error, and nothing is mounted or unmounted', async (t) => {
-  const { folder, mounter } = await usedFolder(t);
-  const state = join(folder, 'mounts', '.state');
-  mounter.mounts.set(join(folder, 'mounts', 'v'), spec);
+  const { directory, mounter } = await usedDirectory(t);
+  const state = join(directory, 'mounts', '.state');
+  mounter.mounts.set(join(directory, 'mounts', 'v'), spec);
   const before = mounter.calls.length;
-  const start = (): Promise<unknown> => testDriver(t, { folder, mounter });
+  const start = (): Promise<unknown> => testDriver(t, { directory, mounter });
   await symlink('/etc/hostname', join(state, 'link.json'));
   await assert.rejects(start(), { code: 'FILE_NOT_TRUSTED', message: /link\.json/u });
-  await rename(join(state, 'link.json'), join(folder, 'link'));
+  await rename(join(state, 'link.json'), join(directory, 'link'));
   if (process.getuid?.() === 0) {
     await writeFile(join(state, 'foreign.json'), '{}');
     await chown(join(state, 'foreign.json'), 4001, 4001);
@@ -147,9 +147,9 @@ test('a state that another user could have written is a start error, and nothing
 });
 
 test('a second driver on the same mount directory does not start', async (t) => {
-  const folder = await driverFolder(t);
-  const { mounter } = await testDriver(t, { folder });
-  await assert.rejects(testDriver(t, { folder, mounter }), /another volume driver runs on/u);
+  const directory = await driverDirectory(t);
+  const { mounter } = await testDriver(t, { directory });
+  await assert.rejects(testDriver(t, { directory, mounter }), /another volume driver runs on/u);
 });
 
 test('a failed write of state is an error, and leaves no mount', async (t) => {

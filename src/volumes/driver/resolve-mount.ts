@@ -34,25 +34,25 @@ export async function resolveMount(
 ): Promise<MountSpec> {
   const { protocol, forcedFlags, secrets, log, resolveIds } = ports;
   const check = verifyOptions(ports, name, options);
-  const usersFault =
-    protocol === 'nfs' ? faultOfUsers(options, resolveIds !== undefined, check.isSigned) : '';
-  if (usersFault !== '') throw new MountError('INVALID_OPTION', usersFault);
+  const optionsProblem =
+    protocol === 'nfs' ? problemOfOptions(options, resolveIds !== undefined, check.isSigned) : '';
+  if (optionsProblem !== '') throw new MountError('INVALID_OPTION', optionsProblem);
   const parsed = parseMountConfig(protocol, options, forcedFlags);
-  if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
+  if ('problem' in parsed) throw new MountError('INVALID_OPTION', parsed.problem);
   const resolvePassword = async (password: string): Promise<string> => {
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
     if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
     const type = protocol === 'smb' ? smbPassword : directoryPassword;
-    const read = type.parse(await readSecret(reference, { places: secrets, log, signal }));
+    const read = type.parse(await readSecret(reference, { sources: secrets, log, signal }));
     if ('value' in read) return String(read.value);
-    throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
+    throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.problem}`);
   };
-  const { spec: order, login } = parsed;
-  if (order.kind === 'smb') return { ...order, password: await resolvePassword(order.password) };
-  if (login === undefined || resolveIds === undefined) return order;
+  const { spec, login } = parsed;
+  if (spec.kind === 'smb') return { ...spec, password: await resolvePassword(spec.password) };
+  if (login === undefined || resolveIds === undefined) return spec;
   return {
-    ...order,
+    ...spec,
     ids: await resolveIds({ ...login, password: await resolvePassword(login.password) }, signal),
   };
 }
@@ -79,7 +79,7 @@ export function verifyOptions(
  * directory, options that the broker did not sign need the user's password: without it they get neither the
  * ids of a user nor those of root.
  */
-function faultOfUsers(options: CreateOptions, hasDirectory: boolean, isSigned: boolean): string {
+function problemOfOptions(options: CreateOptions, hasDirectory: boolean, isSigned: boolean): string {
   const given = (...names: readonly string[]): string =>
     names.filter((name) => options[name] !== undefined).join(', ');
   const [ids, login] = [given('gid', 'uid'), given('password', 'username')];

@@ -19,17 +19,17 @@ import { parseJsonObject } from '../../platform/json.ts';
 export interface SecretSources {
   /** A directory to which only this user can write, with files of this user. */
   readonly filePrefix: string | undefined;
-  readonly credhub: CredhubPlace | undefined;
+  readonly credhub: CredhubSource | undefined;
 }
 
 /** A CredHub, and the path in it below which secrets are read. */
-interface CredhubPlace {
+interface CredhubSource {
   readonly prefix: string;
   readonly client: Pick<CredhubClient, 'get' | 'close'>;
 }
 
 interface ReadSecretPorts {
-  readonly places: SecretSources;
+  readonly sources: SecretSources;
   /** Gets the reason why CredHub cannot be read, which only the operator may see. */
   readonly log: DriverLog;
   /** Aborts the wait for CredHub. */
@@ -46,12 +46,12 @@ const retryMs = 5_000;
 export async function readSecret(reference: SecretReference, ports: ReadSecretPorts): Promise<string> {
   return reference.store === 'credhub'
     ? readFromCredhub(reference, ports)
-    : readFromFile(reference, ports.places.filePrefix);
+    : readFromFile(reference, ports.sources.filePrefix);
 }
 
 async function readFromCredhub(
   reference: SecretReference,
-  { places: { credhub }, log, signal }: ReadSecretPorts,
+  { sources: { credhub }, log, signal }: ReadSecretPorts,
 ): Promise<string> {
   if (credhub === undefined || !isBelowPrefix(reference, credhub.prefix))
     throw secretUnavailable(reference, 'it is not in the place that the driver reads (-credhub)');
@@ -128,13 +128,13 @@ const known: readonly string[] = [...credhubSettingNames, 'prefix'];
  * docs/volumes/driver.md shows it. CredHub may still be unreachable. The file contains a secret: it must
  * belong to this user, and is made unreadable for others.
  */
-export async function openCredhub(path: string): Promise<CredhubPlace> {
-  const faults: string[] = [];
+export async function openCredhub(path: string): Promise<CredhubSource> {
+  const problems: string[] = [];
   const map = parseJsonObject(await textOf(path));
   if (map === undefined) throw configError(path, ['it must be a JSON object']);
   for (const name of Object.keys(map))
-    if (!known.includes(name)) faults.push(`${JSON.stringify(name.slice(0, 64))} is not a setting`);
-  const read = new Fields(map, '', faults);
+    if (!known.includes(name)) problems.push(`${JSON.stringify(name.slice(0, 64))} is not a setting`);
+  const read = new Fields(map, '', problems);
   const settings = readCredhubSettings(read);
   const prefix = read.text('prefix');
   if (prefix !== '' && !(prefix.startsWith('/') && isSecretPath(prefix.slice(1))))
@@ -142,7 +142,7 @@ export async function openCredhub(path: string): Promise<CredhubPlace> {
       'prefix',
       'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
     );
-  if (faults.length > 0) throw configError(path, faults);
+  if (problems.length > 0) throw configError(path, problems);
   const readNamed = (file: string, setting: string): string => {
     try {
       return readFileSync(file, 'utf8');
@@ -164,9 +164,9 @@ async function textOf(path: string): Promise<string> {
   throw configError(path, ['there is no such file']);
 }
 
-const configError = (path: string, faults: readonly string[], cause?: unknown): ProductError =>
+const configError = (path: string, problems: readonly string[], cause?: unknown): ProductError =>
   new ProductError(
     'DRIVER_CONFIG_INVALID',
-    `volumes driver does not start: '${path}' of -credhub: ${faults.join('; ')}`,
+    `volumes driver does not start: '${path}' of -credhub: ${problems.join('; ')}`,
     { cause },
   );

@@ -13,7 +13,7 @@ import { closeServer, listenTcp, listenUnix, tlsOptions } from './http/listen.ts
 import { openCredhub, readPem } from './secrets.ts';
 import type { ResolveIds } from './ldap.ts';
 import { driverMetrics } from './metrics.ts';
-import { makeMountFolder, type MountDirectory } from './mount-directory.ts';
+import { makeMountDirectory, type MountDirectory } from './mount-directory.ts';
 import type { Mounter } from './mount/mounter.ts';
 import { type ResolveMountDependencies, resolveMount, verifyOptions } from './resolve-mount.ts';
 import { writeSpecFile } from './spec-file.ts';
@@ -38,7 +38,7 @@ export interface RunningDriver {
 interface DriverPorts {
   readonly mounter: Mounter;
   /** The description of the mounter, if it does not mount real shares. */
-  readonly standIn?: string | undefined;
+  readonly replacement?: string | undefined;
   /** Looks up the ids of an NFS user in the directory. If absent, the options contain the ids. */
   readonly idsOf?: ResolveIds | undefined;
   readonly out: (line: string) => void;
@@ -50,7 +50,7 @@ const shutdownTimeoutMs = 10_000;
 /** Starts a driver. Recovers existing mounts before it accepts requests. */
 export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
   const source = `${config.protocol}-driver-server`;
-  const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
+  const log = driverLog(ports.out, { source, now: () => new Date(), replacement: ports.replacement });
   const metrics = driverMetrics();
   const directory = await lockMountDirectory(config);
   const stops: Stops = [() => directory.lock.release(), () => log.info('stopped')];
@@ -100,7 +100,7 @@ async function lockMountDirectory({ mountDir, secretFiles }: DriverConfig): Prom
   // the directory must not be writable by others: they could replace a directory by a link while a secret is
   // read
   if (secretFiles !== undefined) await ensurePrivateDirectory(secretFiles);
-  const directory = await makeMountFolder(mountDir);
+  const directory = await makeMountDirectory(mountDir);
   const lockName = parsePathSegment('lock');
   const lock = lockName && (await takeFileLock(directory.stateDirectory, lockName));
   if (lock !== undefined) return { ...directory, lock };
@@ -145,8 +145,8 @@ async function openMounts(
 async function readSignatureKeys({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
   if (signatureKeys === undefined) return new Map();
   const keys = readPublicKeys(await readPem('signatureKeys', signatureKeys));
-  if ('fault' in keys)
-    throw new ProductError('DRIVER_CONFIG_INVALID', `'${signatureKeys}' of -signatureKeys ${keys.fault}`);
+  if ('problem' in keys)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `'${signatureKeys}' of -signatureKeys ${keys.problem}`);
   return keys;
 }
 

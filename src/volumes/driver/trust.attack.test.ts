@@ -10,7 +10,7 @@ import { memoryMounter } from './testing/memory-mounter.ts';
 import {
   callerOf,
   configIn,
-  driverFolder,
+  driverDirectory,
   nfsOptions,
   safeDescription,
   testDriver,
@@ -41,7 +41,7 @@ test('require: only volumes that the broker signed are mounted', async (t) => {
 
 test('require: options without a signature get no existing mount, and none later', async (t) => {
   const args = ['-watchInterval', '20ms'];
-  const { mount, call, mounter } = await trustingDriver(t, 'require', { words: args });
+  const { mount, call, mounter } = await trustingDriver(t, 'require', { args });
   assert.equal(await mount(share), '');
   const [Name = ''] = ((await call('VolumeDriver.List')).Volumes ?? []).map((volume) => volume.Name);
   const create = (Opts: Record<string, unknown>) => call('VolumeDriver.Create', { Name, Opts });
@@ -64,13 +64,13 @@ test('require: options without a signature get no existing mount, and none later
 });
 
 test('with LDAP only a signed volume names ids, or none does', async (t) => {
-  const folder = await driverFolder(t);
+  const directory = await driverDirectory(t);
   const pair = newPair();
-  await writeFile(join(folder, 'keys.pem'), pair.publicPem);
+  await writeFile(join(directory, 'keys.pem'), pair.publicPem);
   const mounter = memoryMounter();
-  const args = ['-signatureKeys', join(folder, 'keys.pem')];
+  const args = ['-signatureKeys', join(directory, 'keys.pem')];
   const idsOf = async (): Promise<{ uid: number; gid: number }> => ({ uid: 7, gid: 8 });
-  const running = await startDriver(configIn(folder, args), { mounter, idsOf, out: () => undefined });
+  const running = await startDriver(configIn(directory, args), { mounter, idsOf, out: () => undefined });
   t.after(() => running.stop());
   const call = callerOf(running.address);
   const mounted = async (Name: string, Opts: Record<string, unknown>): Promise<string> => {
@@ -135,8 +135,8 @@ test('log: all volumes are mounted, and unsigned ones are logged; off: nothing i
 });
 
 test("a signed reference to a secret is read below the prefix, from root's files without links", async (t) => {
-  const { mount, mounter, folder, log, call } = await trustingDriver(t, 'off');
-  const secrets = join(folder, 'secrets');
+  const { mount, mounter, directory, log, call } = await trustingDriver(t, 'off');
+  const secrets = join(directory, 'secrets');
   const at = (path: string): Record<string, unknown> => ({ ...share, password: `((file:${path}))` });
   await writeFile(join(secrets, 'team', 'photos'), 'geheim\n', { mode: 0o600 });
   assert.equal(await mount(at(join(secrets, 'team', 'photos'))), '');
@@ -149,21 +149,21 @@ test("a signed reference to a secret is read below the prefix, from root's files
   assert.ok(last?.kind === 'smb' && last.password === 'neues');
 
   const before = mounter.mounts.size;
-  await writeFile(join(folder, 'outside'), 'outside');
-  await symlink(join(folder, 'outside'), join(secrets, 'link'));
-  await symlink(folder, join(secrets, 'folder'));
+  await writeFile(join(directory, 'outside'), 'outside');
+  await symlink(join(directory, 'outside'), join(secrets, 'link'));
+  await symlink(directory, join(secrets, 'folder'));
   await writeFile(join(secrets, 'lines'), 'a\nb');
   // mount.cifs accepts at most 512 characters
   await writeFile(join(secrets, 'long'), 'x'.repeat(513));
-  const places = ['/etc/hostname', join(folder, 'outside'), `${secrets}-x/y`, join(secrets, 'link')];
-  places.push(
+  const paths = ['/etc/hostname', join(directory, 'outside'), `${secrets}-x/y`, join(secrets, 'link')];
+  paths.push(
     join(secrets, 'folder', 'outside'),
     join(secrets, 'missing'),
     join(secrets, 'team'),
     join(secrets, 'lines'),
     join(secrets, 'long'),
   );
-  for (const place of places) assert.match(await mount(at(place)), /^SECRET_UNAVAILABLE: /u, place);
+  for (const path of paths) assert.match(await mount(at(path)), /^SECRET_UNAVAILABLE: /u, path);
   assert.match(
     await mount({ ...share, password: '((credhub:/x/y))' }),
     /^SECRET_UNAVAILABLE: .*not in the place that the driver reads \(-credhub\)/u,
@@ -177,21 +177,21 @@ test("a signed reference to a secret is read below the prefix, from root's files
 });
 
 test('a directory of secrets in which others can create links is a start error', async (t) => {
-  const folder = await driverFolder(t);
-  const secrets = join(folder, 'secrets');
+  const directory = await driverDirectory(t);
+  const secrets = join(directory, 'secrets');
   await mkdir(secrets);
   await chmod(secrets, 0o777);
-  await writeFile(join(folder, 'keys.pem'), newPair().publicPem);
-  const args = ['-signatureKeys', join(folder, 'keys.pem'), '-secretFiles', secrets];
-  await assert.rejects(testDriver(t, { folder, words: args }), { code: 'FILE_NOT_TRUSTED' });
+  await writeFile(join(directory, 'keys.pem'), newPair().publicPem);
+  const args = ['-signatureKeys', join(directory, 'keys.pem'), '-secretFiles', secrets];
+  await assert.rejects(testDriver(t, { directory, args }), { code: 'FILE_NOT_TRUSTED' });
 });
 
 test('an invalid key file is a start error', async (t) => {
-  const folder = await driverFolder(t);
-  await writeFile(join(folder, 'keys.pem'), newPair().privatePem);
-  await chmod(join(folder, 'keys.pem'), 0o600);
-  const args = ['-signatures', 'require', '-signatureKeys', join(folder, 'keys.pem')];
-  await assert.rejects(testDriver(t, { folder, words: args }), {
+  const directory = await driverDirectory(t);
+  await writeFile(join(directory, 'keys.pem'), newPair().privatePem);
+  await chmod(join(directory, 'keys.pem'), 0o600);
+  const args = ['-signatures', 'require', '-signatureKeys', join(directory, 'keys.pem')];
+  await assert.rejects(testDriver(t, { directory, args }), {
     code: 'DRIVER_CONFIG_INVALID',
     message: /-signatureKeys/u,
   });

@@ -49,7 +49,7 @@ export class VolumeDriver {
 
   async create({ Name, Opts: options }: VolumeRequest): Promise<PluginResponse> {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return { Err: parsed.fault };
+    if ('problem' in parsed) return { Err: parsed.problem };
     const { name } = parsed;
     if (!isObject(options) || typeof options['source'] !== 'string')
       return { Err: "Missing mandatory 'source' field in 'Opts'" };
@@ -68,7 +68,7 @@ export class VolumeDriver {
    */
   async mount({ Name, ID }: VolumeRequest, clientClosed: AbortSignal): Promise<MountAnswer> {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return notMountedError(parsed.fault);
+    if ('problem' in parsed) return notMountedError(parsed.problem);
     const { name } = parsed;
     return this.#mounts.inQueue(name, async () => {
       const volume = this.#mounts.get(name);
@@ -78,13 +78,14 @@ export class VolumeDriver {
         const id = idIn(ID);
         const isKept = volume.record.isKept || id !== undefined;
         const next = withNextOptions(volume);
-        const asked = { ...next, record: { ...next.record, isKept } };
-        const held = (record: VolumeRecord): VolumeRecord => addMount(record, id);
-        if (!(await this.#isHealthy(asked))) return this.#mounts.mount(asked, clientClosed, held);
+        const requested = { ...next, record: { ...next.record, isKept } };
+        const withMount = (record: VolumeRecord): VolumeRecord => addMount(record, id);
+        if (!(await this.#isHealthy(requested)))
+          return this.#mounts.mount(requested, clientClosed, withMount);
         // nothing is mounted and only the options change, so verify them here; a changed password is
         // accepted, because the signature does not cover it
-        this.#mounts.ports.verifyOptions(name, asked.options ?? asked.record.options);
-        this.#mounts.put({ ...asked, record: held(asked.record) });
+        this.#mounts.ports.verifyOptions(name, requested.options ?? requested.record.options);
+        this.#mounts.put({ ...requested, record: withMount(requested.record) });
       });
       return { Err, Mountpoint: Err === '' ? this.#mounts.targetOf(name) : '' };
     });
@@ -92,7 +93,7 @@ export class VolumeDriver {
 
   async unmount({ Name, ID }: VolumeRequest): Promise<PluginResponse> {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return { Err: parsed.fault };
+    if ('problem' in parsed) return { Err: parsed.problem };
     const { name } = parsed;
     return this.#mounts.inQueue(name, async () => {
       const volume = this.#mounts.get(name);
@@ -118,7 +119,7 @@ export class VolumeDriver {
 
   async remove({ Name }: VolumeRequest): Promise<PluginResponse> {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return { Err: parsed.fault };
+    if ('problem' in parsed) return { Err: parsed.problem };
     const { name } = parsed;
     return this.#mounts.inQueue(name, async () => {
       const volume = this.#mounts.get(name);
@@ -134,10 +135,10 @@ export class VolumeDriver {
 
   get({ Name }: VolumeRequest): { readonly Volume: VolumeInfo; readonly Err: string } {
     const parsed = parseVolumeName(Name);
-    const volume = 'fault' in parsed ? undefined : this.#mounts.get(parsed.name);
+    const volume = 'problem' in parsed ? undefined : this.#mounts.get(parsed.name);
     if (volume !== undefined) return { Volume: { ...this.#infoOf(volume), MountCount: 0 }, Err: '' };
     const none = { Name: '', Mountpoint: '', MountCount: 0 };
-    return { Volume: none, Err: 'fault' in parsed ? parsed.fault : 'volume not found' };
+    return { Volume: none, Err: 'problem' in parsed ? parsed.problem : 'volume not found' };
   }
 
   list(): { readonly Volumes: readonly VolumeInfo[]; readonly Err: string } {
@@ -146,7 +147,7 @@ export class VolumeDriver {
 
   path({ Name }: VolumeRequest): MountAnswer {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return notMountedError(parsed.fault);
+    if ('problem' in parsed) return notMountedError(parsed.problem);
     const volume = this.#mounts.get(parsed.name);
     if (volume === undefined) return notMountedError(`Volume '${parsed.name}' not found`);
     const { Mountpoint } = this.#infoOf(volume);

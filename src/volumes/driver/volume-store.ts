@@ -23,12 +23,12 @@ interface LoadedState {
  * (ensurePrivateDirectory).
  */
 export class VolumeStore {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #marker: string;
 
-  constructor(folder: string) {
-    this.#folder = folder;
-    this.#marker = join(folder, 'README');
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#marker = join(directory, 'README');
   }
 
   /**
@@ -54,8 +54,8 @@ export class VolumeStore {
   async load(): Promise<LoadedState> {
     const records: VolumeRecord[] = [];
     const unreadable: string[] = [];
-    for (const file of await readdir(this.#folder)) {
-      const path = join(this.#folder, file);
+    for (const file of await readdir(this.#directory)) {
+      const path = join(this.#directory, file);
       // removes a temporary file of a killed write
       if (file.endsWith('.new')) await rm(path);
       if (!file.endsWith(suffix)) continue;
@@ -71,7 +71,7 @@ export class VolumeStore {
 
   #pathOf(name: VolumeName): string {
     // hashes the name: it may be as long as a file name can be, and the temporary file needs a longer one
-    return join(this.#folder, `${createHash('sha256').update(name).digest('hex')}${suffix}`);
+    return join(this.#directory, `${createHash('sha256').update(name).digest('hex')}${suffix}`);
   }
 }
 
@@ -131,7 +131,7 @@ function parseRecord(text: string): VolumeRecord | undefined {
   const value = parseJsonObject(text) ?? {};
   const { phase, options, lacksSecrets, count, ids, isKept, bootId } = value;
   const parsed = parseVolumeName(value['name']);
-  if (value['version'] !== version || 'fault' in parsed || typeof bootId !== 'string') return undefined;
+  if (value['version'] !== version || 'problem' in parsed || typeof bootId !== 'string') return undefined;
   if (typeof phase !== 'string' || !isPhase(phase) || !isObject(options)) return undefined;
   if (typeof isKept !== 'boolean' || typeof lacksSecrets !== 'boolean') return undefined;
   if (!isCount(count) || !isTexts(ids)) return undefined;

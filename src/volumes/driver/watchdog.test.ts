@@ -6,15 +6,15 @@ import { until } from '../../../test/support/until.ts';
 import { MountError } from './mount/mount-error.ts';
 import { untilDeadline } from './testing/memory-mounter.ts';
 import type { TestDriver } from './testing/test-driver.ts';
-import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import { driverDirectory, nfsOptions, testDriver } from './testing/test-driver.ts';
 
 /** Starts a driver with a watchdog and one mounted volume. */
 async function watched(
   t: TestContext,
 ): Promise<TestDriver & { target: string; metric: (name: string) => Promise<number> }> {
-  const folder = await driverFolder(t);
+  const directory = await driverDirectory(t);
   const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms', '-unmountTimeout', '50ms'];
-  const driver = await testDriver(t, { folder, words: args });
+  const driver = await testDriver(t, { directory, args });
   await driver.call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   assert.equal((await driver.call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
   const metric = async (name: string): Promise<number> => {
@@ -26,7 +26,7 @@ async function watched(
         ?.slice(name.length),
     );
   };
-  return { ...driver, target: join(folder, 'mounts', 'v'), metric };
+  return { ...driver, target: join(directory, 'mounts', 'v'), metric };
 }
 
 test('a missing mount, or one whose helper died, is mounted again and counted', async (t) => {
@@ -76,7 +76,7 @@ test('a failed unmount is retried later, and a failed mount is not', async (t) =
 
 test('a silent server delays no mount of another server, with any number of mounts on it', async (t) => {
   const args = ['-watchInterval', '20ms', '-mountTimeout', '10m'];
-  const { mounter, call, running } = await testDriver(t, { folder: await driverFolder(t), words: args });
+  const { mounter, call, running } = await testDriver(t, { directory: await driverDirectory(t), args });
   const mounted = async (Name: string, source: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source } });
     const { Err, Mountpoint = '' } = await call('VolumeDriver.Mount', { Name });
@@ -107,7 +107,7 @@ test('a silent server delays no mount of another server, with any number of moun
 
 test('checks of silent servers wait for each other, and checks of responding servers do not wait for them', async (t) => {
   const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms'];
-  const { mounter, call, log, running } = await testDriver(t, { folder: await driverFolder(t), words: args });
+  const { mounter, call, log, running } = await testDriver(t, { directory: await driverDirectory(t), args });
   const mounted = async (Name: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${Name}/export` } });
     return (await call('VolumeDriver.Mount', { Name })).Mountpoint ?? '';
@@ -127,17 +127,17 @@ test('checks of silent servers wait for each other, and checks of responding ser
     ),
   );
   const release = Promise.withResolvers<void>();
-  const held = new Set<AbortSignal>();
+  const pendingSignals = new Set<AbortSignal>();
   waits = async (signal) => {
-    held.add(signal);
+    pendingSignals.add(signal);
     await release.promise;
   };
   try {
-    await until('what may wait at once', async () => held.size >= 16);
+    await until('what may wait at once', async () => pendingSignals.size >= 16);
     const target = await mounted('healthy');
     mounter.mounts.delete(target);
     await until('the mount of the healthy server', async () => mounter.mounts.has(target));
-    assert.equal(held.size, 16);
+    assert.equal(pendingSignals.size, 16);
   } finally {
     release.resolve();
     await running.stop();

@@ -24,7 +24,7 @@ const atOnce = 16;
  */
 class Watchdog {
   readonly #mounts: VolumeMounts;
-  readonly #looks = new Map<string, Promise<void>>();
+  readonly #checks = new Map<string, Promise<void>>();
   readonly #silent = new Set<string>();
   readonly #ofAnswering = new Slots(atOnce);
   readonly #ofSilent = new Slots(atOnce);
@@ -37,22 +37,22 @@ class Watchdog {
   }
 
   /** Starts to check the mounts of each server whose previous check has ended. */
-  look(): void {
+  check(): void {
     const servers = Map.groupBy(this.#mounts.all(), serverOf);
     for (const server of this.#silent) if (!servers.has(server)) this.#silent.delete(server);
     for (const name of this.#health.keys()) if (!this.#isInUse(name)) this.#health.delete(name);
-    this.#tell();
+    this.#reportSlow();
     for (const [server, volumes] of servers) {
-      if (this.#looks.has(server)) continue;
-      const look = this.#lookAt(server, volumes).finally(() => this.#looks.delete(server));
-      this.#looks.set(server, look);
+      if (this.#checks.has(server)) continue;
+      const check = this.#lookAt(server, volumes).finally(() => this.#checks.delete(server));
+      this.#checks.set(server, check);
     }
   }
 
   /** Resolves when no check is running. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.all(this.#looks.values());
+    await Promise.all(this.#checks.values());
   }
 
   async #lookAt(server: string, volumes: readonly Volume[]): Promise<void> {
@@ -78,7 +78,7 @@ class Watchdog {
     if (!this.#isInUse(name)) return false;
     const health = await healthOf(this.#mounts, volume);
     this.#health.set(name, health);
-    this.#tell();
+    this.#reportSlow();
     return health === 'answers' || replaceMount(this.#mounts, volume, health);
   }
 
@@ -87,7 +87,7 @@ class Watchdog {
     return volume !== undefined && mountCount(volume.record) > 0;
   }
 
-  #tell(): void {
+  #reportSlow(): void {
     const counts: Record<MountHealth, number> = { answers: 0, stale: 0, absent: 0 };
     for (const health of this.#health.values()) counts[health] += 1;
     this.#mounts.ports.metrics.watched(counts);
@@ -154,8 +154,8 @@ async function ifStillCurrent(
 export function startWatchdog(mounts: VolumeMounts, every: number): () => Promise<void> {
   if (every === 0) return () => Promise.resolve();
   const watchdog = new Watchdog(mounts);
-  const timer = setInterval(() => watchdog.look(), every);
-  watchdog.look();
+  const timer = setInterval(() => watchdog.check(), every);
+  watchdog.check();
   return async () => {
     clearInterval(timer);
     await watchdog.stop();

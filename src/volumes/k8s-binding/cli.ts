@@ -21,10 +21,10 @@ interface K8sBindingPorts {
  * other object with a pod template.
  */
 export async function runK8sBinding(
-  words: readonly string[],
+  args: readonly string[],
   { out, input }: K8sBindingPorts,
 ): Promise<number> {
-  const { path, choice, container } = parseWords(words);
+  const { path, choice, container } = parseFlags(args);
   const shares = parseVolumeMounts(path === undefined ? await textOf(input) : await textOfFile(path));
   const { objects, volumes, volumeMounts, identity } = volumesOfBinding(shares, choice);
   if (container === undefined) {
@@ -37,7 +37,7 @@ export async function runK8sBinding(
   return 0;
 }
 
-interface Words {
+interface ParsedArgs {
   readonly path: string | undefined;
   readonly choice: BindingChoice;
   readonly container: string | undefined;
@@ -45,7 +45,7 @@ interface Words {
 
 const objectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u;
 
-function parseWords(words: readonly string[]): Words {
+function parseFlags(args: readonly string[]): ParsedArgs {
   const options = {
     namespace: { type: 'string' },
     secret: { type: 'string' },
@@ -55,7 +55,7 @@ function parseWords(words: readonly string[]): Words {
   } as const;
   try {
     const { values, positionals } = parseArgs({
-      args: [...words],
+      args: [...args],
       options,
       strict: true,
       allowPositionals: true,
@@ -79,7 +79,7 @@ function parseWords(words: readonly string[]): Words {
   );
 }
 
-const mostBytes = 2 ** 20;
+const maxBytes = 2 ** 20;
 
 async function textOf(input: AsyncIterable<Uint8Array | string>): Promise<string> {
   const parts: Buffer[] = [];
@@ -87,7 +87,7 @@ async function textOf(input: AsyncIterable<Uint8Array | string>): Promise<string
   for await (const part of input) {
     const bytes = Buffer.from(part);
     size += bytes.length;
-    if (size > mostBytes)
+    if (size > maxBytes)
       throw new ProductError(
         'VOLUME_MOUNT_INVALID',
         'what was given as the answer to a bind is longer than 1 MiB',

@@ -18,15 +18,15 @@ function answerOf(driver: string, options: object, more: object = {}): string {
   return JSON.stringify({ credentials: {}, volume_mounts: [{ ...mount, ...more }] });
 }
 
-async function written(answer: string, ...words: readonly string[]): Promise<string> {
+async function written(answer: string, ...args: readonly string[]): Promise<string> {
   let text = '';
-  const ports = { out: (more: string) => void (text += more), input: inPieces(answer) };
-  assert.equal(await runK8sBinding(['--namespace', 'apps', ...words], ports), 0);
+  const ports = { out: (more: string) => void (text += more), input: chunksOf(answer) };
+  assert.equal(await runK8sBinding(['--namespace', 'apps', ...args], ports), 0);
   return text;
 }
 
 // oxlint-disable-next-line typescript/require-await
-async function* inPieces(text: string): AsyncGenerator<Uint8Array> {
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += 7) yield bytes.subarray(from, from + 7);
 }
@@ -47,12 +47,12 @@ interface Patch {
 async function accepted(
   t: TestContext,
   answer: string,
-  ...words: readonly string[]
+  ...args: readonly string[]
 ): Promise<{ objects: readonly Manifest[]; patch: Patch }> {
-  const objects = parseAllDocuments(await written(answer, ...words)).map(
+  const objects = parseAllDocuments(await written(answer, ...args)).map(
     (document) => document.toJS() as Manifest,
   );
-  const patch = parse(await written(answer, ...words, '--patch', 'app')) as Patch;
+  const patch = parse(await written(answer, ...args, '--patch', 'app')) as Patch;
   const server = await startTestServer(t);
   const create = async (path: string, body: object): Promise<void> => {
     const { code, text } = await server.call(`${path}?fieldValidation=Strict`, { method: 'POST', body });
@@ -160,11 +160,11 @@ const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
   ['a binding without a share', '{}', /no share/u],
   ['a duplicate volume', twice(answerOf('smbdriver', smb)), /'.+' is in volume_mounts twice/u],
 ];
-for (const [what, answer, why, ...words] of refusals)
+for (const [what, answer, why, ...args] of refusals)
   test(`the command refuses ${what} with no output, and does not show the password`, async () => {
     let text = '';
-    const ports = { out: (more: string) => void (text += more), input: inPieces(answer) };
-    await assert.rejects(runK8sBinding(['--namespace', 'apps', ...words], ports), (error: Error) => {
+    const ports = { out: (more: string) => void (text += more), input: chunksOf(answer) };
+    await assert.rejects(runK8sBinding(['--namespace', 'apps', ...args], ports), (error: Error) => {
       assert.match(error.message, why);
       assert.doesNotMatch(error.message, /s#word/u);
       return true;

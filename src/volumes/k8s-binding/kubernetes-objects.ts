@@ -49,7 +49,7 @@ interface ShareVolume {
 }
 
 /** The values that all kinds of shares need. */
-interface Place {
+interface ObjectLocation {
   readonly name: string;
   readonly choice: BindingChoice;
 }
@@ -100,25 +100,25 @@ function nameOf({ driver, volumeId }: VolumeMount, namespace: string): string {
 
 const protocols: Readonly<Record<string, 'nfs' | 'smb'>> = { nfsv3driver: 'nfs', smbdriver: 'smb' };
 
-function volumeOf({ driver, config }: VolumeMount, place: Place, where: string): ShareVolume {
+function volumeOf({ driver, config }: VolumeMount, location: ObjectLocation, where: string): ShareVolume {
   const protocol = Object.hasOwn(protocols, driver) ? protocols[driver] : undefined;
   if (protocol === undefined)
     throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);
   const request = parseMountConfig(protocol, config, { noserverino: false, nodfs: false });
-  if ('fault' in request)
-    throw refused(where, `has a mount_config that no mount could use:\n${request.fault}`);
-  const { spec: order, login } = request;
+  if ('problem' in request)
+    throw refused(where, `has a mount_config that no mount could use:\n${request.problem}`);
+  const { spec, login } = request;
   if (login !== undefined)
     throw refused(
       where,
       'has the user of a directory (LDAP), whose ids the driver looks up at each mount, and no driver of Kubernetes does; bind with the uid and gid of that user',
     );
-  return order.kind === 'nfs' ? nfsVolume(order, place, where) : smbVolume(order, place, where);
+  return spec.kind === 'nfs' ? nfsVolume(spec, location, where) : smbVolume(spec, location, where);
 }
 
-function nfsVolume(order: NfsMountSpec, place: Place, where: string): ShareVolume {
-  const { host, path, ids } = order;
-  const { isInline, runsAsOwner } = place.choice;
+function nfsVolume(spec: NfsMountSpec, location: ObjectLocation, where: string): ShareVolume {
+  const { host, path, ids } = spec;
+  const { isInline, runsAsOwner } = location.choice;
   if (isInline)
     throw refused(where, 'is an NFS share, and csi-driver-nfs has no inline volumes; leave out --inline');
   if (ids !== undefined && !runsAsOwner)
@@ -128,19 +128,19 @@ function nfsVolume(order: NfsMountSpec, place: Place, where: string): ShareVolum
     );
   const csi = { driver: 'nfs.csi.k8s.io', volumeAttributes: { server: host, share: path } };
   return {
-    objects: persistent(place, csi, mountOptionsOf(order)),
-    source: claimOf(place),
+    objects: persistent(location, csi, mountOptionsOf(spec)),
+    source: claimOf(location),
     ...(ids === undefined ? {} : { identity: { runAsUser: ids.uid, runAsGroup: ids.gid } }),
   };
 }
 
-function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolume {
-  const { name, choice } = place;
-  refuseSmb(order, where);
-  const secret = secretOf(order, place, where);
+function smbVolume(spec: SmbMountSpec, location: ObjectLocation, where: string): ShareVolume {
+  const { name, choice } = location;
+  refuseSmb(spec, where);
+  const secret = secretOf(spec, location, where);
   const secretName = choice.secret ?? name;
-  const attributes = { source: order.share };
-  const mountOptions = mountOptionsOf(order).filter((option) => !/^(?:username|domain)=/u.test(option));
+  const attributes = { source: spec.share };
+  const mountOptions = mountOptionsOf(spec).filter((option) => !/^(?:username|domain)=/u.test(option));
   // the files of the share belong to this user, as in a Cloud Foundry app
   const identity = { runAsUser: containerUid, runAsGroup: containerUid };
   const driver = 'smb.csi.k8s.io';
@@ -150,7 +150,11 @@ function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolum
   }
   const nodeStageSecretRef = { name: secretName, namespace: choice.namespace };
   const csi = { driver, volumeAttributes: attributes, nodeStageSecretRef };
-  return { objects: [...secret, ...persistent(place, csi, mountOptions)], source: claimOf(place), identity };
+  return {
+    objects: [...secret, ...persistent(location, csi, mountOptions)],
+    source: claimOf(location),
+    identity,
+  };
 }
 
 /**
@@ -172,14 +176,14 @@ function refuseSmb({ security, username, password }: SmbMountSpec, where: string
     );
 }
 
-function secretOf(order: SmbMountSpec, { name, choice }: Place, where: string): Manifest[] {
+function secretOf(spec: SmbMountSpec, { name, choice }: ObjectLocation, where: string): Manifest[] {
   if (choice.secret !== undefined) return [];
-  if (parseSecretReference(order.password) !== undefined)
+  if (parseSecretReference(spec.password) !== undefined)
     throw refused(
       where,
       'has a reference in place of its password, which no driver of Kubernetes reads; make a Secret with username and password, and name it with --secret',
     );
-  const { username, password, domain } = order;
+  const { username, password, domain } = spec;
   return [
     {
       ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: choice.namespace } },
@@ -190,18 +194,22 @@ function secretOf(order: SmbMountSpec, { name, choice }: Place, where: string): 
 }
 
 /** Returns the mount options of the driver of Cloud Foundry. */
-function mountOptionsOf(order: NfsMountSpec | SmbMountSpec): string[] {
-  const { args } = mountCommand(order, '/');
+function mountOptionsOf(spec: NfsMountSpec | SmbMountSpec): string[] {
+  const { args } = mountCommand(spec, '/');
   return (args[args.indexOf('-o') + 1] ?? '').split(',');
 }
 
-const claimOf = ({ name }: Place): Manifest => ({ persistentVolumeClaim: { claimName: name } });
+const claimOf = ({ name }: ObjectLocation): Manifest => ({ persistentVolumeClaim: { claimName: name } });
 
 /** A share has no size. The claim requests the same size as the volume has. */
 const size = { storage: '1Gi' };
 
 /** Returns a PersistentVolume that only this claim can use, and the claim. The share survives both. */
-function persistent({ name, choice }: Place, csi: Manifest, mountOptions: readonly string[]): Manifest[] {
+function persistent(
+  { name, choice }: ObjectLocation,
+  csi: Manifest,
+  mountOptions: readonly string[],
+): Manifest[] {
   const { namespace } = choice;
   const accessModes = ['ReadWriteMany'];
   return [

@@ -2,7 +2,7 @@
 export type OptionValue = string | boolean;
 
 /** The result of parsing a user's value. An error says what the value must be, and never quotes it. */
-export type ParsedOption = { readonly value: OptionValue } | { readonly fault: string };
+export type ParsedOption = { readonly value: OptionValue } | { readonly problem: string };
 
 /** A type of values: its parser, and its JSON schema (draft-04) for the catalog. */
 export interface OptionType {
@@ -15,7 +15,7 @@ export const flag: OptionType = {
   parse: (value) => {
     if (value === true || value === 'true') return { value: true };
     if (value === false || value === 'false') return { value: false };
-    return { fault: 'must be true or false' };
+    return { problem: 'must be true or false' };
   },
   schema: { enum: [true, false, 'true', 'false'] },
 };
@@ -31,7 +31,7 @@ export const userId: OptionType = {
     const id = isWhole ? Number(written) : 0;
     return id >= 1 && id <= lastId
       ? { value: String(id) }
-      : { fault: `must be a whole number from 1 to ${lastId}` };
+      : { problem: `must be a whole number from 1 to ${lastId}` };
   },
   schema: { type: ['integer', 'string'], pattern: '^[0-9]{1,10}$', minimum: 1, maximum: lastId },
 };
@@ -46,23 +46,23 @@ export function oneOf(texts: readonly string[], numbers: Readonly<Record<string,
       const written = typeof value === 'number' ? (numbers[String(value)] ?? String(value)) : value;
       return typeof written === 'string' && texts.includes(written)
         ? { value: written }
-        : { fault: `must be one of ${texts.join(', ')}` };
+        : { problem: `must be one of ${texts.join(', ')}` };
     },
     schema: { enum: [...texts, ...[...new Set(texts.map(Number))].filter(Number.isFinite)] },
   };
 }
 
 /**
- * Returns the type for a string that matches a pattern and has at most `longest` characters. `what` completes
+ * Returns the type for a string that matches a pattern and has at most `maxLength` characters. `what` completes
  * "must be ...".
  */
-export function text(pattern: RegExp, longest: number, what: string): OptionType {
+export function text(pattern: RegExp, maxLength: number, what: string): OptionType {
   return {
     parse: (value) =>
-      typeof value === 'string' && value.length <= longest && pattern.test(value)
+      typeof value === 'string' && value.length <= maxLength && pattern.test(value)
         ? { value }
-        : { fault: `must be ${what}, of at most ${longest} characters` },
-    schema: { type: 'string', minLength: 1, maxLength: longest },
+        : { problem: `must be ${what}, of at most ${maxLength} characters` },
+    schema: { type: 'string', minLength: 1, maxLength },
   };
 }
 

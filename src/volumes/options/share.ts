@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { OptionType, ParsedOption } from './option-types.ts';
 
-const longest = 1024;
+const maxShareLength = 1024;
 const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?$/u;
 /** A comma would end an option, and a source with a leading dash would be parsed as an option. */
 const forbiddenCharacters = /[\p{Cc}\p{Zl}\p{Zp},\\]/u;
@@ -15,13 +15,13 @@ const dotSegment = /^\.[. ]+$/u;
  */
 export const nfsShare: OptionType = {
   parse: (value) => {
-    const fault = { fault: 'must be host:/path or host/path, with an IPv6 address in brackets' };
-    if (typeof value !== 'string' || value.length > longest) return fault;
+    const problem = { problem: 'must be host:/path or host/path, with an IPv6 address in brackets' };
+    if (typeof value !== 'string' || value.length > maxShareLength) return problem;
     const [, host, path] = /^(\[[^\]/]*\]|[^:/[\]]+):?(\/(?!\/).*)$/su.exec(value) ?? [];
-    if (host === undefined || path === undefined || !isHost(host)) return fault;
+    if (host === undefined || path === undefined || !isHost(host)) return problem;
     return parsePath(path, `${host.toLowerCase()}${path}`);
   },
-  schema: { type: 'string', minLength: 1, maxLength: longest },
+  schema: { type: 'string', minLength: 1, maxLength: maxShareLength },
 };
 
 /**
@@ -30,16 +30,16 @@ export const nfsShare: OptionType = {
  */
 export const smbShare: OptionType = {
   parse: (value) => {
-    const fault = { fault: 'must be //host/share or //host/share/path' };
-    if (typeof value !== 'string' || value.length > longest) return fault;
+    const problem = { problem: 'must be //host/share or //host/share/path' };
+    if (typeof value !== 'string' || value.length > maxShareLength) return problem;
     const [, host, path] = /^\/\/([^/]+)(\/[^/].*)$/su.exec(value.replaceAll('\\', '/')) ?? [];
-    if (host === undefined || path === undefined) return fault;
+    if (host === undefined || path === undefined) return problem;
     // mount.cifs needs an IPv6 address without brackets
     const name = /^\[(.*)\]$/u.exec(host)?.[1] ?? host;
-    if (!(isIPv6(name) || (name === host && hostName.test(host)))) return fault;
+    if (!(isIPv6(name) || (name === host && hostName.test(host)))) return problem;
     return parsePath(path, `//${name.toLowerCase()}${path}`);
   },
-  schema: { type: 'string', minLength: 1, maxLength: longest },
+  schema: { type: 'string', minLength: 1, maxLength: maxShareLength },
 };
 
 /** Returns the server of a parsed share: a name, or an address without brackets. */
@@ -53,9 +53,9 @@ const isHost = (host: string): boolean =>
 
 function parsePath(path: string, share: string): ParsedOption {
   if (forbiddenCharacters.test(path))
-    return { fault: 'must have no comma, backslash or control character in its path' };
+    return { problem: 'must have no comma, backslash or control character in its path' };
   if (path.split('/').some((part) => dotSegment.test(part)))
-    return { fault: 'must have no part ".." in its path' };
+    return { problem: 'must have no part ".." in its path' };
   return { value: share };
 }
 
@@ -69,17 +69,17 @@ const appDirectory = '/home/vcap/app';
 /** A directory in the app's container: an absolute path without `.`, `..` and empty parts. */
 export const containerDir: OptionType = {
   parse: (value) => {
-    const fault = {
-      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${appDirectory}, which has the app itself, nor a folder above it, and not in /${kernelDirectories.join(', /')}`,
+    const problem = {
+      problem: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${appDirectory}, which has the app itself, nor a folder above it, and not in /${kernelDirectories.join(', /')}`,
     };
-    if (typeof value !== 'string' || value.length > maxLength) return fault;
-    if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return fault;
+    if (typeof value !== 'string' || value.length > maxLength) return problem;
+    if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return problem;
     const parts = value.split('/').filter((part) => part !== '' && part !== '.');
     const [first] = parts;
-    if (first === undefined || parts.includes('..') || kernelDirectories.includes(first)) return fault;
-    if (parts.some((part) => Buffer.byteLength(part) > 255)) return fault;
+    if (first === undefined || parts.includes('..') || kernelDirectories.includes(first)) return problem;
+    if (parts.some((part) => Buffer.byteLength(part) > 255)) return problem;
     const path = `/${parts.join('/')}`;
-    return `${appDirectory}/`.startsWith(`${path}/`) ? fault : { value: path };
+    return `${appDirectory}/`.startsWith(`${path}/`) ? problem : { value: path };
   },
-  schema: { type: 'string', minLength: 2, maxLength: maxLength },
+  schema: { type: 'string', minLength: 2, maxLength },
 };

@@ -14,7 +14,7 @@ export interface VolumeMount {
   readonly config: JsonObject;
 }
 
-const longest = 4096;
+const maxLength = 4096;
 
 /**
  * Parses the response to a bind, or a list of such responses, in JSON. Throws VOLUME_MOUNT_INVALID with all
@@ -23,17 +23,17 @@ const longest = 4096;
  * the app sees.
  */
 export function parseVolumeMounts(text: string): readonly VolumeMount[] {
-  const faults: string[] = [];
+  const problems: string[] = [];
   const volumes = parseBindResponses(text).flatMap((answer, index) =>
-    new Fields(answer, index === 0 ? '' : `[${index}].`, faults, longest)
+    new Fields(answer, index === 0 ? '' : `[${index}].`, problems, maxLength)
       .objects('volume_mounts')
       .map((mount) => volumeOf(mount)),
   );
-  if (faults.length === 0) faults.push(...overlappingMounts(volumes));
-  if (faults.length === 0) return volumes;
+  if (problems.length === 0) problems.push(...overlappingMounts(volumes));
+  if (problems.length === 0) return volumes;
   throw new ProductError(
     'VOLUME_MOUNT_INVALID',
-    `the volume_mounts are invalid, nothing was done: ${faults.join('; ')}. Give the response to the bind as the broker sent it, or unbind the app and bind it again`,
+    `the volume_mounts are invalid, nothing was done: ${problems.join('; ')}. Give the response to the bind as the broker sent it, or unbind the app and bind it again`,
   );
 }
 
@@ -52,12 +52,12 @@ function volumeOf(mount: Fields): VolumeMount {
   const [driver, mode, kind] = [mount.text('driver'), mount.text('mode'), mount.text('device_type')];
   if (mode !== 'r' && mode !== 'rw') mount.report('mode', 'must be r or rw');
   if (kind !== 'shared') mount.report('device_type', 'must be shared');
-  const folder = containerDir.parse(mount.text('container_dir'));
-  if ('fault' in folder) mount.report('container_dir', folder.fault);
+  const directory = containerDir.parse(mount.text('container_dir'));
+  if ('problem' in directory) mount.report('container_dir', directory.problem);
   return {
     driver,
     volumeId: device.text('volume_id'),
-    containerDir: 'value' in folder ? String(folder.value) : '',
+    containerDir: 'value' in directory ? String(directory.value) : '',
     isReadOnly: mode === 'r',
     config: device.map('mount_config'),
   };

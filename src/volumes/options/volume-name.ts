@@ -16,10 +16,11 @@ const maxBytes = 249;
  * Parses the name in a request. Returns the error with the text of the old drivers. Names with a leading dot,
  * or with the suffix of a mounter's own directory, are reserved for these directories.
  */
-export function parseVolumeName(name: unknown): { readonly name: VolumeName } | { readonly fault: string } {
-  if (name === undefined || name === null || name === '') return { fault: "Missing mandatory 'volume_name'" };
+export function parseVolumeName(name: unknown): { readonly name: VolumeName } | { readonly problem: string } {
+  if (name === undefined || name === null || name === '')
+    return { problem: "Missing mandatory 'volume_name'" };
   if (typeof name === 'string' && isVolumeName(name)) return { name };
-  return { fault: `invalid volume name: ${JSON.stringify(name).slice(0, 100)}` };
+  return { problem: `invalid volume name: ${JSON.stringify(name).slice(0, 100)}` };
 }
 
 const isVolumeName = (text: string): text is VolumeName =>

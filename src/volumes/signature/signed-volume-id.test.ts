@@ -113,7 +113,7 @@ test('both keys are valid during a rotation, and a removed one is not', () => {
   const mount = { instanceId: 'i', appGuid: 'a', containerDir: '/m', mode: 'rw' } as const;
   const renewed = signVolumeId(mount, config, next.key);
   const both = readPublicKeys(`${next.publicPem}\n${publicPem}`);
-  assert.ok(!('fault' in both));
+  assert.ok(!('problem' in both));
   for (const volumeId of [old, renewed]) assert.deepEqual(verifyVolumeId(volumeId, config, both), mount);
   const verified = verifyVolumeId(old, config, next.keys);
   assert.equal('refused' in verified && verified.refused, 'unknown key');
@@ -133,9 +133,9 @@ test('invalid keys, or keys of another type, are errors that do not quote them',
   const ec = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   for (const pem of ['', 'secret', ec]) {
     const read = readSigningKey(pem);
-    assert.ok('fault' in read && !read.fault.includes('secret'));
+    assert.ok('problem' in read && !read.problem.includes('secret'));
   }
   const ecPublic = publicKey.export({ type: 'spki', format: 'pem' }).toString();
   for (const pems of ['', 'x', ecPublic, `${publicPem}x`, `${publicPem}${ecPublic}`])
-    assert.ok('fault' in readPublicKeys(pems), pems);
+    assert.ok('problem' in readPublicKeys(pems), pems);
 });

@@ -132,21 +132,21 @@ export interface SigningKey {
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 /** Parses the output of `openssl genpkey -algorithm ed25519`. The error does not quote it. */
-export function readSigningKey(pem: string): SigningKey | { readonly fault: string } {
+export function readSigningKey(pem: string): SigningKey | { readonly problem: string } {
   const key = ed25519(() => createPrivateKey(pem));
   if (key === undefined)
-    return { fault: 'must be a private key of Ed25519 in PEM: openssl genpkey -algorithm ed25519' };
+    return { problem: 'must be a private key of Ed25519 in PEM: openssl genpkey -algorithm ed25519' };
   return { id: keyId(createPublicKey(key)), key };
 }
 
 /** Parses one or more concatenated public keys, each as `openssl pkey -pubout` writes it. */
-export function readPublicKeys(pems: string): PublicKeys | { readonly fault: string } {
+export function readPublicKeys(pems: string): PublicKeys | { readonly problem: string } {
   const blocks = pems.match(/-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/gu) ?? [];
   const rest = blocks.reduce((text, block) => text.replace(block, ''), pems);
   const keys = blocks.map((pem) => ed25519(() => createPublicKey(pem)));
   const read = keys.filter((key) => key !== undefined);
   if (read.length === 0 || read.length < keys.length || rest.trim() !== '')
-    return { fault: 'must have public keys of Ed25519 in PEM, and nothing else: openssl pkey -pubout' };
+    return { problem: 'must have public keys of Ed25519 in PEM, and nothing else: openssl pkey -pubout' };
   return new Map(read.map((key) => [keyId(key), key]));
 }
 

@@ -21,19 +21,20 @@ interface Discovery {
  * on a BOSH cell), and a driver gets passwords. So files are ignored if they belong to another user than root
  * or this one, or if others can write to them.
  */
-export async function discoverDrivers(folders: readonly string[]): Promise<Discovery> {
+export async function discoverDrivers(directories: readonly string[]): Promise<Discovery> {
   const specs = new Map<string, DriverSpec>();
   const refusals: string[] = [];
-  for (const folder of folders) {
-    const names = await entriesOf(folder);
+  for (const directory of directories) {
+    const names = await entriesOf(directory);
     for (const kind of specKinds) {
       for (const entry of names.filter((name) => extname(name) === `.${kind}`)) {
         const name = entry.slice(0, -(kind.length + 1));
         if (specs.has(name)) continue;
         try {
-          const path = join(folder, entry);
+          const path = join(directory, entry);
           const spec = parseDriverSpec(await readSpec({ name, kind, path }));
-          if ('socketPath' in spec.address) await checkSocketFolder(path, dirname(spec.address.socketPath));
+          if ('socketPath' in spec.address)
+            await checkSocketDirectory(path, dirname(spec.address.socketPath));
           specs.set(name, spec);
         } catch (error) {
           // a driver that is stopping removes its file
@@ -51,20 +52,20 @@ export async function discoverDrivers(folders: readonly string[]): Promise<Disco
  * Rejects a socket that other users could replace. The path is opened for each call, so another user's socket
  * would get the passwords.
  */
-async function checkSocketFolder(path: string, folder: string): Promise<void> {
-  const { uid, mode } = await stat(folder);
+async function checkSocketDirectory(path: string, directory: string): Promise<void> {
+  const { uid, mode } = await stat(directory);
   const isSticky = (mode & 0o1000) !== 0;
   if ((uid === 0 || uid === process.geteuid?.()) && ((mode & 0o022) === 0 || isSticky)) return;
   throw invalid(
     path,
-    `leads to a socket in '${folder}', where other users can replace it (chown root and chmod +t that folder, or let the driver listen on TCP with TLS)`,
+    `leads to a socket in '${directory}', where other users can replace it (chown root and chmod +t that folder, or let the driver listen on TCP with TLS)`,
   );
 }
 
 /** Returns the sorted entries, or an empty list if the directory does not exist: it has no drivers then. */
-async function entriesOf(folder: string): Promise<readonly string[]> {
+async function entriesOf(directory: string): Promise<readonly string[]> {
   try {
-    return (await readdir(folder)).toSorted();
+    return (await readdir(directory)).toSorted();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

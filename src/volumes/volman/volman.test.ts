@@ -11,7 +11,7 @@ import type { SmallDriver, SmallDriverOptions } from './testing/small-driver.ts'
 import { Volman } from './volman.ts';
 
 interface Cell {
-  readonly folder: string;
+  readonly directory: string;
   readonly volman: Volman;
   readonly logged: string[];
   readonly measured: string[];
@@ -25,23 +25,23 @@ const quick: DriverDeadlines = { short: 0.3, mount: 0.3 };
 const patient: DriverDeadlines = { short: 60, mount: 60 };
 
 async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
-  const folder = await mkdtemp(join(tmpdir(), 'volman-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'volman-'));
+  t.after(() => rm(directory, { recursive: true }));
   const [logged, measured]: string[][] = [[], []];
   const metrics = {
     count: (name: string) => void measured?.push(name),
     time: (name: string) => void measured?.push(name),
   };
   const volman = new Volman({
-    folders: [folder],
-    mountFolders: ['/var/vcap/data'],
+    directories: [directory],
+    mountDirectories: ['/var/vcap/data'],
     deadlines,
     metrics,
     log: (line) => void logged?.push(line),
     clock: () => 0,
   });
   const made: Cell = {
-    folder,
+    directory,
     volman,
     logged: logged ?? [],
     measured: measured ?? [],
@@ -56,7 +56,7 @@ async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
       return driver;
     },
     write: async (file, content) =>
-      writeFile(join(folder, file), typeof content === 'string' ? content : JSON.stringify(content), {
+      writeFile(join(directory, file), typeof content === 'string' ? content : JSON.stringify(content), {
         mode: 0o644,
       }),
   };
@@ -66,10 +66,10 @@ async function cell(t: TestContext, deadlines = patient): Promise<Cell> {
 const order = { driver: 'nfsv3driver', volumeId: 'a_b', containerId: 'c_d' };
 
 test('json precedes spec, spec precedes sock, and the first match of a name is used', async (t) => {
-  const { driver, write, volman, folder, logged } = await cell(t);
+  const { driver, write, volman, directory, logged } = await cell(t);
   const [json, spec] = [await driver(), await driver()];
-  const sock = await driver({ socketPath: join(folder, 'third.sock') });
-  await driver({ socketPath: join(folder, 'first.sock') });
+  const sock = await driver({ socketPath: join(directory, 'third.sock') });
+  await driver({ socketPath: join(directory, 'first.sock') });
   await write('first.json', { Name: 'ignored', Addr: json.url });
   await write('first.spec', `${spec.url}\n`);
   await write('second.spec', `${spec.url}\nmore`);
@@ -108,7 +108,7 @@ test('a volume per container has both ids in its name, each with = for _', async
 });
 
 test('both sides of a TLS connection to a driver need a certificate of its CA', async (t) => {
-  const { driver, write, volman, folder, logged } = await cell(t);
+  const { driver, write, volman, directory, logged } = await cell(t);
   const authority = await createTestAuthority();
   const [own, client] = [await authority.server({ ip: '127.0.0.1' }), await authority.client('volman')];
   const stranger = await createTestAuthority();
@@ -123,7 +123,7 @@ test('both sides of a TLS connection to a driver need a certificate of its CA', 
     'stranger.pem': stranger.ca,
   };
   for (const [name, text] of Object.entries(files)) await write(name, text);
-  const at = (name: string): string => join(folder, name);
+  const at = (name: string): string => join(directory, name);
   const TLSConfig = { CAFile: at('ca.pem'), CertFile: at('client.pem'), KeyFile: at('client.key') };
   const tls = { ca: authority.ca, requestCert: true, rejectUnauthorized: true };
   const right = await driver({ tls: { ...tls, cert: own.certificate, key: own.key } });
@@ -149,7 +149,7 @@ test('both sides of a TLS connection to a driver need a certificate of its CA', 
 });
 
 test('a driver that fails at a rescan still releases its volumes, and its new address is used later', async (t) => {
-  const { listed, volman, folder } = await cell(t);
+  const { listed, volman, directory } = await cell(t);
   const first = await listed('nfsv3driver');
   await volman.scan();
   await volman.mount(order, {});
@@ -166,7 +166,7 @@ test('a driver that fails at a rescan still releases its volumes, and its new ad
   assert.equal(second.volumes.size, 0);
   // a driver that stops removes its spec file: new mounts are rejected, but unmounts still work
   await volman.mount(order, {});
-  await rm(join(folder, 'nfsv3driver.json'));
+  await rm(join(directory, 'nfsv3driver.json'));
   await volman.scan();
   await assert.rejects(volman.mount(order, {}), {
     code: 'DRIVER_NOT_FOUND',
@@ -177,22 +177,22 @@ test('a driver that fails at a rescan still releases its volumes, and its new ad
 });
 
 test('an unreadable directory does not empty the list', async (t) => {
-  const { listed, write, folder } = await cell(t);
+  const { listed, write, directory } = await cell(t);
   await listed('nfsv3driver');
   await write('a-file', '');
-  const folders = [folder];
+  const directories = [directory];
   const logged: string[] = [];
   const metrics = { count: () => undefined, time: () => undefined };
   const volman = new Volman({
-    folders,
-    mountFolders: ['/var/vcap/data'],
+    directories,
+    mountDirectories: ['/var/vcap/data'],
     deadlines: patient,
     metrics,
     log: (line) => void logged.push(line),
     clock: () => 0,
   });
   await volman.scan();
-  folders.push(join(folder, 'a-file'));
+  directories.push(join(directory, 'a-file'));
   await volman.scan();
   assert.deepEqual(volman.listDrivers(), ['nfsv3driver']);
   assert.match(logged.join(), /ENOTDIR/u);
@@ -208,9 +208,9 @@ test('a purge leaves no volume, whatever its count', async (t) => {
     if (name === 'stuck') throw new Error('busy');
   };
   await volman.scan();
-  const left = await volman.purge();
+  const leftovers = await volman.purge();
   assert.deepEqual([[...nfs.volumes.keys()], [...smb.volumes.keys()]], [[], ['stuck']]);
-  assert.match(left.join(), /^volume 'stuck': /u);
+  assert.match(leftovers.join(), /^volume 'stuck': /u);
 });
 
 test('a volume of a killed container is released, also repeatedly', async (t) => {
@@ -304,7 +304,7 @@ test('an endless answer is read up to a limit', async (t) => {
 });
 
 test('invalid spec files are named with their error, and not used', async (t) => {
-  const { write, volman, logged, folder } = await cell(t);
+  const { write, volman, logged, directory } = await cell(t);
   const wrong = {
     'not-json.json': '{',
     'no-address.json': {},
@@ -320,15 +320,15 @@ test('invalid spec files are named with their error, and not used', async (t) =>
     '..spec': 'http://127.0.0.1:1',
   };
   for (const [name, content] of Object.entries(wrong)) await write(name, content);
-  await symlink('/etc/hostname', join(folder, 'link.spec'));
+  await symlink('/etc/hostname', join(directory, 'link.spec'));
   await write('open.spec', 'http://127.0.0.1:1');
-  await chmod(join(folder, 'open.spec'), 0o666);
+  await chmod(join(directory, 'open.spec'), 0o666);
   await volman.scan();
   assert.deepEqual(volman.listDrivers(), []);
   const named = [...Object.keys(wrong), 'link.spec', 'open.spec'];
   for (const name of named)
     assert.ok(
-      logged.some((line) => line.startsWith(`spec file '${join(folder, name)}' `)),
+      logged.some((line) => line.startsWith(`spec file '${join(directory, name)}' `)),
       `${name} is not in ${logged.join('\n')}`,
     );
   assert.equal(logged.length, named.length);

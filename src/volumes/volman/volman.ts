@@ -11,9 +11,9 @@ interface VolmanMetrics {
 
 interface VolmanPorts {
   /** The directories of spec files, in the order of `volman_driver_paths`. */
-  readonly folders: readonly string[];
+  readonly directories: readonly string[];
   /** Drivers must mount below these directories. */
-  readonly mountFolders: readonly string[];
+  readonly mountDirectories: readonly string[];
   readonly deadlines: DriverDeadlines;
   readonly metrics: VolmanMetrics;
   readonly log: (line: string) => void;
@@ -49,8 +49,8 @@ export class Volman {
   }
 
   /** The directories below which drivers must mount. */
-  get mountFolders(): readonly string[] {
-    return this.#ports.mountFolders;
+  get mountDirectories(): readonly string[] {
+    return this.#ports.mountDirectories;
   }
 
   /** Discovers drivers and activates them. Errors are logged; no known driver is lost because of them. */
@@ -73,23 +73,23 @@ export class Volman {
    * Mounts a volume for a container and returns its path on this machine. After an error it may be mounted:
    * call `release`.
    */
-  async mount(order: VolumeRef, options: object): Promise<string> {
-    return this.#measured('Mount', order.driver, async () => {
-      const { client, name } = this.#getMountable(order);
+  async mount(volume: VolumeRef, options: object): Promise<string> {
+    return this.#measured('Mount', volume.driver, async () => {
+      const { client, name } = this.#getMountable(volume);
       await client.create(name, options);
-      const path = await client.mount(name, order.containerId);
-      if (this.#ports.mountFolders.some((folder) => path.startsWith(`${folder}/`))) return path;
+      const path = await client.mount(name, volume.containerId);
+      if (this.#ports.mountDirectories.some((directory) => path.startsWith(`${directory}/`))) return path;
       throw new ProductError(
         'DRIVER_FAILED',
-        `volume driver '${order.driver}' mounted at '${path}', outside ${this.#ports.mountFolders.join(', ')}; ` +
+        `volume driver '${volume.driver}' mounted at '${path}', outside ${this.#ports.mountDirectories.join(', ')}; ` +
           'name its folder for mounts, if it is to be trusted there',
       );
     });
   }
 
   /** Throws the errors of `mount` that need no call to a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
-  assertMountable(order: VolumeRef): void {
-    this.#getMountable(order);
+  assertMountable(volume: VolumeRef): void {
+    this.#getMountable(volume);
   }
 
   /**
@@ -97,14 +97,14 @@ export class Volman {
    * mounted it was killed. If the driver has a separate volume for each container, the volume is removed
    * regardless of its mount count.
    */
-  async release(order: VolumeRef): Promise<void> {
-    await this.#measured('Unmount', order.driver, async () => {
-      const { spec, client } = this.#getDriver(order.driver);
-      const name = volumeName(order, spec.hasUniqueVolumeIds);
+  async release(volumeRef: VolumeRef): Promise<void> {
+    await this.#measured('Unmount', volumeRef.driver, async () => {
+      const { spec, client } = this.#getDriver(volumeRef.driver);
+      const name = volumeName(volumeRef, spec.hasUniqueVolumeIds);
       const found = (await client.list()).find((volume) => volume.name === name);
       if (found === undefined) return;
       if (spec.hasUniqueVolumeIds) await removeVolume(client, name, found.mountCount);
-      else if (found.mountCount > 0) await client.unmount(name, order.containerId);
+      else if (found.mountCount > 0) await client.unmount(name, volumeRef.containerId);
     });
   }
 
@@ -113,14 +113,16 @@ export class Volman {
    * Returns an error for each volume that could not be removed.
    */
   async purge(): Promise<readonly string[]> {
-    const left = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));
-    return left.flat();
+    const leftovers = await Promise.all(
+      [...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)),
+    );
+    return leftovers.flat();
   }
 
   async #purgeDriver({ spec, client }: KnownDriver): Promise<readonly string[]> {
-    const left: string[] = [];
+    const leftovers: string[] = [];
     const note = (what: string, error: unknown): void => {
-      left.push(`${what}: ${messageOf(error)}`);
+      leftovers.push(`${what}: ${messageOf(error)}`);
     };
     try {
       const volumes = [...(await client.list())];
@@ -136,13 +138,13 @@ export class Volman {
     } catch (error) {
       note(`volumes of driver '${spec.name}'`, error);
     }
-    return left;
+    return leftovers;
   }
 
   async #scan(): Promise<void> {
-    const { folders, deadlines, log } = this.#ports;
+    const { directories, deadlines, log } = this.#ports;
     try {
-      const { specs, ignored: refusals } = await discoverDrivers(folders);
+      const { specs, ignored: refusals } = await discoverDrivers(directories);
       for (const refusal of refusals) log(refusal);
       const listed = new Set(specs.map(({ name }) => name));
       await Promise.all(
@@ -166,10 +168,10 @@ export class Volman {
     }
   }
 
-  #getMountable(order: VolumeRef): { readonly client: DriverClient; readonly name: string } {
-    const { spec, client, isListed } = this.#getDriver(order.driver);
-    if (!isListed) throw notFound(order.driver);
-    return { client, name: volumeName(order, spec.hasUniqueVolumeIds) };
+  #getMountable(volume: VolumeRef): { readonly client: DriverClient; readonly name: string } {
+    const { spec, client, isListed } = this.#getDriver(volume.driver);
+    if (!isListed) throw notFound(volume.driver);
+    return { client, name: volumeName(volume, spec.hasUniqueVolumeIds) };
   }
 
   #getDriver(name: string): KnownDriver {

@@ -47,7 +47,7 @@ export class ControlPlane {
   /** Returns true if the API server reports ready, as kubectl would see it, whenever it was started. */
   async #isReady(): Promise<boolean> {
     const command = [join(this.#programs, 'kubectl'), '--kubeconfig', this.#layout.kubeconfig];
-    const asked = await this.machine.run([...command, 'get', '--raw', '/readyz', '--request-timeout=5s']);
-    return asked.exitCode === 0 && asked.stdout === 'ok';
+    const response = await this.machine.run([...command, 'get', '--raw', '/readyz', '--request-timeout=5s']);
+    return response.exitCode === 0 && response.stdout === 'ok';
   }
 }

@@ -62,7 +62,7 @@ export const driverVersion = '1.0.0';
 /** A program of kubernetes-csi that connects a driver's controller service to the API server. */
 interface Sidecar {
   readonly program: 'csi-attacher' | 'csi-provisioner' | 'csi-resizer' | 'csi-snapshotter';
-  readonly words: readonly string[];
+  readonly args: readonly string[];
 }
 
 /**
@@ -77,15 +77,15 @@ export const sidecarTimings = [
 
 /** Returns the sidecars of a driver with all arguments except the cluster's `--kubeconfig`. */
 export function sidecarsOf(driver: Driver, sockets: string): Sidecar[] {
-  const words = [
+  const args = [
     `--csi-address=${join(sockets, `${driver.socketName}.sock`)}`,
     '--leader-election=false',
     ...sidecarTimings,
   ];
   return [
-    { program: 'csi-attacher', words },
-    { program: 'csi-provisioner', words: [...words, '--default-fstype=ext4'] },
-    ...(driver.canExpand ? [{ program: 'csi-resizer' as const, words }] : []),
-    ...(driver.canSnapshot ? [{ program: 'csi-snapshotter' as const, words }] : []),
+    { program: 'csi-attacher', args },
+    { program: 'csi-provisioner', args: [...args, '--default-fstype=ext4'] },
+    ...(driver.canExpand ? [{ program: 'csi-resizer' as const, args: args }] : []),
+    ...(driver.canSnapshot ? [{ program: 'csi-snapshotter' as const, args: args }] : []),
   ];
 }

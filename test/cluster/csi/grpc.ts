@@ -126,7 +126,7 @@ interface ServeOptions {
 }
 
 /** sockaddr_un has 108 bytes, and the last one is zero (unix(7)). */
-const longestPath = 107;
+const maxPathLength = 107;
 
 /** Serves gRPC on a unix socket of mode 0600. `stop` cancels the running calls. */
 export async function serve({ socket, services, onCall }: ServeOptions): Promise<{ stop(): void }> {
@@ -134,8 +134,8 @@ export async function serve({ socket, services, onCall }: ServeOptions): Promise
   for (const [name, handlers] of Object.entries(services)) {
     server.addService(definitionOf(name as ServiceName), implement(handlers, onCall));
   }
-  if (Buffer.byteLength(socket) > longestPath) {
-    throw new Error(`${socket} is too long for a socket: ${longestPath} bytes at most`);
+  if (Buffer.byteLength(socket) > maxPathLength) {
+    throw new Error(`${socket} is too long for a socket: ${maxPathLength} bytes at most`);
   }
   await mkdir(dirname(socket), { recursive: true });
   await rm(socket, { force: true });

@@ -38,7 +38,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-const say = (line: object): void => {
+const log = (line: object): void => {
   process.stdout.write(`${JSON.stringify({ at: new Date().toISOString(), ...line })}\n`);
 };
 
@@ -56,7 +56,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-const common = { directory: given('directory'), sockets: given('sockets'), drivers, clock: systemClock, say };
+const common = {
+  directory: given('directory'),
+  sockets: given('sockets'),
+  drivers,
+  clock: systemClock,
+  log: log,
+};
 switch (positionals[0]) {
   case 'node': {
     const node = { nodeId: given('node-id'), zone: values.zone, kubeletRoot: given('kubelet-root') };
@@ -73,4 +79,4 @@ switch (positionals[0]) {
 }
 // The process is killed more often than it exits. Flush now so that the next one can use the compile cache.
 flushCompileCache();
-say({ ready: true });
+log({ ready: true });

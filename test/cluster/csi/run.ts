@@ -16,16 +16,16 @@ export class ProgramError extends Error {
 const deadlineMs = 120_000;
 
 /** Runs a program without a shell. Returns its output. Rejects with ProgramError if it fails. */
-export function run(program: string, ...words: readonly string[]): Promise<string> {
+export function run(program: string, ...args: readonly string[]): Promise<string> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
   return new Promise((resolve, reject) => {
-    execFile(program, [...words], { env, timeout: deadlineMs }, (error, stdout, stderr) => {
+    execFile(program, [...args], { env, timeout: deadlineMs }, (error, stdout, stderr) => {
       if (error === null) {
         resolve(stdout);
         return;
       }
       const code = typeof error.code === 'number' ? error.code : undefined;
-      reject(new ProgramError(`${program} ${words.join(' ')}`, code, stderr || error.message));
+      reject(new ProgramError(`${program} ${args.join(' ')}`, code, stderr || error.message));
     });
   });
 }

@@ -15,7 +15,7 @@ interface StartOptions {
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
   /** Writes one line to the log. */
-  readonly say: (line: object) => void;
+  readonly log: (line: object) => void;
 }
 
 interface NodeOptions extends StartOptions {
@@ -31,7 +31,7 @@ type Stop = () => void;
  * that a previous process left frozen.
  */
 export async function startController(options: StartOptions): Promise<Stop[]> {
-  const { directory, sockets, clock, say } = options;
+  const { directory, sockets, clock, log: report } = options;
   return await Promise.all(
     options.drivers.map(async (driver) => {
       const store = await openVolumeStore(join(directory, driver.name));
@@ -42,7 +42,7 @@ export async function startController(options: StartOptions): Promise<Stop[]> {
           Identity: identityService(driver),
           Controller: controllerService({ driver, store, lock: keyedLock(), clock }),
         },
-        onCall: (call) => say({ driver: driver.socketName, ...call }),
+        onCall: (call) => report({ driver: driver.socketName, ...call }),
       });
       return () => service.stop();
     }),
@@ -54,12 +54,12 @@ export async function startController(options: StartOptions): Promise<Stop[]> {
  * node's kubelet.
  */
 export async function startNode(options: NodeOptions): Promise<Stop[]> {
-  const { directory, sockets, nodeId, zone, kubeletRoot, say } = options;
+  const { directory, sockets, nodeId, zone, kubeletRoot, log: report } = options;
   const stops = options.drivers.map(async (driver) => {
     const store = await openVolumeStore(join(directory, driver.name));
     await store.addNode(nodeId, zone);
     const socket = join(sockets, `${nodeId}-${driver.socketName}.sock`);
-    const onCall = (call: object): void => say({ node: nodeId, driver: driver.socketName, ...call });
+    const onCall = (call: object): void => report({ node: nodeId, driver: driver.socketName, ...call });
     const node = { driver, store, lock: keyedLock(), nodeId, zone };
     const service = await serve({
       socket,
@@ -71,7 +71,7 @@ export async function startNode(options: NodeOptions): Promise<Stop[]> {
       socket: join(kubeletRoot, 'plugins_registry', `${driver.socketName}.sock`),
       services: {
         Registration: registrationService(driver, socket, (error) => {
-          say({
+          report({
             node: nodeId,
             driver: driver.socketName,
             registered: error === undefined,

@@ -51,8 +51,8 @@ async function holderOf(image: string): Promise<Holder | undefined> {
   return holders.find(({ path }) => path.endsWith('/globalmount')) ?? holders[0];
 }
 
-function inNamespaceOf(holder: Holder, program: string, ...words: string[]): Promise<string> {
-  return run('nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--', program, ...words);
+function inNamespaceOf(holder: Holder, program: string, ...args: string[]): Promise<string> {
+  return run('nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--', program, ...args);
 }
 
 /** Copies an image that is not mounted. Repeats the copy if a node mounts it in the meantime. */
@@ -85,9 +85,9 @@ export async function takeAway(
 ): Promise<void> {
   await finish(store, volumeId);
   const image = store.image(volumeId);
-  const held = await heldDevices(image);
-  if (held.length === 0) return;
-  const holders = (await Promise.all(held.map(({ number }) => holdersOf(number)))).flat();
+  const devices = await heldDevices(image);
+  if (devices.length === 0) return;
+  const holders = (await Promise.all(devices.map(({ number }) => holdersOf(number)))).flat();
   // Many processes share a mount namespace, so report one for each path.
   const telling = holders.filter(
     ({ path }, index) => holders.findIndex((each) => each.path === path) === index,
@@ -96,7 +96,7 @@ export async function takeAway(
     at: new Date(nowMs).toISOString(),
     kind: 'taken-while-held',
     nodeId,
-    detail: `${held.map(({ path }) => path).join(', ')} was in use when the volume was detached`,
+    detail: `${devices.map(({ path }) => path).join(', ')} was in use when the volume was detached`,
     holders: telling.map(({ pid, path }) => `pid ${pid} at ${path}`),
   });
   await link(image, `${image.slice(0, -'.img'.length)}.pulled.${nowMs}`);
@@ -106,7 +106,7 @@ export async function takeAway(
   await finish(store, volumeId);
 }
 
-const patienceMs = 3000;
+const timeoutMs = 3000;
 
 /**
  * Returns the devices that remain after a plain detach. A node that was killed between umount and losetup
@@ -117,7 +117,7 @@ async function heldDevices(image: string): Promise<LoopDevice[]> {
     const devices = await devicesOf(image);
     if (devices.length === 0) return [];
     const mounts = await Promise.all(devices.map(({ number }) => holdersOf(number)));
-    if (mounts.flat().length > 0 || waited >= patienceMs) return devices;
+    if (mounts.flat().length > 0 || waited >= timeoutMs) return devices;
     for (const device of devices) await detach(device);
     // The last close of a device that was just unmounted may still be running.
     await pause(50);

@@ -198,10 +198,10 @@ export type KeyedLock = <T>(key: string, action: () => Promise<T>) => Promise<T>
 export function keyedLock(): KeyedLock {
   const tails = new Map<string, Promise<unknown>>();
   return (key, action) => {
-    const former = tails.get(key) ?? Promise.resolve();
-    const mine = former.then(action, action);
+    const previous = tails.get(key) ?? Promise.resolve();
+    const current = previous.then(action, action);
     // The next action waits for the end of this one, whether it succeeds or fails.
-    const tail = mine.then(
+    const tail = current.then(
       () => undefined,
       () => undefined,
     );
@@ -209,6 +209,6 @@ export function keyedLock(): KeyedLock {
     void tail.then(() => {
       if (tails.get(key) === tail) tails.delete(key);
     });
-    return mine;
+    return current;
   };
 }

@@ -49,16 +49,16 @@ export class Machine {
     if ((await this.#first()) !== undefined) return false;
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     const namespaces = ['--mount', '--net', '--uts', '--ipc', '--pid', '--fork', '--kill-child'];
-    const words = [...namespaces, '--mount-proc', '--propagation', 'private', 'sh', initScript, this.name];
+    const args = [...namespaces, '--mount-proc', '--propagation', 'private', 'sh', initScript, this.name];
     const log = await open(join(this.directory, 'machine.log'), 'w', 0o600);
-    const child = spawn('unshare', words, { detached: true, stdio: ['ignore', 'pipe', log.fd] });
+    const child = spawn('unshare', args, { detached: true, stdio: ['ignore', 'pipe', log.fd] });
     await log.close();
     const { pid: parent, stdout } = child;
-    const [said] = await Promise.race([
+    const [output] = await Promise.race([
       ...(stdout === null ? [] : [once(stdout, 'data')]),
       once(child, 'close'),
     ]);
-    if (String(said).trim() !== 'ready' || parent === undefined) {
+    if (String(output).trim() !== 'ready' || parent === undefined) {
       throw new Error(
         `machine ${this.name} did not start: ${await readFile(this.#path('machine.log'), 'utf8')}`,
       );
@@ -138,11 +138,11 @@ export class Machine {
     // the machine.
     const script = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null & echo $!';
     const log = this.#path(`${service.name}.log`);
-    const words = ['sh', '-c', script, 'sh', log, ...service.command];
+    const args = ['sh', '-c', script, 'sh', log, ...service.command];
     const record =
       service.onHost === true
-        ? await recordOf(Number(await this.runInNetwork(words)))
-        : await this.#recordOfInner(Number(await this.runWell(words)));
+        ? await recordOf(Number(await this.runInNetwork(args)))
+        : await this.#recordOfInner(Number(await this.runWell(args)));
     if (record === undefined) throw new Error(`${service.name} on ${this.name} ended at once; see ${log}`);
     await writeRecord(this.#path(`${service.name}.json`), { ...record, command: service.command });
     return true;

@@ -3,13 +3,13 @@ import { isAlive, type ProcessRecord } from '../../../embedded-cluster/daemon/pr
 import { until } from '../../support/until.ts';
 import { writeJson } from './write-whole.ts';
 
-const gone = new Set(['ENOENT', 'ESRCH', 'EACCES']);
+const endedCodes = new Set(['ENOENT', 'ESRCH', 'EACCES']);
 
-async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
+async function undefinedIfEnded<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
   } catch (error) {
-    if (gone.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    if (endedCodes.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
 }
@@ -18,7 +18,7 @@ async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
  * Returns what distinguishes the process from a later one with the same pid, or undefined if there is none.
  */
 export async function recordOf(pid: number): Promise<ProcessRecord | undefined> {
-  const stat = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'));
+  const stat = await undefinedIfEnded(readFile(`/proc/${pid}/stat`, 'utf8'));
   const startTime = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ')[19];
   if (startTime === undefined) return undefined;
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
@@ -38,14 +38,14 @@ export async function runs(record: ProcessRecord): Promise<boolean> {
  */
 export async function hasEnded(record: ProcessRecord): Promise<boolean> {
   if (await runs(record)) return false;
-  const stat = (await unlessGone(readFile(`/proc/${record.pid}/stat`, 'utf8'))) ?? '';
+  const stat = (await undefinedIfEnded(readFile(`/proc/${record.pid}/stat`, 'utf8'))) ?? '';
   if (stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[19] !== record.startTime) return true;
-  const threads = (await unlessGone(readdir(`/proc/${record.pid}/task`))) ?? [];
+  const threads = (await undefinedIfEnded(readdir(`/proc/${record.pid}/task`))) ?? [];
   return threads.length <= 1;
 }
 
 export async function childrenOf(pid: number): Promise<number[]> {
-  const text = (await unlessGone(readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))) ?? '';
+  const text = (await undefinedIfEnded(readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))) ?? '';
   return text.split(' ').filter(Boolean).map(Number);
 }
 
@@ -55,8 +55,8 @@ export async function childrenOf(pid: number): Promise<number[]> {
 export async function pidNamespaceOf(pid: number): Promise<number[]> {
   const namespace = await readlink(`/proc/${pid}/ns/pid`);
   const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const theirs = await Promise.all(all.map((each) => unlessGone(readlink(`/proc/${each}/ns/pid`))));
-  return all.filter((_, index) => theirs[index] === namespace);
+  const namespaces = await Promise.all(all.map((each) => undefinedIfEnded(readlink(`/proc/${each}/ns/pid`))));
+  return all.filter((_, index) => namespaces[index] === namespace);
 }
 
 /**
@@ -64,7 +64,7 @@ export async function pidNamespaceOf(pid: number): Promise<number[]> {
  * (proc(5)).
  */
 export async function innerPid(pid: number): Promise<number | undefined> {
-  const status = (await unlessGone(readFile(`/proc/${pid}/status`, 'utf8'))) ?? '';
+  const status = (await undefinedIfEnded(readFile(`/proc/${pid}/status`, 'utf8'))) ?? '';
   const pids = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.split(/\s+/);
   return pids === undefined ? undefined : Number(pids.at(-1));
 }
@@ -85,13 +85,13 @@ async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<bool
  * Ends a process and waits until it has exited. Sends SIGKILL if it has not exited `graceMs` after SIGTERM.
  */
 export async function end(record: ProcessRecord, graceMs: number): Promise<void> {
-  const isGone = (): Promise<boolean> => hasEnded(record);
+  const isEnded = (): Promise<boolean> => hasEnded(record);
   if (graceMs > 0 && (await signal(record, 'SIGTERM'))) {
     const deadline = Date.now() + graceMs;
-    await until('an end', async () => (await isGone()) || Date.now() > deadline, graceMs + 60_000);
+    await until('an end', async () => (await isEnded()) || Date.now() > deadline, graceMs + 60_000);
   }
   await signal(record, 'SIGKILL');
-  await until(`process ${record.pid} to end`, isGone);
+  await until(`process ${record.pid} to end`, isEnded);
 }
 
 /** A started process and its definition. `up` restarts a process whose definition has changed. */

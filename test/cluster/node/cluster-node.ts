@@ -47,9 +47,9 @@ export class ClusterNode {
     if (await this.machine.start()) {
       await this.#prepare();
       if (store !== undefined) await linkImageStore(store, join(this.machine.directory, 'containerd'));
-      const places = [this.machine.directory, this.#layout.podAddresses, this.cgroup];
-      const place = [`${address}/${network.prefixLength}`, network.controlPlane];
-      await this.machine.runWell(['sh', prepareScript, ...places, ...place]);
+      const paths = [this.machine.directory, this.#layout.podAddresses, this.cgroup];
+      const addressArgs = [`${address}/${network.prefixLength}`, network.controlPlane];
+      await this.machine.runWell(['sh', prepareScript, ...paths, ...addressArgs]);
     }
     await this.#join(controlPlane);
     await this.#serveContainerd();

@@ -6,7 +6,7 @@ import { buildStaticIp } from '../../../scripts/build-static-ip.ts';
 import { codeDigest } from '../../support/code-digest.ts';
 import type { ClusterPaths } from '../cluster-paths.ts';
 import { writeWhole } from '../machine/write-whole.ts';
-import { cacheDirectory, cachedFolder } from '../programs/folder-cache.ts';
+import { cacheDirectory, cachedDirectory } from '../programs/directory-cache.ts';
 import type { ClusterNode } from './cluster-node.ts';
 
 async function buildWhole(directory: string): Promise<void> {
@@ -29,14 +29,14 @@ export async function renewStaticIp(
   const code = [await codeDigest('src/cni/main.ts'), await codeDigest('scripts/build-static-ip.ts')].join(
     ' ',
   );
-  const wanted = `${code}\n`;
-  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) return;
-  const key = createHash('sha256').update(wanted).digest('hex').slice(0, 12);
+  const expected = `${code}\n`;
+  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === expected) return;
+  const key = createHash('sha256').update(expected).digest('hex').slice(0, 12);
   const cache = cacheDirectory('static-ip');
-  const built = await cachedFolder('static-ip', key, buildWhole, { cache });
+  const built = await cachedDirectory('static-ip', key, buildWhole, { cache });
   await mkdir(directory, { recursive: true });
   const executable = join(built, basename(staticIp));
   if (existsSync(executable)) await copyFile(executable, staticIp);
   for (const node of nodes) if (await node.machine.isUp()) await node.installPlugins();
-  await writeWhole(stamp, wanted);
+  await writeWhole(stamp, expected);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { holdingLock } from './folder-cache.ts';
+import { withFileLock } from './directory-cache.ts';
 import { goModule, programs, type Program, type ProgramName, oldestGo, pins } from './programs.ts';
 import { spawn } from 'node:child_process';
 
@@ -19,7 +19,7 @@ export async function buildPrograms(
   for (const [index, name] of names.entries()) {
     // Each program has its own lock, so that a process that needs the first one does not wait for the last.
     if (existsSync(paths[index] ?? '')) continue;
-    await holdingLock(join(cache, 'lock'), () => buildProgram(cache, name, report));
+    await withFileLock(join(cache, 'lock'), () => buildProgram(cache, name, report));
   }
   return paths;
 }
@@ -36,7 +36,7 @@ async function buildProgram(
   const directory = await makeGoModule(cache);
   const draft = join(cache, `${name}.${process.pid}`);
   try {
-    await go(directory, [...goWords(program), '-o', draft, program.package]);
+    await go(directory, [...goArgs(program), '-o', draft, program.package]);
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
@@ -44,11 +44,11 @@ async function buildProgram(
   report(`built ${name} in ${Math.round((Date.now() - started) / 1000)} s`);
 }
 
-function goWords({ test }: Program): string[] {
+function goArgs({ test }: Program): string[] {
   const stamps = Object.entries(goModule.stamps).map(([name, value]) => `-X ${name}=${value}`);
   // Do not vet upstream's code, which would take as long as everything else.
-  const words = test === true ? ['test', '-c', '-vet=off'] : ['build'];
-  return [...words, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
+  const args = test === true ? ['test', '-c', '-vet=off'] : ['build'];
+  return [...args, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
 }
 
 /**

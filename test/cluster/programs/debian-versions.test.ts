@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { debianVersions } from './programs.ts';
 
 const release = '/etc/os-release';
-const said = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [];
+const messages = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [];
 const isElsewhere =
-  !['ID=debian', 'VERSION_ID="12"'].every((line) => said.includes(line)) && 'needs Debian 12';
+  !['ID=debian', 'VERSION_ID="12"'].every((line) => messages.includes(line)) && 'needs Debian 12';
 
 /** Returns the output of a program, or an empty text if it is not installed. */
-const printed = (program: string, ...words: readonly string[]): string =>
-  spawnSync(program, words, { encoding: 'utf8' }).stdout ?? '';
+const printed = (program: string, ...args: readonly string[]): string =>
+  spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
 
 /** Returns upstream's version. Debian's version, for example `1.6.20~ds1-1+deb12u3`, begins with it. */
 const upstream = (text: string): string | undefined => /\b\d+\.\d+\.\d+\b/u.exec(text)?.[0];

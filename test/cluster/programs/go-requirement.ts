@@ -13,14 +13,14 @@ const fetching = '1.21';
  * download it.
  */
 export function missingGo(environment: NodeJS.ProcessEnv = process.env): string | undefined {
-  const wanted = `Go ${oldestGo} or newer`;
+  const requirement = `Go ${oldestGo} or newer`;
   const found = parseGoVersion(ask(['version'], environment));
-  if (found === undefined) return `${wanted} (https://go.dev/dl)`;
+  if (found === undefined) return `${requirement} (https://go.dev/dl)`;
   if (!isOlder(found, oldestGo)) return undefined;
-  if (isOlder(found, fetching)) return `${wanted} (https://go.dev/dl; on PATH is ${found})`;
+  if (isOlder(found, fetching)) return `${requirement} (https://go.dev/dl; on PATH is ${found})`;
   const setting = ask(['env', 'GOTOOLCHAIN'], environment).trim();
   if (/(?:^|\+)(?:auto|path)$/u.test(setting)) return undefined;
-  return `${wanted} (https://go.dev/dl; on PATH is ${found}, which fetches it with GOTOOLCHAIN=auto)`;
+  return `${requirement} (https://go.dev/dl; on PATH is ${found}, which fetches it with GOTOOLCHAIN=auto)`;
 }
 
 /** Returns for example `1.26` from the output of `go version`, or undefined for any other text. */
@@ -39,9 +39,9 @@ function isOlder(version: string, than: string): boolean {
  * Returns what Go prints outside of any module, because a go.mod could select another version. Returns an
  * empty text without Go.
  */
-function ask(words: readonly string[], environment: NodeJS.ProcessEnv): string {
+function ask(args: readonly string[], environment: NodeJS.ProcessEnv): string {
   const { root } = parse(import.meta.dirname);
   const env = { ...environment, GOWORK: 'off' };
-  const { status, stdout } = spawnSync('go', words, { cwd: root, env, encoding: 'utf8' });
+  const { status, stdout } = spawnSync('go', args, { cwd: root, env, encoding: 'utf8' });
   return status === 0 ? stdout : '';
 }

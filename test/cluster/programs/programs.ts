@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { cacheDirectory } from './folder-cache.ts';
+import { cacheDirectory } from './directory-cache.ts';
 
 /** The versions of everything that the real cluster is built from, as the Go module proxy has them. */
 export const pins = {

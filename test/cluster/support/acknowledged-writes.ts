@@ -30,9 +30,9 @@ export class AcknowledgedWrites {
   async follow({ disk, command: [program = '', ...args] }: FollowedFile, enough: number): Promise<void> {
     this.end(disk);
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
+    let output = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+      output += text;
     });
     this.#listeners.set(disk, child);
     let rest = '';
@@ -42,10 +42,10 @@ export class AcknowledgedWrites {
       const last = Number(lines.at(-1) ?? 0);
       if (Number.isSafeInteger(last)) this.record(disk, last);
     });
-    const former = this.linesOf(disk);
+    const previous = this.linesOf(disk);
     await until(`${enough} more lines on ${disk}`, async () => {
-      if (this.linesOf(disk) >= former + enough) return true;
-      assert.equal(child.exitCode, null, `nothing is heard of ${disk}: ${said}`);
+      if (this.linesOf(disk) >= previous + enough) return true;
+      assert.equal(child.exitCode, null, `nothing is heard of ${disk}: ${output}`);
       return false;
     });
   }

@@ -71,7 +71,7 @@ export interface ClusterUnderTest {
    */
   fixedAddress(number: number): string | undefined;
   /** Returns the class to use for the wanted one. Undefined means the cluster's default class. */
-  storageClass(wanted: DiskClass): string | undefined;
+  storageClass(diskClass: DiskClass): string | undefined;
   /**
    * Returns one sentence for each violation that the volume driver saw on a volume. Empty if the driver is
    * not the suite's own.

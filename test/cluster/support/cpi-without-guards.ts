@@ -82,17 +82,17 @@ export function cpiWithoutGuards(cloud: CallContext, weaknesses: readonly Weakne
     create: <T extends KubernetesObject>(
       ...[resource, object, ...more]: Parameters<typeof cloud.api.create<T>>
     ) => cloud.api.create<T>(resource, JSON.parse(weaken(JSON.stringify(object), inJson)) as T, ...more),
-    replace: (...words) => cloud.api.replace(...words),
-    patch: (...words) => cloud.api.patch(...words),
-    delete: (...words) => cloud.api.delete(...words),
+    replace: (...args) => cloud.api.replace(...args),
+    patch: (...args) => cloud.api.patch(...args),
+    delete: (...args) => cloud.api.delete(...args),
   };
   return {
     cloud: {
       ...cloud,
       api,
-      exec: (asked) => {
-        const [shell, flag, script, ...words] = asked.command;
-        return cloud.exec({ ...asked, command: [shell, flag, weaken(script, (part) => part), ...words] });
+      exec: (request) => {
+        const [shell, flag, script, ...args] = request.command;
+        return cloud.exec({ ...request, command: [shell, flag, weaken(script, (part) => part), ...args] });
       },
     },
     assertUsed: () => {

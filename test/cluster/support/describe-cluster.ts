@@ -11,11 +11,11 @@ export function describeCluster(
   define: (world: () => ClusterWorld) => void,
   { concurrency = 1 }: { readonly concurrency?: number } = {},
 ): void {
-  const asked = askedCluster();
-  describe(name, { concurrency, skip: asked.kind === 'none' && asked.reason }, () => {
+  const requested = askedCluster();
+  describe(name, { concurrency, skip: requested.kind === 'none' && requested.reason }, () => {
     let world: ClusterWorld | undefined;
     before(async () => {
-      world = await ClusterWorld.open(await openCluster(asked));
+      world = await ClusterWorld.open(await openCluster(requested));
     });
     after(() => world?.close());
     define(() => {

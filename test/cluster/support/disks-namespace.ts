@@ -29,7 +29,7 @@ const selfReviews: Resource = {
   plural: 'selfsubjectreviews',
   namespaced: false,
 };
-const folder = new URL('../../../manifests/admission/', import.meta.url);
+const directory = new URL('../../../manifests/admission/', import.meta.url);
 
 interface ManifestObject extends KubernetesObject {
   readonly kind: string;
@@ -137,8 +137,8 @@ async function manifestObjects(
   );
   const account = review.status?.userInfo.username;
   assert.ok(account !== undefined);
-  const parameters = await readFile(new URL('parameters.yaml', folder), 'utf8');
-  const policy = await readFile(new URL('attachments-only.yaml', folder), 'utf8');
+  const parameters = await readFile(new URL('parameters.yaml', directory), 'utf8');
+  const policy = await readFile(new URL('attachments-only.yaml', directory), 'utf8');
   const text = [
     parameters.replace('system:serviceaccount:bosh:bosh-cpi', account),
     policy.replaceAll('/var/lib/kubelet', kubelet),

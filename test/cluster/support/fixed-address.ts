@@ -19,8 +19,8 @@ const needed = 27;
 
 /** Returns the `skip` option of a test with a fixed address. */
 export function withoutAddresses(): string | false {
-  const asked = askedCluster();
-  const given = asked.kind === 'kubeconfig' ? asked.settings.addresses.length : needed;
+  const requested = askedCluster();
+  const given = requested.kind === 'kubeconfig' ? requested.settings.addresses.length : needed;
   return (
     given < needed && `needs CONFORMANCE_ADDRESSES, ${needed} free addresses that the pod network can pin`
   );

@@ -15,16 +15,19 @@ before(async () => {
 after(() => rm(path, { recursive: true }));
 
 test('KUBECONFIG alone names no cluster for a suite that makes namespaces', () => {
-  const asked = askedCluster({ KUBECONFIG: '/k', CONFORMANCE_STEMCELL: 'i', PATH: path });
-  assert.equal(asked.kind, 'none');
+  const cluster = askedCluster({ KUBECONFIG: '/k', CONFORMANCE_STEMCELL: 'i', PATH: path });
+  assert.equal(cluster.kind, 'none');
 });
 
 test('a foreign cluster needs a stemcell and kubectl, and the error names them', () => {
-  const asked = (more: NodeJS.ProcessEnv): unknown =>
+  const requestedWith = (more: NodeJS.ProcessEnv): unknown =>
     askedCluster({ BOSH_KUBERNETES_TEST_KUBECONFIG: '/k', ...more });
-  assert.match(JSON.stringify(asked({ PATH: path })), /needs CONFORMANCE_STEMCELL/u);
-  assert.match(JSON.stringify(asked({ CONFORMANCE_STEMCELL: 'i', PATH: '/none' })), /needs kubectl/u);
-  assert.match(JSON.stringify(asked({ CONFORMANCE_STEMCELL: 'i', PATH: path })), /"kind":"kubeconfig"/u);
+  assert.match(JSON.stringify(requestedWith({ PATH: path })), /needs CONFORMANCE_STEMCELL/u);
+  assert.match(JSON.stringify(requestedWith({ CONFORMANCE_STEMCELL: 'i', PATH: '/none' })), /needs kubectl/u);
+  assert.match(
+    JSON.stringify(requestedWith({ CONFORMANCE_STEMCELL: 'i', PATH: path })),
+    /"kind":"kubeconfig"/u,
+  );
 });
 
 test('settings that are not given are left to the cluster', () => {

@@ -26,7 +26,7 @@ export async function openForeignCluster(settings: ForeignSettings): Promise<Clu
     stockStemcell: noLookAlikes,
     heavyStockStemcell: noLookAlikes,
     fixedAddress: (number) => settings.addresses[number],
-    storageClass: (wanted) => classOf(settings, wanted),
+    storageClass: (diskClass) => classOf(settings, diskClass),
     violations: () => Promise.resolve([]),
     hasSnapshot: () => Promise.resolve(undefined),
     nodes: [],
@@ -36,16 +36,16 @@ export async function openForeignCluster(settings: ForeignSettings): Promise<Clu
 
 function classOf(
   { storageClass, waitingStorageClass }: ForeignSettings,
-  wanted: DiskClass,
+  diskClass: DiskClass,
 ): string | undefined {
-  switch (wanted) {
+  switch (diskClass) {
     case 'loop':
       return storageClass;
     case 'loop-wait':
       return waitingStorageClass ?? storageClass;
     case 'loop-plain':
     case 'loop-forgetful':
-      throw new Error(`${wanted} is a class of the suite's own volume driver`);
+      throw new Error(`${diskClass} is a class of the suite's own volume driver`);
   }
 }
 
@@ -96,7 +96,7 @@ export function foreignSettings(
   if (privileged === undefined)
     return 'needs CONFORMANCE_STEMCELL, an image that the cluster of KUBECONFIG can run';
   const path = (environment['PATH'] ?? '').split(delimiter);
-  if (!path.some((folder) => folder !== '' && existsSync(join(folder, 'kubectl'))))
+  if (!path.some((directory) => directory !== '' && existsSync(join(directory, 'kubectl'))))
     return 'needs kubectl on PATH';
   return {
     kubeconfig,

@@ -78,18 +78,18 @@ export class HelloDeployment {
   }
 
   /**
-   * Runs another command of `bosh-kubernetes` on the deployment. `words` follow the manifest and its inputs.
+   * Runs another command of `bosh-kubernetes` on the deployment. `args` follow the manifest and its inputs.
    */
-  command(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
-    return this.#run(name, settings, words);
+  command(name: string, settings: Settings, ...args: readonly string[]): Promise<Outcome> {
+    return this.#run(name, settings, args);
   }
 
   /** Runs the command inside a tunnel of bosh-kubernetes. */
-  tunnelled(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
+  tunnelled(name: string, settings: Settings, ...args: readonly string[]): Promise<Outcome> {
     const { namespace, address } = this.plan;
     const tunnel = ['tunnel', '--kubeconfig', this.file('kubeconfig'), '--namespace', namespace];
     const range = ['--network', `${address.replace(/\d+$/u, '0')}/24`, '--'];
-    return this.#run(name, settings, words, [...ownDeployer, ...tunnel, ...range, ...ownDeployer]);
+    return this.#run(name, settings, args, [...ownDeployer, ...tunnel, ...range, ...ownDeployer]);
   }
 
   /** Returns the path of a file in its directory, in which commands run. */
@@ -118,11 +118,11 @@ export class HelloDeployment {
   ): Promise<Outcome> {
     const file = (name: string): string => this.file(name);
     await writeFile(file('ops.yml'), stringify(operations(this.plan, settings)));
-    const [program = '', ...words] = deployer;
+    const [program = '', ...args] = deployer;
     const child = spawn(
       program,
       [
-        ...words,
+        ...args,
         command,
         join(checkout, 'examples', 'hello', 'manifest.yml'),
         ...['--state', file('state.json'), '--vars-store', file('vars.yml'), '-o', file('ops.yml')],

@@ -36,16 +36,16 @@ export async function interrupted<T>(
         list: (resource, query) => api.list(resource, query),
         watch: (resource, query) => api.watch(resource, query),
         groups: () => api.groups(),
-        create: async <O extends KubernetesObject>(...words: Parameters<typeof api.create<O>>) => {
-          const made = await api.create<O>(...words);
-          if (words[0].plural === 'pods') at('pod made');
+        create: async <O extends KubernetesObject>(...args: Parameters<typeof api.create<O>>) => {
+          const made = await api.create<O>(...args);
+          if (args[0].plural === 'pods') at('pod made');
           return made;
         },
-        replace: (...words) => api.replace(...words),
-        patch: (...words) => api.patch(...words),
-        delete: async (...words) => {
-          await api.delete(...words);
-          if (words[0].resource.plural === 'pods') at('end requested');
+        replace: (...args) => api.replace(...args),
+        patch: (...args) => api.patch(...args),
+        delete: async (...args) => {
+          await api.delete(...args);
+          if (args[0].resource.plural === 'pods') at('end requested');
         },
       },
       exec: (command) => {

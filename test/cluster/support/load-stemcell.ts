@@ -7,7 +7,7 @@ import type { ClusterNode } from '../node/cluster-node.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { createHash } from 'node:crypto';
 import { makeImageStore } from '../image/image-store.ts';
-import { cachedFolder } from '../programs/folder-cache.ts';
+import { cachedDirectory } from '../programs/directory-cache.ts';
 
 /** Loads a stemcell, a directory that `stemcell build` has made, onto these nodes. Idempotent. */
 export async function loadStemcell(nodes: readonly ClusterNode[], directory: string): Promise<Stemcell> {
@@ -70,5 +70,5 @@ export async function stemcellStore(directories: readonly string[]): Promise<str
       for (const directory of directories) await loadStemcellInto(machine, directory);
     });
   // It is larger than the stemcells together, and nodes that have it do not need it any more.
-  return cachedFolder('image-store', key, make, { keptMs: 60 * 60 * 1000 });
+  return cachedDirectory('image-store', key, make, { keptMs: 60 * 60 * 1000 });
 }

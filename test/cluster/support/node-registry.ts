@@ -8,15 +8,15 @@ export async function nameRegistry(
   name: string,
   { origin, ca }: DockerRegistry,
 ): Promise<void> {
-  const folder = folderOf(name);
-  const hosts = `server = "${origin}"\n[host."${origin}"]\n  capabilities = ["pull", "resolve"]\n  ca = "${folder}/ca.crt"\n`;
+  const directory = directoryOf(name);
+  const hosts = `server = "${origin}"\n[host."${origin}"]\n  capabilities = ["pull", "resolve"]\n  ca = "${directory}/ca.crt"\n`;
   const script = 'mkdir -p "$0" && printf %s "$1" > "$0/ca.crt" && printf %s "$2" > "$0/hosts.toml"';
-  await succeed(node, ['sh', '-c', script, folder, ca, hosts]);
+  await succeed(node, ['sh', '-c', script, directory, ca, hosts]);
 }
 
 /** Removes the registry's name and the images that were pulled by it. */
 export async function forgetRegistry(node: NodeUnderTest, name: string): Promise<void> {
-  await succeed(node, ['rm', '-r', folderOf(name)]);
+  await succeed(node, ['rm', '-r', directoryOf(name)]);
   const images = await pulledFrom(node, name);
   if (images.length > 0) await succeed(node, ['ctr', '--namespace', 'k8s.io', 'images', 'rm', ...images]);
 }
@@ -28,7 +28,7 @@ export async function pulledFrom(node: NodeUnderTest, name: string): Promise<rea
   return names.filter((image) => image.startsWith(`${name}/`));
 }
 
-const folderOf = (name: string): string => `/etc/containerd/certs.d/${name}`;
+const directoryOf = (name: string): string => `/etc/containerd/certs.d/${name}`;
 
 async function succeed(node: NodeUnderTest, command: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await node.run(command);

@@ -13,7 +13,7 @@ const run = (program: string): StockFile => ({
   mode: 0o755,
   text: `#!/bin/bash\nset -e\nexport PATH=/var/vcap/bosh/bin:$PATH\n${program}\n`,
 });
-const text = (words: string, mode = 0o644): StockFile => ({ mode, text: words });
+const text = (content: string, mode = 0o644): StockFile => ({ mode, text: content });
 const link = (target: string): StockFile => ({ mode: 0o777, target });
 
 const agentJson = (linux: object): StockFile => {
@@ -66,7 +66,7 @@ WantedBy=multi-user.target
 `);
 
 const units = '/etc/systemd/system';
-const wanted = `${units}/multi-user.target.wants`;
+const wantsDirectory = `${units}/multi-user.target.wants`;
 
 /**
  * The files by which a stock stemcell for containers starts its agent (bosh-linux-stemcell-builder:
@@ -85,9 +85,9 @@ Before=ssh.service
 Type=oneshot
 ExecStart=/usr/bin/ssh-keygen -A
 `),
-    [`${wanted}/bosh-agent.service`]: link('../bosh-agent.service'),
-    [`${wanted}/monit.service`]: link('../monit.service'),
-    [`${wanted}/host-keys.service`]: link('../host-keys.service'),
+    [`${wantsDirectory}/bosh-agent.service`]: link('../bosh-agent.service'),
+    [`${wantsDirectory}/monit.service`]: link('../monit.service'),
+    [`${wantsDirectory}/host-keys.service`]: link('../host-keys.service'),
   },
   runit: {
     ...monitFiles,

@@ -5,7 +5,7 @@ import { openLayout } from '../../../src/oci/layout/open-layout.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock, cachedFolder } from '../programs/folder-cache.ts';
+import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
@@ -19,7 +19,7 @@ export async function stockStemcell(
 ): Promise<Stemcell> {
   const { directory } = await made(cluster, init, upstream);
   const lock = join(cluster.layout.directory, `stemcell-stock-${init}.lock`);
-  return holdingLock(lock, () => loadStemcell([cluster.node(node)], directory));
+  return withFileLock(lock, () => loadStemcell([cluster.node(node)], directory));
 }
 
 /** Returns the path of the heavy stemcell that it was made from. */
@@ -40,11 +40,11 @@ async function made(
   const files = JSON.stringify([stockFiles[init], notStock]);
   const key = createHash('sha256').update(`${base.image}\n${files}`).digest('hex').slice(0, 12);
   const heavyBeside = (directory: string): string => `${directory}-heavy.tgz`;
-  const directory = await cachedFolder(`stock-${init}`, key, async (output) => {
+  const directory = await cachedDirectory(`stock-${init}`, key, async (output) => {
     await packHeavy(dirname(base.archive), init, heavyBeside(output));
     const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-    const words = ['stemcell', 'build', '--from', heavyBeside(output), '--output', output];
-    await runWell([process.execPath, program, ...words]);
+    const args = ['stemcell', 'build', '--from', heavyBeside(output), '--output', output];
+    await runWell([process.execPath, program, ...args]);
   });
   return { directory, heavy: heavyBeside(directory) };
 }

@@ -2,7 +2,7 @@ import { join, relative } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock, cachedFolder } from '../programs/folder-cache.ts';
+import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';
@@ -41,13 +41,13 @@ export async function suiteStemcell(
   const directory = await stemcellDirectory(profile, upstream);
   // Several tests may call this at the same time.
   const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
-  return holdingLock(lock, () => loadStemcell(cluster.nodes, directory));
+  return withFileLock(lock, () => loadStemcell(cluster.nodes, directory));
 }
 
 /** Returns the path of that stemcell on this machine. Needs no cluster. */
 export async function stemcellDirectory(profile: SecurityProfile, upstream?: UpstreamAgent): Promise<string> {
   const key = await stemcellDigest(stemcellPackages, upstream);
-  return cachedFolder(kindOf(profile, upstream), key, (made) => build(made, profile, upstream));
+  return cachedDirectory(kindOf(profile, upstream), key, (made) => build(made, profile, upstream));
 }
 
 async function build(
@@ -63,9 +63,9 @@ async function build(
     directory,
     ...stemcellPackages.flatMap((name) => ['--include', name]),
   ];
-  const words = upstream === undefined ? own : [...own, '--agent', upstream.agent, '--monit', upstream.monit];
+  const args = upstream === undefined ? own : [...own, '--agent', upstream.agent, '--monit', upstream.monit];
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-  await runWell([process.execPath, program, 'stemcell', 'build', '--offline', ...words]);
+  await runWell([process.execPath, program, 'stemcell', 'build', '--offline', ...args]);
 }
 
 /**

@@ -22,13 +22,13 @@ const mark = '== kind';
 export async function tracesOf(cluster: RealCluster, node: ClusterNode, api: KubernetesApi): Promise<Traces> {
   const { layout } = cluster;
   const traces = new Map<string, readonly string[]>();
-  const looks = Object.entries(scripts(node));
+  const checks = Object.entries(scripts(node));
   // Only one process enters the node, because a test repeats this often.
-  const all = looks
+  const all = checks
     .map(([, script], index) => `echo '${mark} ${index}'\n{ ${script}; } || exit 1`)
     .join('\n');
-  const said = (await node.machine.runWell(['sh', '-c', all])).split(new RegExp(`^${mark} \\d+$`, 'mu'));
-  for (const [index, [kind]] of looks.entries()) traces.set(kind, linesOf(said[index + 1] ?? ''));
+  const messages = (await node.machine.runWell(['sh', '-c', all])).split(new RegExp(`^${mark} \\d+$`, 'mu'));
+  for (const [index, [kind]] of checks.entries()) traces.set(kind, linesOf(messages[index + 1] ?? ''));
   const devices = linesOf(await runWell(['losetup', '--list', '--noheadings', '--output', 'BACK-FILE']));
   traces.set(
     'loop devices',

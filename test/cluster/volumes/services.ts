@@ -9,39 +9,39 @@ import { kubeletDirectory } from '../node/configuration.ts';
 const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
 
 /** Returns the directories of volumes and of the drivers' sockets, which all machines see. */
-export function volumePlaces({ directory }: ClusterPaths): {
+export function volumePaths({ directory }: ClusterPaths): {
   readonly volumes: string;
   readonly sockets: string;
 } {
   return { volumes: join(directory, 'volumes'), sockets: join(directory, 'csi') };
 }
 
-function places(layout: ClusterPaths): string[] {
-  const { volumes, sockets } = volumePlaces(layout);
+function statePaths(layout: ClusterPaths): string[] {
+  const { volumes, sockets } = volumePaths(layout);
   return ['--directory', volumes, '--sockets', sockets];
 }
 
 /** The driver on a node, which registers itself with the kubelet. */
 export function nodeDriverService(layout: ClusterPaths, { name, zone }: NodePlan): Service {
   const who = ['--node-id', name, '--zone', zone, '--kubelet-root', kubeletDirectory];
-  const command = [process.execPath, main, 'node', ...who, ...places(layout)];
+  const command = [process.execPath, main, 'node', ...who, ...statePaths(layout)];
   return { name: 'csi-node', command, graceMs: 5000 };
 }
 
 /** The drivers' controller, which searches all processes of the host for mounts of a device. */
 export function controllerDriverService(layout: ClusterPaths): Service {
-  const command = [process.execPath, main, 'controller', ...places(layout)];
+  const command = [process.execPath, main, 'controller', ...statePaths(layout)];
   return { name: 'csi-controller', command, graceMs: 5000, onHost: true };
 }
 
 /** Upstream's sidecars of each driver, and the snapshot controller. */
 export function sidecarServices(programs: string, layout: ClusterPaths): Service[] {
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
-  const { sockets } = volumePlaces(layout);
+  const { sockets } = volumePaths(layout);
   const ofDrivers = drivers.flatMap((driver) =>
-    sidecarsOf(driver, sockets).map(({ program, words }): Service => ({
+    sidecarsOf(driver, sockets).map(({ program, args }): Service => ({
       name: `${program}-${driver.socketName}`,
-      command: withGoSettings([join(programs, program), kubeconfig, ...words]),
+      command: withGoSettings([join(programs, program), kubeconfig, ...args]),
       graceMs: 5000,
     })),
   );

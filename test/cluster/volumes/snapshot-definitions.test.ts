@@ -17,9 +17,9 @@ test(
     const cache = await mkdtemp(join(tmpdir(), 'definitions-'));
     t.after(() => rm(cache, { recursive: true }));
     await symlink(module, join(cache, 'module'));
-    const folders = await Promise.all(Array.from({ length: 3 }, () => fetchSnapshotDefinitions(cache)));
-    assert.equal(new Set(folders).size, 1);
-    const found = await readSnapshotDefinitions(folders[0] ?? '');
+    const directories = await Promise.all(Array.from({ length: 3 }, () => fetchSnapshotDefinitions(cache)));
+    assert.equal(new Set(directories).size, 1);
+    const found = await readSnapshotDefinitions(directories[0] ?? '');
     assert.deepEqual(new Set(found.map(({ kind }) => kind)), new Set(['CustomResourceDefinition']));
     assert.ok(found.length >= 3);
     assert.deepEqual((await readdir(cache)).toSorted(), ['lock', 'module', 'snapshot-definitions']);

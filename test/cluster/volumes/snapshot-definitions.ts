@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { go, makeGoModule } from '../programs/build-programs.ts';
-import { holdingLock } from '../programs/folder-cache.ts';
+import { withFileLock } from '../programs/directory-cache.ts';
 import { snapshotClient } from '../programs/programs.ts';
 
 /**
@@ -14,7 +14,7 @@ import { snapshotClient } from '../programs/programs.ts';
 export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
   const target = join(cache, 'snapshot-definitions');
   if (existsSync(target)) return target;
-  await holdingLock(join(cache, 'lock'), async () => {
+  await withFileLock(join(cache, 'lock'), async () => {
     if (!existsSync(target)) await copyDefinitions(cache, target);
   });
   return target;

@@ -18,7 +18,7 @@ import { loopDriver } from '../csi/drivers.ts';
 import { type Violation, openVolumeStore, type VolumeStore } from '../csi/volume-store.ts';
 import { PodWorld, type PodParts } from '../pod-world.ts';
 import { testCluster } from '../test-cluster.ts';
-import { volumePlaces } from './services.ts';
+import { volumePaths } from './services.ts';
 
 /** Claims of a test, and pods that have them at /disk. */
 export class VolumeWorld {
@@ -32,7 +32,7 @@ export class VolumeWorld {
   }
 
   static async open(): Promise<VolumeWorld> {
-    const { volumes } = volumePlaces(testCluster().layout);
+    const { volumes } = volumePaths(testCluster().layout);
     return new VolumeWorld(await PodWorld.open(), await openVolumeStore(join(volumes, loopDriver.name)));
   }
 
@@ -110,7 +110,7 @@ export class VolumeWorld {
   }
 
   /** Waits for an event about the named object with a matching message. */
-  async told(name: string, message: RegExp): Promise<void> {
+  async untilEvent(name: string, message: RegExp): Promise<void> {
     await until(`an event about ${name} that says ${String(message)}`, async () => {
       const { items } = await this.pods.api.list<EventRecord>(events, { namespace: this.pods.namespace });
       return items.some((event) => event.involvedObject?.name === name && message.test(event.message ?? ''));

@@ -112,7 +112,7 @@ function bytesOf(random: Random, kind: InputKind, request: Record<string, unknow
       return Buffer.from(JSON.stringify(mutate(random, request)));
     case 'call': {
       const changed = { ...request };
-      for (let left = random.oneOf([0, 1, 2, 3, 3]); left > 0; left -= 1) {
+      for (let remaining = random.oneOf([0, 1, 2, 3, 3]); remaining > 0; remaining -= 1) {
         const part = random.oneOf(['arguments', 'arguments', 'arguments', 'context']);
         const next = mutate(random, changed[part]);
         // Any other value would not get past the envelope.

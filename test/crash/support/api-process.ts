@@ -41,8 +41,8 @@ async function buildServer(): Promise<string> {
  */
 export async function startApi(directory: string, enter: readonly string[] = []): Promise<ApiProcess> {
   const server = await (bundle ??= buildServer());
-  const [program, ...words] = [...enter, process.execPath, server, directory] as const;
-  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [program, ...args] = [...enter, process.execPath, server, directory] as const;
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const kubeconfig = await firstLine(child);
   const transport = await openTransport(await loadAccess(readFileSync(kubeconfig, 'utf8')));
   return {

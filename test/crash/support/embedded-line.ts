@@ -126,8 +126,8 @@ export class EmbeddedLine {
   }
 
   /** Runs `bosh-kubernetes WORDS`. Never rejects for an exit code. */
-  command(words: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-    const child = spawn(process.execPath, [mainModulePath(root), ...words], {
+  command(args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+    const child = spawn(process.execPath, [mainModulePath(root), ...args], {
       cwd: this.directory,
       env: {
         PATH: process.env['PATH'],
@@ -160,22 +160,22 @@ export class EmbeddedLine {
   }
 
   createEnv(options?: CommandOptions, ...flags: readonly string[]): Promise<Outcome> {
-    return this.command(['create-env', ...this.envWords(), ...flags], options);
+    return this.command(['create-env', ...this.envArgs(), ...flags], options);
   }
 
   deleteEnv(): Promise<Outcome> {
-    return this.command(['delete-env', ...this.envWords()]);
+    return this.command(['delete-env', ...this.envArgs()]);
   }
 
   /** Returns the manifest and its flags, which are the same for bosh-kubernetes and the bosh CLI. */
-  envWords(): string[] {
-    const folder = `kubelet_root_dir=${apiKubeletRoot}`;
-    const variables = ['-v', folder, '--var-file', `kubeconfig=${this.kubeconfig}`];
+  envArgs(): string[] {
+    const directory = `kubelet_root_dir=${apiKubeletRoot}`;
+    const variables = ['-v', directory, '--var-file', `kubeconfig=${this.kubeconfig}`];
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];
   }
 
-  async kubectl(...words: readonly string[]): Promise<string> {
-    const { stdout } = await run('kubectl', ['--kubeconfig', this.kubeconfig, ...words]);
+  async kubectl(...args: readonly string[]): Promise<string> {
+    const { stdout } = await run('kubectl', ['--kubeconfig', this.kubeconfig, ...args]);
     return stdout;
   }
 

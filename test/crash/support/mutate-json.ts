@@ -63,7 +63,8 @@ const keys = [
 /** Returns a copy of a JSON value with one or two changes anywhere in it. */
 export function mutate(random: Random, value: unknown): unknown {
   let mutated = structuredClone(value);
-  for (let left = 1 + random.below(2); left > 0; left -= 1) mutated = change(random, mutated, 0);
+  for (let remaining = 1 + random.below(2); remaining > 0; remaining -= 1)
+    mutated = change(random, mutated, 0);
   return mutated;
 }
 
@@ -158,6 +159,6 @@ export function mutateBytes(random: Random, text: string): Buffer {
   }
 }
 
-export function anyBytes(random: Random, most: number): Buffer {
-  return Buffer.from(Array.from({ length: random.below(most + 1) }, () => random.below(256)));
+export function anyBytes(random: Random, max: number): Buffer {
+  return Buffer.from(Array.from({ length: random.below(max + 1) }, () => random.below(256)));
 }

@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts';
 import type { Release } from './hold.ts';
 import { installMultus, multusDefinition } from './multus.ts';
 import { objectsLeft } from './objects-left.ts';
-import { provision, storeFolder, volumesOf } from './volume-folder.ts';
+import { provision, storeDirectory, volumesOf } from './volume-directory.ts';
 
 export const recreate = { kubernetes: { attach: 'recreate' } };
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
@@ -71,7 +71,7 @@ export class VerbWorld {
   readonly otherClass: string;
   readonly #isMultusOurs: boolean;
   /** True if volumes are directories on this machine. Otherwise only a VM can read their content. */
-  readonly #hasFolders: boolean;
+  readonly #hasDirectories: boolean;
   readonly #agents: Server;
   #looksInside = false;
 
@@ -85,7 +85,7 @@ export class VerbWorld {
     this.recreated = parts.recreated;
     this.otherClass = `${world.namespace}-other`;
     this.#isMultusOurs = parts.isMultusOurs;
-    this.#hasFolders = world.target.kind === 'embedded';
+    this.#hasDirectories = world.target.kind === 'embedded';
   }
 
   static async open(): Promise<VerbWorld> {
@@ -119,7 +119,7 @@ export class VerbWorld {
 
   /** Returns a disk with content that is not attached. */
   async filled(): Promise<string> {
-    if (!this.#hasFolders) {
+    if (!this.#hasDirectories) {
       const disk = await this.attached();
       await this.world.call('detach_disk', this.vm, disk);
       return disk;
@@ -134,7 +134,7 @@ export class VerbWorld {
   async attached(vm = this.vm): Promise<string> {
     const disk = await this.world.newDisk({}, vm);
     await this.world.call('attach_disk', vm, disk);
-    if (this.#hasFolders) await this.#writeContent(disk);
+    if (this.#hasDirectories) await this.#writeContent(disk);
     else await this.fill(disk, vm);
     return disk;
   }
@@ -161,11 +161,11 @@ export class VerbWorld {
    * any more: otherwise its volume would stay.
    */
   async isKept(disk: string): Promise<void> {
-    if (this.#hasFolders) {
-      const content = await readFile(join(await storeFolder(this.world, disk), 'content'), 'utf8');
+    if (this.#hasDirectories) {
+      const content = await readFile(join(await storeDirectory(this.world, disk), 'content'), 'utf8');
       assert.equal(content, 'kept\n');
     }
-    if (this.#looksInside || !this.#hasFolders) {
+    if (this.#looksInside || !this.#hasDirectories) {
       this.#looksInside = false;
       await this.world.call('attach_disk', this.vm, disk);
       assert.equal(await this.world.run(this.vm, `cat ${store(disk)}/content`), 'kept\n');
@@ -185,7 +185,7 @@ export class VerbWorld {
   /** Returns all objects that the CPI created, of every kind, and the volumes of its disks. */
   async everything(): Promise<string[]> {
     const objects = await objectsLeft(this.world.api, this.world.namespace);
-    return this.#hasFolders ? [...objects, ...(await volumesOf(this.world))] : objects;
+    return this.#hasDirectories ? [...objects, ...(await volumesOf(this.world))] : objects;
   }
 
   /**
@@ -215,7 +215,7 @@ export class VerbWorld {
   }
 
   async #writeContent(disk: string): Promise<void> {
-    await writeFile(join(await storeFolder(this.world, disk), 'content'), 'kept\n');
+    await writeFile(join(await storeDirectory(this.world, disk), 'content'), 'kept\n');
   }
 
   async #names(resource: Resource, labelSelector?: string): Promise<string[]> {

@@ -11,7 +11,7 @@ import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/pla
 import { verbOf } from '../../../src/cpi/testing/verb-of.ts';
 import type { CpiProcesses, Outcome } from './cpi-processes.ts';
 import { Job, WrittenDisk } from './job.ts';
-import { killHolders } from './kill-holders.ts';
+import { killDiskUsers } from './kill-disk-users.ts';
 import type { Turnstile } from './turnstile.ts';
 import type { CreateVmRequest } from '../../../src/cpi/protocol/methods.ts';
 
@@ -54,9 +54,9 @@ export class EmbeddedRun {
   readonly #disks: WrittenDisk[] = [];
   readonly #records: CallRecord[] = [];
   readonly #pending = new Set<Promise<void>>();
-  readonly #stopped: { readonly process: KillableProcess; left: number }[] = [];
+  readonly #stopped: { readonly process: KillableProcess; remaining: number }[] = [];
   /** Disks whose attachment pod was force-deleted, with the VM that may still have them. */
-  readonly #left = new Map<WrittenDisk, string>();
+  readonly #leftover = new Map<WrittenDisk, string>();
 
   constructor(options: EmbeddedRunOptions) {
     this.#options = options;
@@ -79,9 +79,9 @@ export class EmbeddedRun {
     await this.#cleanUp();
   }
 
-  #report(words: string): void {
-    this.#options.turnstile.steps.note(`VIOLATION: ${words}`);
-    this.violations.push(words);
+  #report(message: string): void {
+    this.#options.turnstile.steps.note(`VIOLATION: ${message}`);
+    this.violations.push(message);
   }
 
   #cloudOf(vm: number): CallContext {
@@ -111,7 +111,7 @@ export class EmbeddedRun {
 
   async #call(planned: PlannedCall, subjects: Subjects): Promise<void> {
     const { vmCid, disk } = subjects;
-    const isElsewhere = this.#left.has(disk) && this.#left.get(disk) !== vmCid;
+    const isElsewhere = this.#leftover.has(disk) && this.#leftover.get(disk) !== vmCid;
     if (planned.verb === 'attach_disk' && isElsewhere) return;
     if (planned.verb === 'detach_disk' && planned.isPolite) await this.#stopJobs(vmCid, disk);
     this.calls += 1;
@@ -157,7 +157,7 @@ export class EmbeddedRun {
         (error: unknown): Outcome => ({ error }),
       );
     const stopped = process.whenStopped.then(() => {
-      this.#stopped.push({ process, left: planned.stoppedFor });
+      this.#stopped.push({ process, remaining: planned.stoppedFor });
     });
     const ended = Promise.race([answered, process.whenKilled.then(() => undefined)]);
     return { ended, goesOn: Promise.race([stopped, process.whenKilled]) };
@@ -208,7 +208,7 @@ export class EmbeddedRun {
       return this.#report('attach_disk answers success for a disk that delete_disk had deleted before');
     const name = hint.split('/').at(-2) ?? '';
     disk.know(name);
-    const wanted = [...disk.acknowledged];
+    const expected = [...disk.acknowledged];
     const outcome = await this.#inVm(vmCid, `[ ! -e ${hint}/log ] || cat ${hint}/log; test -d ${hint}`);
     // another call that runs at the same time may change the VM or the disk, so only a call without overlaps
     // is judged
@@ -219,12 +219,12 @@ export class EmbeddedRun {
       return undefined;
     }
     const found = new Set(outcome.stdout.split('\n').map(Number));
-    const lost = wanted.filter((number) => !found.has(number));
+    const lost = expected.filter((number) => !found.has(number));
     if (lost.length > 0)
       this.#report(
         `disk ${name} in ${vmCid} lacks ${lost.length} writes that were acknowledged: ${lost.slice(0, 5).join()}`,
       );
-    Job.start(this.#options.world, { vmCid, name, disk }, (words) => this.#report(words));
+    Job.start(this.#options.world, { vmCid, name, disk }, (message) => this.#report(message));
     return undefined;
   }
 
@@ -246,7 +246,7 @@ export class EmbeddedRun {
   }
 
   async #letGo(vmCid: string, disk: WrittenDisk): Promise<void> {
-    if (this.#left.get(disk) === vmCid) this.#left.delete(disk);
+    if (this.#leftover.get(disk) === vmCid) this.#leftover.delete(disk);
     await this.#stopJobs(vmCid, disk);
   }
 
@@ -257,7 +257,7 @@ export class EmbeddedRun {
       case 'kill the container of the VM':
         return this.#options.world.killContainer(vmCid).catch(() => undefined);
       case 'kill the container of the attachment':
-        return killHolders(disk.cid);
+        return killDiskUsers(disk.cid);
       case 'delete the attachment':
         return this.#remove(attachment);
       case 'delete the attachment by force': {
@@ -267,7 +267,7 @@ export class EmbeddedRun {
         );
         if (isBeingAttached) return undefined;
         const [job] = disk.jobs;
-        if (job !== undefined) this.#left.set(disk, job.vmCid);
+        if (job !== undefined) this.#leftover.set(disk, job.vmCid);
         return this.#remove(attachment, 0);
       }
       case 'delete the pod of the VM':
@@ -291,8 +291,8 @@ export class EmbeddedRun {
   #end(record: CallRecord): void {
     record.hasEnded = true;
     for (const stopped of this.#stopped) {
-      stopped.left -= 1;
-      if (stopped.left === 0) this.#continue(stopped.process);
+      stopped.remaining -= 1;
+      if (stopped.remaining === 0) this.#continue(stopped.process);
     }
   }
 
@@ -305,7 +305,7 @@ export class EmbeddedRun {
   async #cleanUp(): Promise<void> {
     for (const disk of this.#disks) for (const job of [...disk.jobs]) await job.stop();
     let failures: string[] = [];
-    for (let left = cleaningRounds; left > 0; left -= 1) {
+    for (let remaining = cleaningRounds; remaining > 0; remaining -= 1) {
       failures = await this.#cleanOnce();
       if (failures.length === 0) return;
     }

@@ -26,7 +26,7 @@ export class WrittenDisk {
 const pauseMs = 40;
 let numbers = 0;
 
-export interface JobPlace {
+export interface JobTarget {
   readonly vmCid: string;
   /** The name of the disk in the VM. */
   readonly name: string;
@@ -42,25 +42,25 @@ export class Job {
   readonly disk: WrittenDisk;
   readonly #name: string;
   readonly #world: EmbeddedWorld;
-  readonly #report: (words: string) => void;
+  readonly #report: (message: string) => void;
   readonly #since = numbers;
   #lastWrite = 0;
   #isStopped = false;
   readonly #work: Promise<void>;
 
-  private constructor(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void) {
+  private constructor(world: EmbeddedWorld, parts: JobTarget, report: (message: string) => void) {
     this.#world = world;
-    this.vmCid = place.vmCid;
-    this.disk = place.disk;
-    this.#name = place.name;
+    this.vmCid = parts.vmCid;
+    this.disk = parts.disk;
+    this.#name = parts.name;
     this.#report = report;
     this.disk.jobs.add(this);
     this.#work = this.#writeOn();
   }
 
   /** Starts a job; `stop` ends it. */
-  static start(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void): Job {
-    return new Job(world, place, report);
+  static start(world: EmbeddedWorld, parts: JobTarget, report: (message: string) => void): Job {
+    return new Job(world, parts, report);
   }
 
   /** Ends the job, and unmounts the disk as the agent does. */

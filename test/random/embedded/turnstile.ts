@@ -29,7 +29,7 @@ export class Turnstile implements Surroundings {
         this.#waiting.push({ isReady, proceed });
         this.open();
       }),
-    note: (words) => void this.trace.push(`  ${words}`),
+    note: (message) => void this.trace.push(`  ${message}`),
   };
 
   /** Must be called when a waiting request may have become ready. */

@@ -45,21 +45,21 @@ export class AttachDetach {
   }
 
   #next(): (() => Promise<unknown>) | undefined {
-    const wanted = this.#wanted();
+    const desired = this.#desired();
     const present = this.#attachments();
     const over = present.find(
       ({ spec: { nodeName, source } }) =>
-        !wanted.some(({ volume, node }) => volume === source.persistentVolumeName && node === nodeName) &&
+        !desired.some(({ volume, node }) => volume === source.persistentVolumeName && node === nodeName) &&
         this.#mayDetach(source.persistentVolumeName, nodeName),
     );
     if (over !== undefined) return () => this.#remove(over);
-    const missing = wanted.find(
+    const missing = desired.find(
       ({ volume }) => !present.some(({ spec }) => spec.source.persistentVolumeName === volume),
     );
     return missing === undefined ? undefined : () => this.#create(missing.volume, missing.node);
   }
 
-  #wanted(): { readonly volume: string; readonly node: string }[] {
+  #desired(): { readonly volume: string; readonly node: string }[] {
     const pods = this.#api.registry.store.list('pods') as unknown as Pod[];
     return pods
       .filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded')

@@ -8,13 +8,13 @@ import type { PodLife } from './pod-life.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
 /** The nodes and the API that a script needs. */
-export interface ExecPlace {
+export interface ExecTarget {
   readonly api: LocalApi;
   readonly nodes: readonly SimulatedNode[];
 }
 
 /** Runs one of the CPI's scripts in a container, which may end during the run. */
-export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecResult> {
+export async function execIn({ api, nodes }: ExecTarget, command: ExecCommand): Promise<ExecResult> {
   const { namespace = 'bosh', pod: name } = command;
   const pod = api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;
   if (pod === undefined) throw failure(404, `pods "${name}" not found`);
@@ -25,14 +25,14 @@ export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): P
   if (life?.isRunning !== true) throw failure(404, `container not found ("${name}")`);
   const outcome = await run(life, command.command);
   if (outcome === undefined) throw failure(500, 'the container ended while the command ran');
-  return { exitCode: outcome.exitCode, stdout: outcome.words, stderr: outcome.words };
+  return { exitCode: outcome.exitCode, stdout: outcome.message, stderr: outcome.message };
 }
 
 async function run(life: PodLife, command: readonly string[]): Promise<ScriptOutcome | undefined> {
   const [, , , script = '', diskCid = '', , uid] = command;
   const { mounter } = life;
   if (mounter === undefined) return runInVm(life, script, diskCid);
-  if (uid !== life.uid) return { exitCode: 1, words: 'another attachment has that name by now' };
+  if (uid !== life.uid) return { exitCode: 1, message: 'another attachment has that name by now' };
   switch (script) {
     case 'bind':
       return mounter.bind(Number(command[7]));
@@ -51,17 +51,17 @@ function runInVm(life: PodLife, script: string, diskCid: string): ScriptOutcome 
     case 'is-mounted':
       return {
         exitCode: hub?.directories.has(diskCid) === true || hub?.mounts.has(diskCid) === true ? 0 : 1,
-        words: '',
+        message: '',
       };
     case 'in-use':
       return life.uses.has(diskCid)
-        ? { exitCode: inUseExit.busy, words: 'process 7 uses it' }
-        : { exitCode: inUseExit.free, words: '' };
+        ? { exitCode: inUseExit.busy, message: 'process 7 uses it' }
+        : { exitCode: inUseExit.free, message: '' };
     case 'stop':
       life.endContainer(0, 'PID 1 was asked to end');
-      return { exitCode: 0, words: '' };
+      return { exitCode: 0, message: '' };
     case 'agent-socket':
-      return { exitCode: 0, words: '' };
+      return { exitCode: 0, message: '' };
     default:
       throw new Error(`the simulated VM has no script ${script}`);
   }

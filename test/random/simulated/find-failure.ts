@@ -40,17 +40,17 @@ export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }
     });
     const { runs, calls } = runner;
     if (!first.failed) return { runs, calls, failure: undefined };
-    const place = { path: first.counterexamplePath ?? '', interruptAfterTimeLimit: shrinkSeconds * 1000 };
-    const small = await fc.check(runner.property, { ...options, ...place });
+    const replay = { path: first.counterexamplePath ?? '', interruptAfterTimeLimit: shrinkSeconds * 1000 };
+    const small = await fc.check(runner.property, { ...options, ...replay });
     const { counterexample, counterexamplePath } = small.counterexample === null ? first : small;
-    const words = [
+    const args = [
       ...(counterexample === null ? [] : describePlan(counterexample[0])),
       ...(runner.failed?.trace.filter((line) => !noise.test(line)) ?? [String(first.errorInstance)]),
       ...(runner.failed?.violations ?? []),
       `to repeat this run: BOSH_KUBERNETES_RANDOM_SEED=${number}/${counterexamplePath ?? ''}`,
       `to find it again: BOSH_KUBERNETES_RANDOM_SEED=${number}/${first.counterexamplePath ?? ''}`,
     ];
-    return { runs, calls, failure: words.join('\n') };
+    return { runs, calls, failure: args.join('\n') };
   } finally {
     await runner.stop();
   }
@@ -128,7 +128,7 @@ async function startRunner(instead: NonNullable<RunOptions['instead']>): Promise
 const noise = /^time passes|: list events|: get nodes/u;
 
 function describePlan({ callers, ...world }: Plan): string[] {
-  const words = (step: PlannedStep): string => {
+  const describe = (step: PlannedStep): string => {
     if ('fault' in step) return `${step.fault} (vm ${step.vm}, disk ${step.disk})`;
     const { verb, vm, disk, fate, stoppedFor, isPolite } = step;
     const { counts = '', killedAfter, stoppedBefore } = fate;
@@ -138,7 +138,7 @@ function describePlan({ callers, ...world }: Plan): string[] {
     return `${verb} (vm ${vm}, disk ${disk})${rudely}${end}${stoppedBefore === undefined ? '' : pause}`;
   };
   const lines = callers.flatMap((steps, caller) =>
-    steps.map((step, index) => `caller ${caller}.${index}: ${words(step)}`),
+    steps.map((step, index) => `caller ${caller}.${index}: ${describe(step)}`),
   );
   return [JSON.stringify(world), ...lines, ''];
 }

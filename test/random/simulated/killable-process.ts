@@ -16,7 +16,7 @@ export interface Fate {
 export interface Surroundings {
   readonly steps: {
     when(label: string, isReady: () => boolean): Promise<void>;
-    note(words: string): void;
+    note(message: string): void;
   };
   readonly clock: {
     of(owner: object): Clock;
@@ -24,7 +24,7 @@ export interface Surroundings {
   };
 }
 
-const isRead = (words: string): boolean => /^(get|list|try) /u.test(words);
+const isRead = (note: string): boolean => /^(get|list|try) /u.test(note);
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
@@ -79,10 +79,10 @@ export class KillableProcess {
   }
 
   /** Returns the result as a step of its own. Never resolves if the process was killed before. */
-  async answer<T>(words: (value: T) => string, work: Promise<T>): Promise<T> {
+  async answer<T>(describe: (value: T) => string, work: Promise<T>): Promise<T> {
     try {
       const value = await work;
-      await this.#turn(`answers ${words(value)}`);
+      await this.#turn(`answers ${describe(value)}`);
       return value;
     } catch (error) {
       await this.#turn(`fails: ${error instanceof Error ? error.message.slice(0, 160) : String(error)}`);
@@ -90,9 +90,9 @@ export class KillableProcess {
     }
   }
 
-  async request<T>(words: string, send: () => Promise<T>): Promise<T> {
-    const isCounted = this.#fate.counts !== 'writes' || !isRead(words);
-    await this.#turn(words, isCounted);
+  async request<T>(message: string, send: () => Promise<T>): Promise<T> {
+    const isCounted = this.#fate.counts !== 'writes' || !isRead(message);
+    await this.#turn(message, isCounted);
     if (isCounted) this.#requests += 1;
     const sent = send();
     if (isCounted && this.#requests === this.#fate.killedAfter) {
@@ -109,15 +109,15 @@ export class KillableProcess {
     }
   }
 
-  async #turn(words: string, isCounted = true): Promise<void> {
+  async #turn(message: string, isCounted = true): Promise<void> {
     if (this.isKilled) return never();
     if (isCounted && this.#requests + 1 === this.#fate.stoppedBefore && !this.#wasStopped) {
       this.#wasStopped = true;
       this.#isStopped = true;
       this.#whenStopped.resolve();
-      this.#steps.note(`${this.name} is stopped before: ${words}`);
+      this.#steps.note(`${this.name} is stopped before: ${message}`);
     }
-    await this.#steps.when(`${this.name}: ${words}`, () => !this.#isStopped);
+    await this.#steps.when(`${this.name}: ${message}`, () => !this.#isStopped);
     if (this.isKilled) return never();
     return undefined;
   }

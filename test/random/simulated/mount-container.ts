@@ -41,7 +41,7 @@ export interface Scratch {
 
 export interface ScriptOutcome {
   readonly exitCode: number;
-  readonly words: string;
+  readonly message: string;
 }
 
 const busyExit = 16;
@@ -93,9 +93,9 @@ export class MountContainer {
     await this.#ready();
     return this.#locked(() => {
       const { diskCid, volume, hub } = this.#view;
-      if (hub()?.mounts.get(diskCid) === volume) return Promise.resolve({ exitCode: busyExit, words: '' });
+      if (hub()?.mounts.get(diskCid) === volume) return Promise.resolve({ exitCode: busyExit, message: '' });
       this.#scratch.isEnded = true;
-      return Promise.resolve({ exitCode: 0, words: '' });
+      return Promise.resolve({ exitCode: 0, message: '' });
     });
   }
 
@@ -119,22 +119,22 @@ export class MountContainer {
     await steps.when(`${name}: binds`, () => !this.#isLocked);
     if (this.#exit !== undefined) return;
     const bound = this.#bind();
-    if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.words);
+    if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.message);
     this.#isReady = true;
     let isOut = false;
     for (;;) {
-      const isAsked = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
+      const isRequested = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
       const isUseful = (): boolean => this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
       const isFree = (): boolean => !this.#isLocked && this.#view.users().length === 0;
       await steps.when(
         `${name}: lets go`,
-        () => this.#exit !== undefined || (isAsked() ? isUseful() && isFree() : isOut && !this.#isLocked),
+        () => this.#exit !== undefined || (isRequested() ? isUseful() && isFree() : isOut && !this.#isLocked),
       );
-      if (!isAsked()) {
+      if (!isRequested()) {
         isOut = false;
         const again = await this.#locked(() => Promise.resolve(this.#bind()));
         if (again === undefined) return;
-        if (again.exitCode !== 0) return this.#end(1, again.words);
+        if (again.exitCode !== 0) return this.#end(1, again.message);
         continue;
       }
       const wasAsked = this.#isEnding;
@@ -169,14 +169,14 @@ export class MountContainer {
   /** Mounts the disk. Without a mark it is the container's own start. */
   #bind(mark?: number): ScriptOutcome {
     const { diskCid, volume, hub, otherVms } = this.#view;
-    const cannot = (words: string): ScriptOutcome => ({ exitCode: mountFailedExit, words });
-    const done = { exitCode: 0, words: '' };
+    const cannot = (message: string): ScriptOutcome => ({ exitCode: mountFailedExit, message });
+    const done = { exitCode: 0, message: '' };
     if (mark === undefined && this.#scratch.isReleased) return done;
     if (mark === undefined && this.#scratch.mark === undefined) {
       if (hub()?.mounts.get(diskCid) === volume) this.#scratch.mark = 0;
       return done;
     }
-    if (this.#scratch.isReleased) return { exitCode: bindExit.released, words: '' };
+    if (this.#scratch.isReleased) return { exitCode: bindExit.released, message: '' };
     if (this.#scratch.isEnded) return cannot('the attachment is ending');
     const there = hub();
     if (there === undefined) return cannot('the hub of the VM is not a tmpfs of its own');
@@ -198,9 +198,9 @@ export class MountContainer {
   /** Unmounts the disk. `seenMark`: the mark that a detach_disk knows of. */
   async #release(seenMark?: number): Promise<ScriptOutcome | undefined> {
     const { diskCid, volume, hub, users, steps, name } = this.#view;
-    const busy = (): ScriptOutcome => ({ exitCode: busyExit, words: users().join('\n') });
+    const busy = (): ScriptOutcome => ({ exitCode: busyExit, message: users().join('\n') });
     if (seenMark !== undefined && (this.#scratch.mark ?? 0) > seenMark)
-      return { exitCode: releaseExit.attachedAgain, words: '' };
+      return { exitCode: releaseExit.attachedAgain, message: '' };
     if (hub()?.mounts.get(diskCid) !== volume) return this.#endInterrupted(busy(), seenMark);
     if (users().length > 0) return busy();
     await steps.when(`${name}: unmounts`, () => true);
@@ -228,13 +228,13 @@ export class MountContainer {
     this.#view.hub()?.directories.delete(this.#view.diskCid);
     if (seenMark !== undefined) this.#scratch.isReleased = true;
     if (this.#isEnding) this.#scratch.isEnded = true;
-    return { exitCode: 0, words: '' };
+    return { exitCode: 0, message: '' };
   }
 
-  #end(exitCode: number, words: string): void {
+  #end(exitCode: number, message: string): void {
     if (this.#exit !== undefined) return;
-    this.#view.steps.note(`${this.#view.name} ends with ${exitCode} ${words}`);
-    this.#exit = { exitCode, words };
+    this.#view.steps.note(`${this.#view.name} ends with ${exitCode} ${message}`);
+    this.#exit = { exitCode, message };
     this.#isLocked = false;
   }
 }

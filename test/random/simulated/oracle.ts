@@ -38,7 +38,7 @@ export class Oracle {
    * The disks of each VM's agent, by the disk's name in the VM. The key is the object that keeps the agent's
    * state.
    */
-  readonly #told = new Map<string, { readonly vmCid: string; readonly disks: Map<string, Disk> }>();
+  readonly #attached = new Map<string, { readonly vmCid: string; readonly disks: Map<string, Disk> }>();
   readonly #writesLeft = new Map<string, number>();
   #writes = 0;
 
@@ -47,10 +47,10 @@ export class Oracle {
     void this.#runJobs();
   }
 
-  report(words: string): void {
-    if (this.violations.includes(words)) return;
-    this.#world.steps.note(`VIOLATION: ${words}`);
-    this.violations.push(words);
+  report(message: string): void {
+    if (this.violations.includes(message)) return;
+    this.#world.steps.note(`VIOLATION: ${message}`);
+    this.violations.push(message);
   }
 
   /** VMs that are on some node, whether or not their containers run. */
@@ -62,9 +62,9 @@ export class Oracle {
   tell(vmCid: string, diskName: string, disk: Disk): void {
     for (const life of this.livesOf(vmCid).filter(({ isRunning }) => isRunning)) {
       const key = stateOf(life.pod);
-      const told = this.#told.get(key) ?? { vmCid, disks: new Map<string, Disk>() };
-      told.disks.set(diskName, disk);
-      this.#told.set(key, told);
+      const vm = this.#attached.get(key) ?? { vmCid, disks: new Map<string, Disk>() };
+      vm.disks.set(diskName, disk);
+      this.#attached.set(key, vm);
       this.#writesLeft.set(`${key} ${diskName}`, writesAtOnce);
     }
   }
@@ -75,7 +75,7 @@ export class Oracle {
    */
   untell(vmCid: string, disk: Disk): void {
     for (const name of disk.names) {
-      for (const told of this.#told.values()) if (told.vmCid === vmCid) told.disks.delete(name);
+      for (const vm of this.#attached.values()) if (vm.vmCid === vmCid) vm.disks.delete(name);
       for (const life of this.livesOf(vmCid)) life.uses.delete(name);
     }
   }
@@ -89,12 +89,12 @@ export class Oracle {
 
   /** Checks a condition that must hold at each moment. */
   check(): void {
-    const holders = new Map<string, PodLife>();
+    const owners = new Map<string, PodLife>();
     for (const life of this.#lives()) {
       if (!life.isRunning) continue;
       for (const [name, volume] of life.uses) {
-        const other = holders.get(volume);
-        holders.set(volume, life);
+        const other = owners.get(volume);
+        owners.set(volume, life);
         if (other !== undefined && other !== life)
           this.report(`disk ${name} is used in two VMs at once: ${other.name} and ${life.name}`);
       }
@@ -115,7 +115,7 @@ export class Oracle {
   #nextJob(): (() => void) | undefined {
     for (const life of this.#lives()) {
       if (!life.isRunning) continue;
-      for (const [name, disk] of this.#told.get(stateOf(life.pod))?.disks ?? []) {
+      for (const [name, disk] of this.#attached.get(stateOf(life.pod))?.disks ?? []) {
         const volume = life.mountOf(name);
         if (!life.uses.has(name) && volume !== undefined) return () => this.#use(life, name, volume, disk);
         const used = life.uses.get(name);

@@ -21,7 +21,7 @@ interface Container {
 export type PodWish = 'stay' | 'end' | 'gone';
 
 /** The parts of a node that a pod needs. */
-export interface PodPlace {
+export interface PodLocation {
   readonly name: string;
   readonly steps: Steps;
   readonly isCutOff: boolean;
@@ -46,7 +46,7 @@ type Action = () => void | Promise<void>;
  */
 export class PodLife {
   readonly pod: Pod;
-  readonly node: PodPlace;
+  readonly node: PodLocation;
   /** The volumes that the kubelet has mounted for it, by claim. */
   readonly volumes = new Map<string, string>();
   /** Volumes that jobs of the VM have mounted at their own path, by the disk's name in the hub. */
@@ -60,7 +60,7 @@ export class PodLife {
   #isReported = true;
   #restarts = 0;
 
-  constructor(pod: Pod, node: PodPlace) {
+  constructor(pod: Pod, node: PodLocation) {
     this.pod = pod;
     this.node = node;
   }
@@ -96,11 +96,11 @@ export class PodLife {
   /**
    * SIGKILL to everything in the container, as by the kernel when memory runs out, or because its PID 1 ends.
    */
-  endContainer(exitCode: number, words: string): void {
+  endContainer(exitCode: number, message: string): void {
     const container = this.#container;
     if (container === undefined || this.#exitOf() !== undefined) return;
     container.mounter?.kill();
-    container.exit = { exitCode, words };
+    container.exit = { exitCode, message };
     this.uses.clear();
   }
 
@@ -282,7 +282,7 @@ export class PodLife {
 
   #terminated(): ContainerState {
     const exit = this.#lastExit;
-    return exit === undefined ? {} : { terminated: { exitCode: exit.exitCode, message: exit.words } };
+    return exit === undefined ? {} : { terminated: { exitCode: exit.exitCode, message: exit.message } };
   }
 
   #containerState(terminated: ContainerState): ContainerState {

@@ -5,7 +5,7 @@ import { pods } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { annotation, label } from '../../../src/cpi/objects/labels.ts';
 import type { Hub } from './mount-container.ts';
-import { type PodPlace, type PodWish, PodLife } from './pod-life.ts';
+import { type PodLocation, type PodWish, PodLife } from './pod-life.ts';
 import type { Steps } from './steps.ts';
 
 export interface NodeParts {
@@ -18,7 +18,7 @@ export interface NodeParts {
 }
 
 /** A node whose kubelet mounts and runs as a real one does, in steps. */
-export class SimulatedNode implements PodPlace {
+export class SimulatedNode implements PodLocation {
   readonly name: string;
   readonly steps: Steps;
   readonly lives = new Map<string, PodLife>();
@@ -114,7 +114,7 @@ export class SimulatedNode implements PodPlace {
   async setStatus({ pod: { metadata } }: PodLife, status: PodStatus): Promise<void> {
     const { namespace, name = '', uid = '' } = metadata;
     const reference = { resource: pods, namespace, name };
-    await ignoreGone(
+    await ignoreMissing(
       this.#parts.api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' }),
     );
   }
@@ -124,7 +124,7 @@ export class SimulatedNode implements PodPlace {
     this.lives.delete(life.uid);
     const { namespace, name = '', uid = '' } = life.pod.metadata;
     const reference = { resource: pods, namespace, name };
-    await ignoreGone(this.#parts.api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } }));
+    await ignoreMissing(this.#parts.api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } }));
   }
 
   async #admit(): Promise<never> {
@@ -161,7 +161,7 @@ export class SimulatedNode implements PodPlace {
 export const claimNamesOf = ({ spec: { volumes = [] } }: Pod): string[] =>
   volumes.flatMap(({ persistentVolumeClaim: claim }) => (claim === undefined ? [] : [claim.claimName]));
 
-async function ignoreGone(write: Promise<unknown>): Promise<void> {
+async function ignoreMissing(write: Promise<unknown>): Promise<void> {
   try {
     await write;
   } catch (error) {

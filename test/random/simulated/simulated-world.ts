@@ -169,8 +169,8 @@ export class SimulatedWorld {
   /** Each write of a controller is a step; events are not, because no wait depends on them. */
   #controllersApi(): ControlPlaneApi {
     const { api, steps } = this;
-    const written = async <T>(words: string, write: () => Promise<T>): Promise<T> => {
-      await steps.step(`controller: ${words}`);
+    const written = async <T>(message: string, write: () => Promise<T>): Promise<T> => {
+      await steps.step(`controller: ${message}`);
       return write();
     };
     return {
@@ -178,8 +178,9 @@ export class SimulatedWorld {
       list: (resource, query) => api.list(resource, query),
       watch: (resource, query) => api.watch(resource, query),
       groups: () => api.groups(),
-      anyMatch: (resource, query, wanted) => api.anyMatch(resource, query, wanted),
-      requestToken: (place, account, request) => api.requestToken(place, account, request),
+      anyMatch: (resource, query, predicate) => api.anyMatch(resource, query, predicate),
+      requestToken: (accountNamespace, account, request) =>
+        api.requestToken(accountNamespace, account, request),
       finalizeNamespace: (name) => api.finalizeNamespace(name),
       create: (resource, object, options) =>
         resource === events
@@ -201,8 +202,8 @@ export class SimulatedWorld {
         written(`delete ${reference.resource.plural} ${reference.name}`, () =>
           api.delete(reference, options),
         ),
-      bindPod: (place, name, nodeName) =>
-        written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(place, name, nodeName)),
+      bindPod: (podNamespace, name, nodeName) =>
+        written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(podNamespace, name, nodeName)),
     };
   }
 

@@ -40,8 +40,8 @@ export class Steps {
     return this.#scheduler.count() === 0 || (this.isHasty && this.#count % hastyEvery === 0);
   }
 
-  note(words: string): void {
-    this.trace.push(`  ${words}`);
+  note(message: string): void {
+    this.trace.push(`  ${message}`);
   }
 
   /** Waits for its turn once the condition holds. The condition also holds when this resolves. */
@@ -56,7 +56,7 @@ export class Steps {
    * not enough.
    */
   async runUntil(isOver: () => boolean, afterEach: () => void, limit: number): Promise<boolean> {
-    for (let left = limit; left > 0; left -= 1) {
+    for (let remaining = limit; remaining > 0; remaining -= 1) {
       await this.#settle();
       afterEach();
       if (isOver()) return true;

@@ -44,7 +44,7 @@ export function bound(cluster: ClusterFixture, name: string): Promise<Persistent
 }
 
 /** Waits until the object does not exist. */
-export const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
+export const untilDeleted = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
   cluster.until(
     `${resource.plural} ${name} to go`,
     async () => (await cluster.find(at(resource, name))) === undefined,

@@ -58,9 +58,9 @@ export class RuntimeWorld {
     const runtimeDirectory = join(this.directory, 'runtime');
     await mkdir(runtimeDirectory);
     await writeFile(join(runtimeDirectory, 'agent.cjs'), '// agent');
-    const folders = await prepareHost(this.layout, runtimeDirectory);
+    const directories = await prepareHost(this.layout, runtimeDirectory);
     const all = namespaceMode === 'root';
-    this.#runtime = new ProcessRuntime(this.layout, { folders, setsGroups: all, terminalGroup: all });
+    this.#runtime = new ProcessRuntime(this.layout, { directories, setsGroups: all, terminalGroup: all });
     this.#namespaces = await this.#runtime.createPodNamespaces();
   }
 

@@ -17,9 +17,9 @@ interface Ended {
 }
 
 /** Runs the program that the script /var/vcap/bosh/bin/monit runs. */
-function monit(vm: TestVm, ...words: readonly string[]): Promise<Ended> {
+function monit(vm: TestVm, ...argv: readonly string[]): Promise<Ended> {
   const main = join(import.meta.dirname, '../../main.ts');
-  const args = [main, 'monit', vm.directories.monitSocket, ...words];
+  const args = [main, 'monit', vm.directories.monitSocket, ...argv];
   return new Promise((resolve) => {
     execFile(process.execPath, args, (failure, output, error) =>
       resolve({ code: Number(failure?.code ?? 0), output, error }),

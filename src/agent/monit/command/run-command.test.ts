@@ -26,14 +26,14 @@ const others = {
 };
 
 function bench(processes: readonly ProcessStatus[], answer: ActionResult = 'accepted') {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const ports: CommandPorts = {
     processes: async () => processes,
     request: (name, action) => {
-      asked.push(`${action} ${name}`);
+      requests.push(`${action} ${name}`);
       return processes.some((one) => one.name === name) ? answer : 'unknown';
     },
-    reload: () => void asked.push('reload'),
+    reload: () => void requests.push('reload'),
     facts: async () => ({
       ...{ now, startedAt: now - 100_000_000, hostname: 'vm', loadAverages: [0.5, 1, 2] },
       ...{ memoryKilobytes: 1000, processors: 2 },
@@ -43,7 +43,7 @@ function bench(processes: readonly ProcessStatus[], answer: ActionResult = 'acce
       ],
     }),
   };
-  return { asked, run: (...args: string[]) => runCommand(args, ports) };
+  return { requests, run: (...args: string[]) => runCommand(args, ports) };
 }
 
 test('prints the summary of monit 5.2.5', async () => {
@@ -88,7 +88,7 @@ test('prints the status of monit 5.2.5', async () => {
 });
 
 test('applies actions to a service, to a group or to all', async () => {
-  const { asked, run } = bench([status('web'), status('mark', { definition: others.file })]);
+  const { requests: asked, run } = bench([status('web'), status('mark', { definition: others.file })]);
   const done = { code: 0, output: '', error: '' };
   assert.deepEqual(await run('restart', 'web'), done);
   assert.deepEqual(await run('stop', '-g', 'VCAP'), done);
@@ -106,7 +106,7 @@ test('applies actions to a service, to a group or to all', async () => {
   assert.equal(asked.at(-1), 'reload');
 });
 
-for (const [words, error] of [
+for (const [args, error] of [
   [['start', 'nobody'], 'action failed -- There is no service by that name'],
   [['start'], "please specify the configured service name or 'all' after start"],
   [['dance', 'web'], 'invalid argument -- dance  (-h will show valid arguments)'],
@@ -115,8 +115,8 @@ for (const [words, error] of [
   [['-x', 'summary'], 'invalid option -- x  (-h will show valid options)'],
   [['stop', '-g'], 'option -- g requires an argument'],
 ] as const) {
-  test(`'monit ${words.join(' ')}' exits with 1`, async () => {
-    const result = await bench([status('web')]).run(...words);
+  test(`'monit ${args.join(' ')}' exits with 1`, async () => {
+    const result = await bench([status('web')]).run(...args);
     assert.deepEqual(result, { code: 1, output: '', error: `monit: ${error}\n` });
   });
 }

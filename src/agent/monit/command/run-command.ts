@@ -78,9 +78,9 @@ function namesOf(
 ): readonly string[] {
   const names = processes.map((process) => process.name);
   if (group !== undefined) {
-    const wanted = group.toLowerCase();
+    const groupName = group.toLowerCase();
     const isMember = ({ definition }: ProcessStatus): boolean =>
-      definition.groups.some((one) => one.toLowerCase() === wanted);
+      definition.groups.some((one) => one.toLowerCase() === groupName);
     return processes.filter(isMember).map((process) => process.name);
   }
   return name === 'all' ? names : [name ?? ''];

@@ -105,10 +105,10 @@ export async function startAgent(t: TestContext, handle?: Handler): Promise<Fake
 
 /** Responds with a task, then with `running` that many times, then with the value. */
 export function task(running: number, value: unknown): Handler {
-  let left = running;
+  let remaining = running;
   return ({ method }) => {
     if (method !== 'get_task') return { agent_task_id: 't-1', state: 'running' };
-    left -= 1;
-    return left < 0 ? value : { agent_task_id: 't-1', state: 'running' };
+    remaining -= 1;
+    return remaining < 0 ? value : { agent_task_id: 't-1', state: 'running' };
   };
 }

@@ -4,7 +4,7 @@ import { deleteManifest, getManifest } from '../manifests.ts';
 import { pushImage } from '../push-image.ts';
 import { answer, HostileRegistry, refuse } from '../testing/hostile-registry.ts';
 import { memoryImage } from '../testing/memory-image.ts';
-import { assertWhole, layer, pieces, subject } from '../testing/push-subject.ts';
+import { assertWhole, layer, chunkOptions, subject } from '../testing/push-subject.ts';
 
 const credentials = { username: 'robot', password: 'pass-word' };
 const basic = `Basic ${Buffer.from('robot:pass-word').toString('base64')}`;
@@ -19,20 +19,20 @@ const wantsBasic: HostileRegistry['trouble'] = (request, response) => {
 test('Basic credentials are sent only when the registry requests them, and need a user', async (t) => {
   const at = await subject(t, credentials);
   at.registry.trouble = wantsBasic;
-  await pushImage(at.client, memoryImage([layer]), pieces);
+  await pushImage(at.client, memoryImage([layer]), chunkOptions);
   assertWhole(at);
   assert.equal(at.registry.authorizations[0], undefined);
   assert.ok(at.registry.authorizations.slice(1).every((value) => value === basic));
 
   const anonymous = await subject(t);
   anonymous.registry.trouble = wantsBasic;
-  await assert.rejects(pushImage(anonymous.client, memoryImage([layer]), pieces), {
+  await assert.rejects(pushImage(anonymous.client, memoryImage([layer]), chunkOptions), {
     code: 'REGISTRY_UNAUTHORIZED',
     message: /wants a user and a password, and none are configured/u,
   });
   const mistaken = await subject(t, { ...credentials, password: 'wrong-word' });
   mistaken.registry.trouble = wantsBasic;
-  await assert.rejects(pushImage(mistaken.client, memoryImage([layer]), pieces), (error: Error) => {
+  await assert.rejects(pushImage(mistaken.client, memoryImage([layer]), chunkOptions), (error: Error) => {
     assert.match(error.message, /answered 401/u);
     assert.doesNotMatch(error.message, /wrong-word/u);
     return true;
@@ -43,28 +43,28 @@ test('Basic credentials are sent only when the registry requests them, and need 
 test('a token is requested for the needed scope, and again when it has expired', async (t) => {
   const at = await subject(t, credentials);
   const tokens = await HostileRegistry.start(t);
-  const asked: URLSearchParams[] = [];
+  const requests: URLSearchParams[] = [];
   let uses = 0;
   tokens.trouble = (request, response) => {
     assert.equal(request.headers.authorization, basic);
-    asked.push(new URL(request.url ?? '', tokens.origin).searchParams);
+    requests.push(new URL(request.url ?? '', tokens.origin).searchParams);
     uses = 0;
-    answer(response, 200, {}, Buffer.from(JSON.stringify({ token: `token-${asked.length}` })));
+    answer(response, 200, {}, Buffer.from(JSON.stringify({ token: `token-${requests.length}` })));
     return true;
   };
   at.registry.trouble = (request, response) => {
     uses += 1;
-    if (request.headers.authorization === `Bearer token-${asked.length}` && uses < 5) return undefined;
+    if (request.headers.authorization === `Bearer token-${requests.length}` && uses < 5) return undefined;
     request.resume();
     const realm = `Bearer realm="${tokens.origin}/token",service="the, registry",scope="repository:team/stemcell:pull"`;
     answer(response, 401, { 'www-authenticate': realm });
     return true;
   };
-  await pushImage(at.client, memoryImage([layer]), pieces);
+  await pushImage(at.client, memoryImage([layer]), chunkOptions);
   assertWhole(at);
-  assert.ok(asked.length >= 3, 'tokens expired in the middle');
-  assert.equal(asked[0]?.get('service'), 'the, registry');
-  assert.deepEqual(asked[0]?.getAll('scope'), [
+  assert.ok(requests.length >= 3, 'tokens expired in the middle');
+  assert.equal(requests[0]?.get('service'), 'the, registry');
+  assert.deepEqual(requests[0]?.getAll('scope'), [
     'repository:team/stemcell:pull',
     'repository:team/stemcell:pull,push',
   ]);
@@ -84,7 +84,7 @@ test('a token server that returns no token is named without the secrets', async 
       else answer(response, 401, { 'www-authenticate': `Bearer realm="${at.registry.origin}/token"` });
       return true;
     };
-    await assert.rejects(pushImage(at.client, memoryImage([layer]), pieces), (error: Error) => {
+    await assert.rejects(pushImage(at.client, memoryImage([layer]), chunkOptions), (error: Error) => {
       assert.match(error.message, pattern);
       assert.doesNotMatch(error.message, /pass-word/u);
       return true;

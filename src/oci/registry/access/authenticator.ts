@@ -83,8 +83,8 @@ export class Authenticator {
     const url = this.#realm(challenge);
     if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
     // The challenge's own scope may name an action that is unknown here.
-    const asked = (challenge.scope ?? '').split(' ').filter((scope) => scope !== '');
-    for (const scope of new Set([...asked, ...scopes])) url.searchParams.append('scope', scope);
+    const requestedScopes = (challenge.scope ?? '').split(' ').filter((scope) => scope !== '');
+    for (const scope of new Set([...requestedScopes, ...scopes])) url.searchParams.append('scope', scope);
     const what = `the token server ${url.host} of the registry ${new URL(this.#options.origin).host}`;
     const headers = {
       accept: 'application/json',
@@ -119,11 +119,11 @@ export class Authenticator {
     return url;
   }
 
-  #unauthorized(words: string): ProductError {
+  #unauthorized(message: string): ProductError {
     const { host } = new URL(this.#options.origin);
     return new ProductError(
       'REGISTRY_UNAUTHORIZED',
-      `the registry ${host} ${words}; check the registry's user and password, and what the user may do`,
+      `the registry ${host} ${message}; check the registry's user and password, and what the user may do`,
     );
   }
 }

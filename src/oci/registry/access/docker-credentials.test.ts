@@ -26,8 +26,11 @@ async function question(t: TestContext, script: string): Promise<CredentialQuery
 }
 
 test('a credential helper without credentials is followed by the file', async (t) => {
-  const asked = await question(t, 'cat >/dev/null; echo credentials not found in native keychain; exit 1');
-  assert.deepEqual(await findCredentials(asked), { username: 'somebody', password: 'else' });
+  const requested = await question(
+    t,
+    'cat >/dev/null; echo credentials not found in native keychain; exit 1',
+  );
+  assert.deepEqual(await findCredentials(requested), { username: 'somebody', password: 'else' });
 });
 
 test('a failing credential helper is named and not quoted, and no other source is used', async (t) => {
@@ -54,8 +57,8 @@ test('a failing credential helper is named and not quoted, and no other source i
 test('a waiting credential helper ends when the operator interrupts', async (t) => {
   const interrupted = new AbortController();
   const started = join(await scratchDirectory(t), 'started');
-  const asked = await question(t, `: >'${started}'; exec sleep 3600`);
-  const asking = findCredentials({ ...asked, signal: interrupted.signal });
+  const requested = await question(t, `: >'${started}'; exec sleep 3600`);
+  const asking = findCredentials({ ...requested, signal: interrupted.signal });
   while (!existsSync(started)) await setTimeout(10);
   interrupted.abort(new Error('interrupted'));
   await assert.rejects(asking, /interrupted/u);

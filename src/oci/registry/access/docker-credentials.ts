@@ -110,10 +110,10 @@ function credentialsOf(entry: Json, path: string, host: string): RegistryCredent
   return { username: user, password: secret.replace(/\0+$/u, '') };
 }
 
-const invalid = (path: string, words: string): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `'${path}' ${words}`);
+const invalid = (path: string, message: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `'${path}' ${message}`);
 
-const longestAnswer = 1024 * 1024;
+const maxAnswerLength = 1024 * 1024;
 
 export interface HelperQuery {
   /** The program `docker-credential-<helper>` must be on the PATH. */
@@ -151,15 +151,15 @@ export async function runCredentialHelper({
   // A helper may exit without reading stdin; ignore the error and use its output.
   child.stdin.on('error', () => undefined);
   child.stdin.end(server);
-  const [said, code] = await Promise.all([textOf(child.stdout), closed]);
-  if (said === undefined) throw failed(program, `says more than ${longestAnswer} bytes`);
+  const [output, code] = await Promise.all([textOf(child.stdout), closed]);
+  if (output === undefined) throw failed(program, `says more than ${maxAnswerLength} bytes`);
   if (code !== 0) {
     // This is the only way in which helpers report missing credentials (docker-credential-helpers,
     // credentials/error.go).
-    if (said.includes('credentials not found')) return undefined;
+    if (output.includes('credentials not found')) return undefined;
     throw failed(program, `ended with ${code}; to see why: echo ${server} | ${program} get`);
   }
-  const { username, secret } = parseAnswer(said, program);
+  const { username, secret } = parseAnswer(output, program);
   if (username === '<token>')
     throw failed(program, `has an identity token for ${server}, which is not supported`);
   return { username, password: secret };
@@ -174,16 +174,19 @@ async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string | undef
   let length = 0;
   for await (const chunk of stream) {
     length += chunk.length;
-    if (length > longestAnswer) return undefined;
+    if (length > maxAnswerLength) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parseAnswer(said: string, program: string): { readonly username: string; readonly secret: string } {
+function parseAnswer(
+  output: string,
+  program: string,
+): { readonly username: string; readonly secret: string } {
   let value: unknown;
   try {
-    value = JSON.parse(said);
+    value = JSON.parse(output);
   } catch (error) {
     // The parser's message quotes the text, which contains a password.
     if (!(error instanceof SyntaxError)) throw error;
@@ -193,5 +196,5 @@ function parseAnswer(said: string, program: string): { readonly username: string
   throw failed(program, 'did not answer with Username and Secret');
 }
 
-const failed = (program: string, words: string, cause?: unknown): ProductError =>
-  new ProductError('REGISTRY_UNAUTHORIZED', `${program} ${words}`, { cause });
+const failed = (program: string, message: string, cause?: unknown): ProductError =>
+  new ProductError('REGISTRY_UNAUTHORIZED', `${program} ${message}`, { cause });

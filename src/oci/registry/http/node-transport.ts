@@ -29,7 +29,7 @@ export interface NodeTransportOptions {
 }
 
 /** MiB: registries reject larger manifests (distribution-spec). */
-const longestAnswer = 4;
+const maxAnswerLength = 4;
 
 /**
  * Uses node:http and node:https, in Node.js and in Bun. Certificates are always verified. Bodies are sent as
@@ -177,8 +177,8 @@ async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > longestAnswer * 1024 * 1024)
-      throw new ConnectionFailure(`its answer is longer than ${longestAnswer} MiB`, {
+    if (length > maxAnswerLength * 1024 * 1024)
+      throw new ConnectionFailure(`its answer is longer than ${maxAnswerLength} MiB`, {
         isFinal: true,
         cause: undefined,
       });
@@ -235,15 +235,15 @@ export function connectionFailure(cause: unknown): ConnectionFailure {
   const code = codeOf(cause) ?? '';
   const detail = code === '' ? '' : ` (${code})`;
   if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
-    const words = `it does not answer in TLS; does it speak plain http?${detail}`;
-    return new ConnectionFailure(words, { isFinal: true, cause });
+    const message = `it does not answer in TLS; does it speak plain http?${detail}`;
+    return new ConnectionFailure(message, { isFinal: true, cause });
   }
   if (tlsCode.test(code)) {
-    const words = `its certificate cannot be verified; give the CA that signed it${detail}`;
-    return new ConnectionFailure(words, { isFinal: true, cause });
+    const message = `its certificate cannot be verified; give the CA that signed it${detail}`;
+    return new ConnectionFailure(message, { isFinal: true, cause });
   }
-  const words = messagesByCode[code] ?? 'the connection broke before the answer was complete';
-  return new ConnectionFailure(`${words}${detail}`, { isFinal: false, cause });
+  const text = messagesByCode[code] ?? 'the connection broke before the answer was complete';
+  return new ConnectionFailure(`${text}${detail}`, { isFinal: false, cause });
 }
 
 function codeOf(cause: unknown): string | undefined {

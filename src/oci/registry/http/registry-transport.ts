@@ -45,8 +45,8 @@ export class ConnectionFailure extends Error {
   /** The server's certificate, or the configured one, was rejected: a retry would not help. */
   readonly isFinal: boolean;
 
-  constructor(words: string, options: { readonly isFinal: boolean; readonly cause: unknown }) {
-    super(words, { cause: options.cause });
+  constructor(message: string, options: { readonly isFinal: boolean; readonly cause: unknown }) {
+    super(message, { cause: options.cause });
     this.isFinal = options.isFinal;
   }
 }

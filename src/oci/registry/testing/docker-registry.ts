@@ -104,8 +104,8 @@ export async function startDockerRegistry(
   return {
     ...{ origin: `https://${host}`, host, ca: certificate.ca, credentials, storage, tokens },
     collectGarbage: async () => {
-      const words = ['garbage-collect', '--delete-untagged', configPath];
-      await promisify(execFile)('docker-registry', words, { env });
+      const args = ['garbage-collect', '--delete-untagged', configPath];
+      await promisify(execFile)('docker-registry', args, { env });
     },
   };
 }

@@ -27,9 +27,9 @@ export class HostileRegistry {
   readonly log: string[] = [];
   readonly authorizations: (string | undefined)[] = [];
   trouble: Trouble = () => undefined;
-  takesPieces = true;
+  acceptsChunks = true;
   /** The minimum size in bytes of each chunk but the last; undefined: any size. */
-  smallestPiece: number | undefined;
+  minChunkLength: number | undefined;
   deletes = true;
   /** Uploads with a chunk that was too small. It must be the last one, so they accept no other. */
   readonly #short = new Set<string>();
@@ -123,13 +123,13 @@ export class HostileRegistry {
       }
       const upload = randomUUID();
       this.uploads.set(upload, Buffer.alloc(0));
-      const { smallestPiece: smallest } = this;
-      const asked = smallest === undefined ? {} : { 'oci-chunk-min-length': String(smallest) };
-      answer(response, 202, { ...headers(upload), ...asked });
+      const { minChunkLength: smallest } = this;
+      const minLength = smallest === undefined ? {} : { 'oci-chunk-min-length': String(smallest) };
+      answer(response, 202, { ...headers(upload), ...minLength });
       return;
     }
-    const former = this.uploads.get(id);
-    if (former === undefined || url.searchParams.get('state') !== 'secret-state=') {
+    const previous = this.uploads.get(id);
+    if (previous === undefined || url.searchParams.get('state') !== 'secret-state=') {
       refuse(response, 404, 'BLOB_UPLOAD_UNKNOWN');
       return;
     }
@@ -137,8 +137,8 @@ export class HostileRegistry {
       this.uploads.delete(id);
       answer(response, 204);
     } else if (request.method === 'GET') answer(response, 204, headers(id));
-    else if (request.method === 'PATCH' && !this.takesPieces) refuse(response, 405, 'UNSUPPORTED');
-    else await this.#take(request, response, { id, former, url, repository, headers });
+    else if (request.method === 'PATCH' && !this.acceptsChunks) refuse(response, 405, 'UNSUPPORTED');
+    else await this.#take(request, response, { id, previous, url, repository, headers });
   }
 
   async #take(
@@ -146,14 +146,14 @@ export class HostileRegistry {
     response: ServerResponse,
     at: {
       readonly id: string;
-      readonly former: Buffer;
+      readonly previous: Buffer;
       readonly url: URL;
       readonly repository: string;
       readonly headers: (upload: string) => Record<string, string>;
     },
   ): Promise<void> {
-    const { id, former, url, repository, headers } = at;
-    if (request.method === 'PATCH' && !request.headers['content-range']?.startsWith(`${former.length}-`)) {
+    const { id, previous, url, repository, headers } = at;
+    if (request.method === 'PATCH' && !request.headers['content-range']?.startsWith(`${previous.length}-`)) {
       request.resume();
       answer(response, 416, headers(id));
       return;
@@ -163,7 +163,7 @@ export class HostileRegistry {
       refuse(response, 400, 'SIZE_INVALID', 'a piece was too small');
       return;
     }
-    const chunks = [former];
+    const chunks = [previous];
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     } finally {
@@ -171,7 +171,7 @@ export class HostileRegistry {
     }
     const whole = Buffer.concat(chunks);
     if (request.method === 'PATCH') {
-      if (whole.length - former.length < (this.smallestPiece ?? 0)) this.#short.add(id);
+      if (whole.length - previous.length < (this.minChunkLength ?? 0)) this.#short.add(id);
       answer(response, 202, headers(id));
       return;
     }

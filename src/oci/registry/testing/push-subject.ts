@@ -10,7 +10,7 @@ import { memoryImage } from './memory-image.ts';
 /** The pushed blobs: `layer` has several chunks, `small` only one. */
 export const layer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
 export const small = Buffer.from('small');
-export const pieces: PushImageOptions = { chunkBytes: 16_000 };
+export const chunkOptions: PushImageOptions = { chunkBytes: 16_000 };
 
 /** A registry that a test can make fail, and its client. */
 export interface Subject {
@@ -40,7 +40,7 @@ export async function subject(t: TestContext, credentials?: RegistryCredentials)
 }
 
 /** Applies a fault to the first `times` requests that match. Returns a function that counts the faults. */
-export function troubles(
+export function faults(
   { registry }: Subject,
   times: number,
   fits: (line: string) => boolean,

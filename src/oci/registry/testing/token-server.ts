@@ -17,7 +17,7 @@ export class TokenServer {
   readonly service = 'registry.test';
   readonly issuer = 'tokens.test';
   /** The scopes of the requested tokens. */
-  readonly asked: (readonly string[])[] = [];
+  readonly requests: (readonly string[])[] = [];
   /** The lifetime of a token in seconds; the registry accepts it for a minute more. */
   lifetime = 300;
   /** `<repository>:<action>`: rights that the user does not have. Tokens are issued without them. */
@@ -54,7 +54,7 @@ export class TokenServer {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { searchParams } = new URL(request.url ?? '', this.realm);
     const scopes = searchParams.getAll('scope');
-    this.asked.push(scopes);
+    this.requests.push(scopes);
     const { credentials } = this.#options;
     if (request.headers.authorization !== basicAuthorization(credentials)) {
       response.writeHead(401).end();

@@ -203,9 +203,12 @@ test('the health endpoint needs no password, and concurrent requests check the s
   server.addHook('onRequest', async () => {
     arrived += 1;
   });
-  const asked = Array.from({ length: 50 }, () => server.inject('/healthz'));
-  await until('all to ask', async () => arrived === asked.length);
+  const requests = Array.from({ length: 50 }, () => server.inject('/healthz'));
+  await until('all to ask', async () => arrived === requests.length);
   release();
-  assert.deepEqual(new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode)), new Set([200]));
+  assert.deepEqual(
+    new Set((await Promise.all(requests)).map(({ statusCode }) => statusCode)),
+    new Set([200]),
+  );
   assert.equal(checks, 1);
 });

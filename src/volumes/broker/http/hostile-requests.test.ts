@@ -74,10 +74,14 @@ test('property: each request gets a JSON response below status 500, and the brok
   const { call, log } = await testBroker(t);
   const method = fc.constantFrom('GET', 'PUT', 'PUT', 'PUT', 'PATCH', 'DELETE', 'POST');
   await fc.assert(
-    fc.asyncProperty(method, path, text, headers, async (verb, place, content, given) => {
-      const reply = await call(verb, place, { ...(verb === 'GET' ? {} : { text: content }), headers: given });
+    fc.asyncProperty(method, path, text, headers, async (verb, requestPath, content, given) => {
+      const reply = await call(verb, requestPath, {
+        ...(verb === 'GET' ? {} : { text: content }),
+        headers: given,
+      });
       assert.ok(reply.status < 500, `${reply.status} ${reply.text}`);
-      if (reply.text !== '' && place !== '/metrics') assert.equal(typeof JSON.parse(reply.text), 'object');
+      if (reply.text !== '' && requestPath !== '/metrics')
+        assert.equal(typeof JSON.parse(reply.text), 'object');
     }),
     { seed, numRuns: 1_000_000, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false },
   );

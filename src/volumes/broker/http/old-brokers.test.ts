@@ -46,40 +46,46 @@ const requests: readonly RequestCase[] = [
     before: 'instance',
     status: 409,
   }),
-  provisioning('without parameters', without(provisionBody, 'parameters'), { says: noShare }),
-  provisioning('with blank parameters', withParameters(provisionBody, ''), { says: /^parameters must be/u }),
+  provisioning('without parameters', without(provisionBody, 'parameters'), { message: noShare }),
+  provisioning('with blank parameters', withParameters(provisionBody, ''), {
+    message: /^parameters must be/u,
+  }),
   {
     title: 'malformed JSON',
     request: ['PUT', instancePath, { text: '{"a' }],
     status: 400,
-    says: /not JSON/u,
+    message: /not JSON/u,
   },
-  provisioning('without share', withParameters(provisionBody, { version: '3' }), { says: noShare }),
+  provisioning('without share', withParameters(provisionBody, { version: '3' }), { message: noShare }),
   provisioning('with source', withParameters(provisionBody, { share: 'a/b', source: 'c/d' }), {
-    says: /^- Not allowed options: source$/u,
+    message: /^- Not allowed options: source$/u,
   }),
   provisioning('with a colon after the server', withParameters(provisionBody, { share: 'server:/x' }), {
     status: 201,
   }),
-  provisioning('without service_id', without(provisionBody, 'service_id'), { says: /^service_id/u }),
-  provisioning('without plan_id', without(provisionBody, 'plan_id'), { says: /^plan_id/u }),
-  provisioning('of an unknown service', { ...provisionBody, service_id: 'x' }, { says: /^service_id/u }),
-  provisioning('of an unknown plan', { ...provisionBody, plan_id: 'x' }, { says: /^plan_id/u }),
+  provisioning('without service_id', without(provisionBody, 'service_id'), { message: /^service_id/u }),
+  provisioning('without plan_id', without(provisionBody, 'plan_id'), { message: /^plan_id/u }),
+  provisioning('of an unknown service', { ...provisionBody, service_id: 'x' }, { message: /^service_id/u }),
+  provisioning('of an unknown plan', { ...provisionBody, plan_id: 'x' }, { message: /^plan_id/u }),
   provisioning('without organization_guid', without(provisionBody, 'organization_guid'), {
-    says: /^organization_guid is missing$/u,
+    message: /^organization_guid is missing$/u,
   }),
   binding('with an unknown option', withParameters(bindBody, { colour: 'red' }), {
-    says: /^- Not allowed options: colour$/u,
+    message: /^- Not allowed options: colour$/u,
   }),
   binding('with another share', withParameters(bindBody, { share: 'a/b' }), {
-    says: /^- Not allowed options: share$/u,
+    message: /^- Not allowed options: share$/u,
   }),
-  binding('with mount: "../etc"', withParameters(bindBody, { mount: '../etc' }), { says: /mount must be/u }),
+  binding('with mount: "../etc"', withParameters(bindBody, { mount: '../etc' }), {
+    message: /mount must be/u,
+  }),
   binding('with uid "abc" and gid "-1"', withParameters(bindBody, { uid: 'abc', gid: '-1' }), {
-    says: /gid must be .*; uid must be /u,
+    message: /gid must be .*; uid must be /u,
   }),
   ...['3,exec', 'NaN'].map((version) =>
-    binding(`with version "${version}"`, withParameters(bindBody, { version }), { says: /version must be/u }),
+    binding(`with version "${version}"`, withParameters(bindBody, { version }), {
+      message: /version must be/u,
+    }),
   ),
   binding('without app_guid', without(bindBody, 'app_guid'), { status: 422, error: 'RequiresApp' }),
   binding('on a missing instance', bindBody, { before: 'nothing', status: 404 }),
@@ -108,7 +114,7 @@ const requests: readonly RequestCase[] = [
     before: 'binding',
     request: ['DELETE', `${instancePath}${nfsQuery}`],
     status: 400,
-    says: /still has bindings: binding-1; delete them first/u,
+    message: /still has bindings: binding-1; delete them first/u,
   },
   ...['1.0', undefined].map((version): RequestCase => ({
     title: `version ${version}`,
@@ -132,12 +138,12 @@ const bugs: readonly RequestCase[] = [
   }),
   ...[5, null, {}, ['/a'], true].map((mount) =>
     binding(`with mount: ${JSON.stringify(mount)}`, withParameters(bindBody, { mount }), {
-      says: /mount must be an absolute path/u,
+      message: /mount must be an absolute path/u,
     }),
   ),
   ...['--bind/etc', '-o/x', '--bind:/etc'].map((share) =>
     provisioning(`with share "${share}"`, withParameters(provisionBody, { share }), {
-      says: /share must be/u,
+      message: /share must be/u,
     }),
   ),
 ];
@@ -148,25 +154,25 @@ testRequests(
   'this broker does not have the bugs of smbbroker',
   [
     binding('with a comma in domain', withParameters(smbBindBody, { ...smbParameters, domain: 'W,noperm' }), {
-      says: /domain must be/u,
+      message: /domain must be/u,
     }),
     ...['noserverino', 'forceuid', 'nodfs', 'mfsymlinks'].map((flag) =>
       binding(
         `with a comma in ${flag}`,
         withParameters(smbBindBody, { ...smbParameters, [flag]: 'x,noperm' }),
         {
-          says: new RegExp(`${flag} must be true or false`, 'u'),
+          message: new RegExp(`${flag} must be true or false`, 'u'),
         },
       ),
     ),
     ...['sec', 'file_mode', 'vers', 'credentials'].map((name) =>
       binding(`with ${name}`, withParameters(smbBindBody, { ...smbParameters, [name]: '0777' }), {
-        says: new RegExp(`^- Not allowed options: ${name}$`, 'u'),
+        message: new RegExp(`^- Not allowed options: ${name}$`, 'u'),
       }),
     ),
     ...['--bind', '//-a/b', '-//a/b'].map((share) =>
       provisioning(`with share "${share}"`, withParameters(smbProvisionBody, { share }), {
-        says: /share must be/u,
+        message: /share must be/u,
       }),
     ),
   ],
@@ -178,13 +184,13 @@ testRequests(
   'LDAP mode refuses an empty password, which servers take for an anonymous user',
   [
     binding('with an empty password', withParameters(bindBody, { username: 'u', password: '' }), {
-      says: /password must be/u,
+      message: /password must be/u,
     }),
     binding('without a password', withParameters(bindBody, { username: 'u' }), {
-      says: /^- Missing mandatory options: password$/u,
+      message: /^- Missing mandatory options: password$/u,
     }),
     binding('with uid and gid', withParameters(bindBody, { username: 'u', password: 'p', uid: 1, gid: 1 }), {
-      says: /^- Not allowed options: gid, uid$/u,
+      message: /^- Not allowed options: gid, uid$/u,
     }),
   ],
   {
@@ -196,12 +202,12 @@ testRequests(
 
 test('a request waits for no other instance, and independent CredHub requests run concurrently', async (t) => {
   const stub = await credhubStub();
-  const folder = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
+  const directory = await mkdtemp(join(tmpdir(), 'broker-credhub-'));
   t.after(async () => {
     await stub.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
-  const caFile = join(folder, 'ca.pem');
+  const caFile = join(directory, 'ca.pem');
   await writeFile(caFile, stub.ca);
   const uaa = { ...uaaClient, url: undefined, caFile: undefined };
   const credhub = { url: stub.url, storeId: 'nfsbroker', caFile, auth: { uaa } };
@@ -209,9 +215,9 @@ test('a request waits for no other instance, and independent CredHub requests ru
   assert.equal((await call('GET', instancePath)).status, 404);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   stub.before = (request) => (request.includes('/instance-1/') ? released : undefined);
-  const held = call('PUT', instancePath, { body: provisionBody });
+  const pending = call('PUT', instancePath, { body: provisionBody });
   assert.equal((await call('PUT', `${instancePath}0`, { body: provisionBody })).status, 201);
   assert.equal((await call('PUT', `${instancePath}0/service_bindings/b`, { body: bindBody })).status, 201);
   release();
-  assert.equal((await held).status, 201);
+  assert.equal((await pending).status, 201);
 });

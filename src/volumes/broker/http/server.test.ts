@@ -27,7 +27,7 @@ async function prepare(call: CallBroker, before: 'instance' | 'binding'): Promis
 }
 
 test('a fetch never returns a secret, and the log and the file contain none', async (t) => {
-  const { call, log, folder } = await testBroker(t);
+  const { call, log, directory } = await testBroker(t);
   assert.equal((await call('PUT', instancePath, { body: smbProvisionBody })).status, 201);
   const bound = await call('PUT', bindingPath, { body: smbBindBody });
   assert.equal(bound.status, 201);
@@ -38,7 +38,7 @@ test('a fetch never returns a secret, and the log and the file contain none', as
   assert.deepEqual(fetched.body['parameters'], { username: 'user' });
   assert.match(fetched.text, /"username":"user"/u);
   const files = await Promise.all(
-    ['broker.db', 'broker.db-wal'].map(async (name) => readFile(join(folder, name), 'latin1')),
+    ['broker.db', 'broker.db-wal'].map(async (name) => readFile(join(directory, name), 'latin1')),
   );
   for (const text of [fetched.text, log.join(''), ...files]) assert.ok(!text.includes(smbSecret));
   assert.ok(!log.join('').includes(auth.passwords[0] ?? ''));
@@ -111,9 +111,9 @@ test('the response to a bind has the fields that the drivers and Cloud Controlle
 });
 
 test('a repeated request gets the same response, also if the operator has forced one of its options since', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const kept = { store: { sqlite: join(folder, 'broker.db') }, encryptionKeys: [Buffer.alloc(32, 1)] };
+  const directory = await mkdtemp(join(tmpdir(), 'volume-broker-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const kept = { store: { sqlite: join(directory, 'broker.db') }, encryptionKeys: [Buffer.alloc(32, 1)] };
   const provisioning = withParameters(provisionBody, { share: 'server/export', version: '3' });
   const first = await testBroker(t, kept);
   assert.equal((await first.call('PUT', instancePath, { body: provisioning })).status, 201);

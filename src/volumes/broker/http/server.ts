@@ -78,7 +78,7 @@ function parseJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     const parsed = parseBody(body as Buffer);
     if ('value' in parsed) done(null, parsed.value);
-    else done(Object.assign(new Error(parsed.fault), { statusCode: 400 }));
+    else done(Object.assign(new Error(parsed.problem), { statusCode: 400 }));
   });
 }
 
@@ -246,10 +246,10 @@ const headerValue = (header: string | string[] | undefined): string | undefined 
 const etagMatches = (header: string | undefined, etag: string): boolean =>
   (header ?? '').split(',').some((text) => text.trim().replace(/^W\//u, '') === etag || text.trim() === '*');
 
-function parseBody(body: Buffer): { readonly value: unknown } | { readonly fault: string } {
+function parseBody(body: Buffer): { readonly value: unknown } | { readonly problem: string } {
   if (body.length === 0) return { value: undefined };
   const value = tryParseJson(tryDecodeUtf8(body) ?? '');
-  return value === undefined ? { fault: 'the body is not JSON in UTF-8' } : { value };
+  return value === undefined ? { problem: 'the body is not JSON in UTF-8' } : { value };
 }
 
 /**

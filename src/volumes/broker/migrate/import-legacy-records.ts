@@ -12,7 +12,7 @@ interface MigrationResult {
   /** Records that an earlier run imported, or that the new broker created. */
   readonly alreadyImported: number;
   /** Records that were not imported and stay with the old broker, with the reason. */
-  readonly skipped: readonly { readonly name: string; readonly fault: string }[];
+  readonly skipped: readonly { readonly name: string; readonly problem: string }[];
 }
 
 /** The marker record that migrate_mysql_to_credhub wrote. */
@@ -29,13 +29,13 @@ export async function migrateRecords(
 ): Promise<MigrationResult> {
   const path = `/${from.storeId}`;
   const counts = { instances: 0, bindings: 0, alreadyImported: 0 };
-  const skipped: { name: string; fault: string }[] = [];
+  const skipped: { name: string; problem: string }[] = [];
   for (const name of (await from.client.list(path)).toSorted()) {
     const id = name.slice(path.length + 1);
     // names with another slash belong to the new broker
     if (id.includes('/') || id === sqlMigrationMarker) continue;
     const parsed = parseLegacyRecord(id, await from.client.get(name), to.offerings);
-    if ('fault' in parsed) skipped.push({ name, fault: parsed.fault });
+    if ('problem' in parsed) skipped.push({ name, problem: parsed.problem });
     else counts[await importRecord(to.store, parsed.record)] += 1;
   }
   return { ...counts, skipped };
@@ -61,7 +61,7 @@ async function importRecord(
 }
 
 /** A record to store, or the reason why it cannot be imported. The reason quotes no value. */
-type LegacyRecordResult = { readonly record: InstanceRecord } | { readonly fault: string };
+type LegacyRecordResult = { readonly record: InstanceRecord } | { readonly problem: string };
 
 /**
  * Parses a record that nfsbroker or smbbroker keeps in CredHub under an id. It is an instance, or a binding,
@@ -69,11 +69,11 @@ type LegacyRecordResult = { readonly record: InstanceRecord } | { readonly fault
  */
 function parseLegacyRecord(id: string, value: unknown, offerings: readonly Offering[]): LegacyRecordResult {
   if (!/^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$/u.test(id))
-    return { fault: 'its name is not an id of OSBAPI' };
-  if (!isObject(value)) return { fault: 'it is not a JSON object' };
+    return { problem: 'its name is not an id of OSBAPI' };
+  if (!isObject(value)) return { problem: 'it is not a JSON object' };
   const text = (name: string): string => (typeof value[name] === 'string' ? value[name] : '');
   const offering = offerings.find((candidate) => candidate.id === text('service_id'));
-  if (offering === undefined) return { fault: 'service_id names no offering of the configuration' };
+  if (offering === undefined) return { problem: 'service_id names no offering of the configuration' };
   const ids = {
     id,
     serviceId: offering.id,
@@ -81,7 +81,7 @@ function parseLegacyRecord(id: string, value: unknown, offerings: readonly Offer
     organizationGuid: text('organization_guid'),
     spaceGuid: text('space_guid'),
   };
-  if (ids.planId !== offering.plan.id) return { fault: `plan_id names no plan of ${offering.name}` };
+  if (ids.planId !== offering.plan.id) return { problem: `plan_id names no plan of ${offering.name}` };
   if (Object.hasOwn(value, 'ServiceFingerPrint')) {
     const print = value['ServiceFingerPrint'];
     const parameters = typeof print === 'string' ? { share: print } : print;
@@ -95,7 +95,7 @@ function parseLegacyRecord(id: string, value: unknown, offerings: readonly Offer
   const resource = value['bind_resource'];
   const ofResource = isObject(resource) ? resource['app_guid'] : undefined;
   const appGuid = text('app_guid') || (typeof ofResource === 'string' ? ofResource : '');
-  if (appGuid === '') return { fault: 'it is neither an instance nor a binding to an app' };
+  if (appGuid === '') return { problem: 'it is neither an instance nor a binding to an app' };
   return withOptions(offering, value['parameters'] ?? {}, 'bind', (options, given) => ({
     ...ids,
     provisioned: options,
@@ -107,15 +107,15 @@ function parseLegacyRecord(id: string, value: unknown, offerings: readonly Offer
 function withOptions(
   { table }: Offering,
   parameters: unknown,
-  place: OptionScope,
+  scope: OptionScope,
   recordOf: (options: InstanceRecord['options'], given: Record<string, string>) => InstanceRecord,
 ): LegacyRecordResult {
-  if (!isObject(parameters)) return { fault: 'its parameters are no JSON object' };
+  if (!isObject(parameters)) return { problem: 'its parameters are no JSON object' };
   // The old brokers kept unknown option names, so an option that is valid only below a space is left out
   // here. No option is forced: a user may have set an option that the operator forces today.
   const known = table.filter(({ isSpaceScoped }) => isSpaceScoped !== true);
-  const parsed = parseOptions(known, parameters, place, {});
-  if ('description' in parsed) return { fault: parsed.description.replaceAll('\n', ' ') };
+  const parsed = parseOptions(known, parameters, scope, {});
+  if ('description' in parsed) return { problem: parsed.description.replaceAll('\n', ' ') };
   return { record: recordOf(parsed.options, stringifyValues(parameters)) };
 }
 

@@ -35,13 +35,13 @@ interface Migration {
 
 /** Prepares a migration. `kind` is the store to migrate to. CredHub is also the store of the old broker. */
 async function migration(t: TestContext, kind: 'sqlite' | 'credhub'): Promise<Migration> {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
+  const directory = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
   const stub = await credhubStub();
   t.after(async () => {
     await stub.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
-  const ca = join(folder, 'ca.pem');
+  const ca = join(directory, 'ca.pem');
   await writeFile(ca, stub.ca);
   const uaa = { client_id: uaaClient.id, client_secret: uaaClient.secret };
   const credhub = { url: stub.url, store_id: 'nfsbroker', ca, uaa };
@@ -54,9 +54,9 @@ async function migration(t: TestContext, kind: 'sqlite' | 'credhub'): Promise<Mi
     volume_id: { key },
     ...(kind === 'credhub'
       ? { store: { credhub } }
-      : { store: { sqlite: join(folder, 'broker.db') }, encryption_keys: [key], migrate_from: [credhub] }),
+      : { store: { sqlite: join(directory, 'broker.db') }, encryption_keys: [key], migrate_from: [credhub] }),
   };
-  const path = join(folder, 'broker.yml');
+  const path = join(directory, 'broker.yml');
   await writeFile(path, JSON.stringify(settings), { mode: 0o600 });
   return {
     stub,
@@ -189,19 +189,19 @@ test('reports invalid records without their values, and imports the others', asy
   const { code, text } = await migrate();
   assert.equal(code, 1);
   assert.match(text, /: 1 instances and 0 bindings imported, 0 existed already, 7 skipped\n/u);
-  const left = [...text.matchAll(/^- skipped: \/nfsbroker\/(\S+): /gmu)].map(([, id]) => id);
-  assert.deepEqual(left, Object.keys(faulty));
+  const skippedIds = [...text.matchAll(/^- skipped: \/nfsbroker\/(\S+): /gmu)].map(([, id]) => id);
+  assert.deepEqual(skippedIds, Object.keys(faulty));
   assert.match(text, /colour: - Not allowed options: colour\n/u);
   assert.doesNotMatch(text, /geheim/u);
   assert.equal(stub.credentials.size, 8);
 });
 
 test('a store other than CredHub needs the location of the old records', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'broker.yml');
+  const directory = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'broker.yml');
   const key = randomBytes(32).toString('base64');
-  const store = { sqlite: join(folder, 'broker.db') };
+  const store = { sqlite: join(directory, 'broker.db') };
   const settings = { username: 'u', password: 'p', store, encryption_keys: [key], volume_id: { key } };
   await writeFile(path, JSON.stringify(settings));
   const ports = { environment: {}, out: () => undefined };

@@ -58,9 +58,9 @@ export function buildCatalog(offerings: readonly Offering[]): object {
  * Returns the JSON schema of the parameters that a user may give in a scope. `isWhole` adds the required
  * ones.
  */
-function parameterSchema(table: OptionTable, place: OptionScope, isWhole: boolean): object {
-  const rows = table.filter(({ scopes }) => scopes.includes(place));
-  const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === place).map(({ name }) => name);
+function parameterSchema(table: OptionTable, scope: OptionScope, isWhole: boolean): object {
+  const rows = table.filter(({ scopes }) => scopes.includes(scope));
+  const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === scope).map(({ name }) => name);
   const properties = rows.flatMap(({ name, alias, type, description }) =>
     [name, ...(alias === undefined ? [] : [alias])].map((key) => [key, { ...type.schema, description }]),
   );
@@ -107,9 +107,9 @@ export function isAllowed(
 const includesOrAll = (guid: string | undefined, allowed: readonly string[] | undefined): boolean =>
   allowed === undefined || (guid !== undefined && allowed.includes(guid));
 
-function isWithin(share: string, folder: string): boolean {
-  const whole = folder.replace(/\/+$/u, '');
-  return share === folder || share === whole || share.startsWith(`${whole}/`);
+function isWithin(share: string, directory: string): boolean {
+  const whole = directory.replace(/\/+$/u, '');
+  return share === directory || share === whole || share.startsWith(`${whole}/`);
 }
 
 export const shareNotAllowed =

@@ -10,13 +10,17 @@ const nfs = nfsOffering({ ldap: false, operator, maintenance: undefined });
 const nfsLdap = nfsOffering({ ldap: true, operator, maintenance: undefined });
 const smb = smbOffering({ operator, maintenance: undefined });
 
-function faultsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionScope): string {
-  const parsed = parseOptions(table, parameters, place, {});
+function problemsOf(
+  table: typeof nfs.table,
+  parameters: Record<string, unknown>,
+  scope: OptionScope,
+): string {
+  const parsed = parseOptions(table, parameters, scope, {});
   return 'description' in parsed ? parsed.description : '';
 }
 
-function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionScope): object {
-  const parsed = parseOptions(table, parameters, place, {});
+function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>, scope: OptionScope): object {
+  const parsed = parseOptions(table, parameters, scope, {});
   assert.ok('options' in parsed, 'description' in parsed ? parsed.description : '');
   return parsed.options;
 }
@@ -24,7 +28,7 @@ function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>,
 test('all errors are in one description, sorted, in the texts of the acceptance tests', () => {
   const parameters = { uid: 1, gid: '2', share: 'a:b', version: 9, readonly: 'maybe' };
   assert.equal(
-    faultsOf(nfsLdap.table, parameters, 'provision'),
+    problemsOf(nfsLdap.table, parameters, 'provision'),
     [
       '- validation mount options failed: readonly must be true or false; ' +
         'share must be host:/path or host/path, with an IPv6 address in brackets; ' +
@@ -32,8 +36,8 @@ test('all errors are in one description, sorted, in the texts of the acceptance 
       '- Not allowed options: gid, uid',
     ].join('\n'),
   );
-  assert.equal(faultsOf(smb.table, {}, 'provision'), '- Missing mandatory options: share');
-  assert.equal(faultsOf(smb.table, { share: '//h/s' }, 'bind'), '- Not allowed options: share');
+  assert.equal(problemsOf(smb.table, {}, 'provision'), '- Missing mandatory options: share');
+  assert.equal(problemsOf(smb.table, { share: '//h/s' }, 'bind'), '- Not allowed options: share');
 });
 
 test('a share is accepted in both forms and stored in one', () => {
@@ -74,7 +78,7 @@ test('an invalid share is refused', () => {
     ['a/b'],
   ];
   for (const share of notNfs)
-    assert.match(faultsOf(nfs.table, { share }, 'provision'), /^- validation.*: share /u, String(share));
+    assert.match(problemsOf(nfs.table, { share }, 'provision'), /^- validation.*: share /u, String(share));
   const notSmb = [
     '',
     '/a/b',
@@ -88,14 +92,14 @@ test('an invalid share is refused', () => {
     '//a//b',
   ];
   for (const share of notSmb)
-    assert.match(faultsOf(smb.table, { share }, 'provision'), /^- validation.*: share /u, share);
+    assert.match(problemsOf(smb.table, { share }, 'provision'), /^- validation.*: share /u, share);
 });
 
 test('values are checked, normalised and passed on as strings, and a false flag is valid', () => {
   const wrong = { uid: 'abc', gid: '-1', version: '3,exec', mount: '../etc' };
-  assert.equal(faultsOf(nfs.table, wrong, 'bind').match(/ must be /gu)?.length, 4);
+  assert.equal(problemsOf(nfs.table, wrong, 'bind').match(/ must be /gu)?.length, 4);
   for (const version of ['NaN', '1e1', '+4.1', ' 4', 5])
-    assert.notEqual(faultsOf(nfs.table, { version }, 'bind'), '', String(version));
+    assert.notEqual(problemsOf(nfs.table, { version }, 'bind'), '', String(version));
   for (const mount of [
     5,
     '/',
@@ -113,9 +117,9 @@ test('values are checked, normalised and passed on as strings, and a false flag 
     'a',
     '/a\0',
   ])
-    assert.notEqual(faultsOf(nfs.table, { mount }, 'bind'), '', String(mount));
-  assert.notEqual(faultsOf(smb.table, { domain: 'W,noperm,uid=0' }, 'bind'), '');
-  assert.notEqual(faultsOf(nfs.table, { uid: 0 }, 'bind'), '');
+    assert.notEqual(problemsOf(nfs.table, { mount }, 'bind'), '', String(mount));
+  assert.notEqual(problemsOf(smb.table, { domain: 'W,noperm,uid=0' }, 'bind'), '');
+  assert.notEqual(problemsOf(nfs.table, { uid: 0 }, 'bind'), '');
   const options = optionsOf(
     nfs.table,
     { uid: 1000, gid: '0100', version: 4.1, readonly: false, mount: '//a/./b/' },
@@ -158,7 +162,7 @@ test('a binding overrides the instance, the operator overrides both, and a missi
 
 test('a name and its alias are one option', () => {
   assert.deepEqual(optionsOf(smb.table, { ro: true }, 'bind'), { readonly: true });
-  assert.match(faultsOf(smb.table, { ro: true, readonly: false }, 'bind'), /readonly is given twice/u);
+  assert.match(problemsOf(smb.table, { ro: true, readonly: false }, 'bind'), /readonly is given twice/u);
 });
 
 test('the upstream drivers know every key of a mount, because they refuse any other', () => {
@@ -196,8 +200,8 @@ test('property: no option brings a comma, a control character or a leading dash 
     const names = [...table.map(({ name }) => name), 'ro', '__proto__', 'source', 'constructor'];
     const anything = fc.dictionary(fc.constantFrom(...names), smuggler);
     fc.assert(
-      fc.property(anything, fc.constantFrom<OptionScope>('provision', 'bind'), (parameters, place) => {
-        const parsed = parseOptions(table, parameters, place, {});
+      fc.property(anything, fc.constantFrom<OptionScope>('provision', 'bind'), (parameters, scope) => {
+        const parsed = parseOptions(table, parameters, scope, {});
         if ('description' in parsed) {
           assert.doesNotMatch(parsed.description.replaceAll('\n', ''), /\p{Cc}/u);
           return;

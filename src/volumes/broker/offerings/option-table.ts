@@ -80,31 +80,32 @@ export type ParsedOptions = { readonly options: Options } | { readonly descripti
 export function parseOptions(
   table: OptionTable,
   parameters: Readonly<Record<string, unknown>>,
-  place: OptionScope,
+  scope: OptionScope,
   forced: Options,
 ): ParsedOptions {
-  const faults: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
+  const problems: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
   const options: Record<string, OptionValue> = {};
   for (const [name, value] of Object.entries(parameters)) {
     const row = find(table, name);
     const names = row === undefined ? [] : equivalentNames(table, row.mountConfigKey);
     const isForced = names.some((other) => Object.hasOwn(forced, other));
-    if (row === undefined || !row.scopes.includes(place) || isForced) {
-      faults.notAllowed.push(printable(name));
+    if (row === undefined || !row.scopes.includes(scope) || isForced) {
+      problems.notAllowed.push(printable(name));
       continue;
     }
     const given = names.find((other) => Object.hasOwn(options, other));
     if (given !== undefined) {
       const other = given === row.name ? (row.alias ?? row.name) : given;
-      faults.invalid.push(`${row.name} is given twice, also as ${other}`);
+      problems.invalid.push(`${row.name} is given twice, also as ${other}`);
       continue;
     }
     const parsed = row.type.parse(value);
-    if ('fault' in parsed) faults.invalid.push(`${name} ${parsed.fault}`);
+    if ('problem' in parsed) problems.invalid.push(`${name} ${parsed.problem}`);
     else options[row.name] = parsed.value;
   }
-  if (place === 'provision') faults.missing.push(...missingOptions(table, options, 'provision', parameters));
-  return toResult(options, faults);
+  if (scope === 'provision')
+    problems.missing.push(...missingOptions(table, options, 'provision', parameters));
+  return toResult(options, problems);
 }
 
 /**
@@ -121,16 +122,16 @@ export function mergeOptions(
     (lower, upper) => mergeOver(table, lower, upper),
     defaults,
   );
-  const faults: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
+  const problems: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
   const isGiven = (name: string): boolean => options[name] !== undefined && options[name] !== false;
   const isMet = (name: string): boolean => equivalentOptions(table, name).some(isGiven);
   for (const row of table.filter(({ name }) => isGiven(name))) {
     for (const other of (row.excludes ?? []).filter(isGiven))
-      faults.invalid.push(`${row.name} cannot be given beside ${other}`);
-    if (row.requires !== undefined && !isMet(row.requires)) faults.missing.push(row.requires);
+      problems.invalid.push(`${row.name} cannot be given beside ${other}`);
+    if (row.requires !== undefined && !isMet(row.requires)) problems.missing.push(row.requires);
   }
-  faults.missing.push(...missingOptions(table, options, 'bind', options));
-  return toResult(options, faults);
+  problems.missing.push(...missingOptions(table, options, 'bind', options));
+  return toResult(options, problems);
 }
 
 /** Merges `upper` over `lower`. An option replaces every option that maps to the same mount_config key. */
@@ -184,11 +185,11 @@ export function withoutSecrets(table: OptionTable, options: Options): Options {
 function missingOptions(
   table: OptionTable,
   options: Options,
-  place: OptionScope,
+  scope: OptionScope,
   given: Readonly<Record<string, unknown>>,
 ): string[] {
   return table
-    .filter(({ requiredAt }) => requiredAt === place)
+    .filter(({ requiredAt }) => requiredAt === scope)
     .filter(({ name, alias = name }) => !Object.hasOwn(given, name) && !Object.hasOwn(given, alias))
     .map(({ name }) => name)
     .filter((name) => equivalentOptions(table, name).every((other) => options[other] === undefined));
@@ -205,8 +206,8 @@ function toResult(options: Options, { invalid, notAllowed, missing }: OptionErro
     ['Missing mandatory options', missing, ', '],
   ] as const;
   const description = lines
-    .filter(([, faults]) => faults.length > 0)
-    .map(([title, faults, separator]) => `- ${title}: ${[...new Set(faults)].toSorted().join(separator)}`)
+    .filter(([, problems]) => problems.length > 0)
+    .map(([title, problems, separator]) => `- ${title}: ${[...new Set(problems)].toSorted().join(separator)}`)
     .join('\n');
   return description === '' ? { options } : { description };
 }

@@ -47,7 +47,7 @@ function rejectReferences(type: OptionType): OptionType {
     ...type,
     parse: (value) =>
       typeof value === 'string' && parseSecretReference(value) !== undefined
-        ? { fault: 'must not have the form of a reference to a secret, ((store:/name)); see password_ref' }
+        ? { problem: 'must not have the form of a reference to a secret, ((store:/name)); see password_ref' }
         : type.parse(value),
   };
 }
@@ -58,7 +58,7 @@ const secretPath: OptionType = {
     typeof value === 'string' && value.length <= maxPathLength && isSecretPath(value)
       ? { value }
       : {
-          fault: `must be parts of letters, digits, dots, dashes and underscores between slashes, none with a dot first, of at most ${maxPathLength} characters`,
+          problem: `must be parts of letters, digits, dots, dashes and underscores between slashes, none with a dot first, of at most ${maxPathLength} characters`,
         },
   schema: { type: 'string', minLength: 1, maxLength: maxPathLength },
 };

@@ -135,9 +135,9 @@ test('a change of one instance waits for the previous one, and not for changes o
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   stub.before = (request) => (request.includes('/i/') ? released : undefined);
   const order: string[] = [];
-  const held = [1, 2].map((number) => addTo(store, 'i').then(() => order.push(`i ${number}`)));
+  const pending = [1, 2].map((number) => addTo(store, 'i').then(() => order.push(`i ${number}`)));
   await addTo(store, 'j').then(() => order.push('j'));
   release();
-  await Promise.all(held);
+  await Promise.all(pending);
   assert.deepEqual(order, ['j', 'i 1', 'i 2']);
 });

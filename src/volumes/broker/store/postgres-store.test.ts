@@ -62,7 +62,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     t.after(() => watcher.end());
     await holder.query("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('i', 0))");
     const order: string[] = [];
-    const held = store.change({ instanceId: 'i' }, () => ({ answer })).then(() => order.push('i'));
+    const pending = store.change({ instanceId: 'i' }, () => ({ answer })).then(() => order.push('i'));
     await until('a waiter', async () => {
       const sql = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
       return (await watcher.query(sql)).rowCount === 1;
@@ -70,7 +70,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     await store.change({ instanceId: 'j' }, () => ({ answer })).then(() => order.push('j'));
     const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     await watcher.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
-    await held;
+    await pending;
     assert.deepEqual(order, ['j', 'i']);
   });
 

@@ -12,9 +12,9 @@ import { SqliteStore } from './sqlite-store.ts';
 const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCipher => new RecordCipher(keys);
 
 async function filePath(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-store-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return join(folder, 'broker.db');
+  const directory = await mkdtemp(join(tmpdir(), 'broker-store-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return join(directory, 'broker.db');
 }
 
 storeSuite('SQLite', async (t) => {

@@ -9,10 +9,10 @@ const run = promisify(execFile);
 
 /** Returns Debian's directory of PostgreSQL programs, which is not in PATH. */
 async function programs(): Promise<string | undefined> {
-  const folder = '/usr/lib/postgresql';
-  const versions = await readdir(folder).catch(() => []);
+  const directory = '/usr/lib/postgresql';
+  const versions = await readdir(directory).catch(() => []);
   const newest = versions.toSorted((one, other) => Number(other) - Number(one))[0];
-  return newest === undefined ? undefined : join(folder, newest, 'bin');
+  return newest === undefined ? undefined : join(directory, newest, 'bin');
 }
 
 const found = await programs();
@@ -34,33 +34,33 @@ export interface PostgresServer {
  * the server runs as the user `postgres`.
  */
 export async function postgresServer(): Promise<PostgresServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'broker-postgres-'));
+  const directory = await mkdtemp(join(tmpdir(), 'broker-postgres-'));
   const isRoot = process.getuid?.() === 0;
   if (isRoot) {
     const { stdout } = await run('id', ['-u', 'postgres']);
-    await chown(folder, Number(stdout), 0);
+    await chown(directory, Number(stdout), 0);
   }
-  const call = async (program: string, ...words: string[]): Promise<void> => {
-    const command = [join(found ?? '', program), ...words];
+  const call = async (program: string, ...args: string[]): Promise<void> => {
+    const command = [join(found ?? '', program), ...args];
     const before = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
     const [first = '', ...rest] = [...before, ...command];
-    await run(first, rest, { cwd: folder });
+    await run(first, rest, { cwd: directory });
   };
-  const data = join(folder, 'data');
-  const options = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
+  const data = join(directory, 'data');
+  const options = `-c listen_addresses='' -c unix_socket_directories='${directory}' -c fsync=off`;
   const start = (): Promise<void> =>
-    call('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start');
+    call('pg_ctl', '-D', data, '-w', '-l', join(directory, 'log'), '-o', options, 'start');
   const stop = (): Promise<void> => call('pg_ctl', '-D', data, '-w', '-m', 'immediate', 'stop');
   await call('initdb', '-D', data, '-U', 'broker', '--auth=trust', '--no-sync', '-E', 'UTF8');
   await start();
   return {
-    access: { host: folder, port: 5432, database: 'postgres', user: 'broker' },
+    access: { host: directory, port: 5432, database: 'postgres', user: 'broker' },
     start,
     stop,
     remove: async () => {
       // a test may have stopped it already
       await stop().catch(() => undefined);
-      await rm(folder, { recursive: true });
+      await rm(directory, { recursive: true });
     },
   };
 }

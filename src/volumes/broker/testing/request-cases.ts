@@ -12,7 +12,7 @@ export interface RequestCase {
   readonly request: readonly [method: string, path: string, call?: Call];
   readonly status: number;
   readonly error?: string;
-  readonly says?: RegExp;
+  readonly message?: RegExp;
 }
 
 /** The bodies that create the instance and the binding of `before`, and the broker's settings. */
@@ -45,18 +45,18 @@ export function testRequests(
         if (before !== 'nothing')
           assert.equal((await call('PUT', instance, { body: provision })).status, 201);
         if (before === 'binding') assert.equal((await call('PUT', binding, { body: bind })).status, 201);
-        const look = async (): Promise<string[]> =>
+        const snapshot = async (): Promise<string[]> =>
           (await Promise.all([instance, binding].map(async (path) => call('GET', path)))).map(
             ({ text }) => text,
           );
-        const stored = await look();
+        const stored = await snapshot();
         const [method, path, options] = request;
         const reply = await call(method, own(path), options);
         assert.equal(reply.status, wanted.status, reply.text);
         assertRefusal(reply);
         if (wanted.error !== undefined) assert.equal(reply.body['error'], wanted.error);
-        if (wanted.says !== undefined) assert.match(String(reply.body['description']), wanted.says);
-        if (reply.status >= 400) assert.deepEqual(await look(), stored, 'nothing was changed');
+        if (wanted.message !== undefined) assert.match(String(reply.body['description']), wanted.message);
+        if (reply.status >= 400) assert.deepEqual(await snapshot(), stored, 'nothing was changed');
       });
   });
 }

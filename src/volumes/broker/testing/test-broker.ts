@@ -32,8 +32,8 @@ export interface Reply {
 
 export type CallBroker = (method: string, path: string, call?: Call) => Promise<Reply>;
 
-const configIn = (folder: string): BrokerConfig => ({
-  ...temporaryConfig(folder),
+const configIn = (directory: string): BrokerConfig => ({
+  ...temporaryConfig(directory),
   auth,
   offerings: [nfs, smb],
 });
@@ -46,17 +46,17 @@ export async function testBroker(
   t: TestContext,
   changes: Partial<BrokerConfig> = {},
   checkShare?: Preflight,
-): Promise<{ call: CallBroker; url: string; log: string[]; folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
+): Promise<{ call: CallBroker; url: string; log: string[]; directory: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'volume-broker-'));
   const log: string[] = [];
-  const config = { ...configIn(folder), ...changes };
+  const config = { ...configIn(directory), ...changes };
   const running = await startBroker(config, (line) => void log.push(line), checkShare);
   const { url } = running;
   t.after(async () => {
     await running.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
-  return { call: callerOf(url), url, log, folder };
+  return { call: callerOf(url), url, log, directory };
 }
 
 export function callerOf(url: string): CallBroker {

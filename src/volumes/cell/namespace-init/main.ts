@@ -32,7 +32,7 @@ try {
 if (plan.command === undefined) answer(null);
 else {
   const [program = '', ...args] = plan.command;
-  withDirectory(plan.root, (folder) => process.chdir(folder.path));
+  withDirectory(plan.root, (directory) => process.chdir(directory.path));
   answer(null);
   process.execve?.(program, [program, ...args], { ...plan.environment });
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, mkdirSync } from 'node:fs';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { type DirectoryHandle, withDirectory } from '../open-directory.ts';
-import type { Plan, PlannedVolume, HiddenFolders } from './plan.ts';
+import type { Plan, PlannedVolume, HiddenDirectories } from './plan.ts';
 import { basename, dirname, join } from 'node:path';
 
 /**
@@ -16,8 +16,8 @@ export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'vol
     checkSource(volume, source);
     const target = `${root === '/' ? '' : root}${volume.containerDir}`;
     const stage = stageIn(hidden.at);
-    for (const { at, words: args } of bindSteps(source, stage, volume.isReadOnly)) {
-      const step = (folder: DirectoryHandle): boolean => (mountAt(folder, args), true);
+    for (const { at, args } of bindSteps(source, stage, volume.isReadOnly)) {
+      const step = (directory: DirectoryHandle): boolean => (mountAt(directory, args), true);
       const path = at === 'stage' ? stage : target;
       if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
     }
@@ -33,19 +33,19 @@ export function bindSteps(
   source: string,
   stage: string,
   isReadOnly: boolean,
-): readonly { readonly at: 'stage' | 'target'; readonly words: readonly string[] }[] {
+): readonly { readonly at: 'stage' | 'target'; readonly args: readonly string[] }[] {
   const options = `remount,bind,${isReadOnly ? 'ro,' : ''}nosuid,nodev`;
   return [
-    { at: 'stage', words: ['--bind', '--', source] },
-    { at: 'stage', words: ['-o', options, '--', 'none'] },
-    { at: 'target', words: ['--bind', '--', stage] },
+    { at: 'stage', args: ['--bind', '--', source] },
+    { at: 'stage', args: ['-o', options, '--', 'none'] },
+    { at: 'target', args: ['--bind', '--', stage] },
   ];
 }
 
 /** Mounts /proc for the app's own processes, if the directory exists in its root. */
 export function mountProc(root: string): void {
-  withDirectory(`${root === '/' ? '' : root}/proc`, (folder) =>
-    mountAt(folder, ['-t', 'proc', '-o', 'nosuid,nodev,noexec', '--', 'proc']),
+  withDirectory(`${root === '/' ? '' : root}/proc`, (directory) =>
+    mountAt(directory, ['-t', 'proc', '-o', 'nosuid,nodev,noexec', '--', 'proc']),
   );
 }
 
@@ -62,9 +62,9 @@ function checkSource({ source, device }: PlannedVolume, inside: string): void {
 }
 
 /** Runs mount(8) on an open directory. mount(8) gets it as descriptor 3, so that it resolves no path. */
-function mountAt(folder: DirectoryHandle, args: readonly string[]): void {
+function mountAt(directory: DirectoryHandle, args: readonly string[]): void {
   const { error, status, stderr } = spawnSync('mount', ['--no-canonicalize', ...args, '/proc/self/fd/3'], {
-    stdio: ['ignore', 'ignore', 'pipe', folder.descriptor],
+    stdio: ['ignore', 'ignore', 'pipe', directory.descriptor],
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
   });
   if (error !== undefined) throw error;
@@ -76,24 +76,24 @@ function mountAt(folder: DirectoryHandle, args: readonly string[]): void {
  * The directories stay available in a directory that only root can enter. Later mounts of drivers appear
  * there, because they may belong to the app.
  */
-export function hideDrivers({ at, folders, holders }: HiddenFolders): void {
+export function hideDrivers({ at, folders, holders }: HiddenDirectories): void {
   mountOn(at, ['-t', 'tmpfs', '-o', 'mode=0700,nosuid,nodev,noexec', '--', 'tmpfs']);
   mkdirSync(stageIn(at));
-  for (const [index, folder] of folders.entries()) {
+  for (const [index, directory] of folders.entries()) {
     mkdirSync(join(at, `${index}`));
-    mountOn(join(at, `${index}`), ['--rbind', '--', folder]);
+    mountOn(join(at, `${index}`), ['--rbind', '--', directory]);
   }
   // so later mounts of drivers appear only in the hidden directories
   for (const holder of holders) {
     // a mount that has disappeared in the meantime contains nothing
-    withDirectory(holder, (folder) => mountAt(folder, ['--make-private', '--']));
+    withDirectory(holder, (directory) => mountAt(directory, ['--make-private', '--']));
   }
-  for (const folder of folders)
-    mountOn(folder, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);
+  for (const directory of folders)
+    mountOn(directory, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);
 }
 
 /** Returns the path in the app's mount namespace of the driver's mount at `source`. */
-const hiddenSource = ({ at, folders }: HiddenFolders, source: string): string =>
+const hiddenSource = ({ at, folders }: HiddenDirectories, source: string): string =>
   join(at, `${folders.indexOf(dirname(source))}`, basename(source));
 
 /** Returns the path at which a volume is mounted before the app can see it. */
@@ -112,6 +112,6 @@ function detach(path: string): void {
 }
 
 function mountOn(path: string, args: readonly string[]): void {
-  if (withDirectory(path, (folder) => (mountAt(folder, args), true)) === undefined)
+  if (withDirectory(path, (directory) => (mountAt(directory, args), true)) === undefined)
     throw new Error(`the folder ${path} is gone`);
 }

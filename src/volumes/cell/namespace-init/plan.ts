@@ -3,14 +3,14 @@ export interface Plan {
   /** The directory that is the app's root. */
   readonly root: string;
   readonly volumes: readonly PlannedVolume[];
-  readonly hidden: HiddenFolders;
+  readonly hidden: HiddenDirectories;
   /** The command to execute afterwards. If undefined, the process only mounts, in a running app. */
   readonly command: readonly string[] | undefined;
   readonly environment: Readonly<Record<string, string>>;
 }
 
 /** The directories of drivers, which are hidden from the app. */
-export interface HiddenFolders {
+export interface HiddenDirectories {
   /** A directory that only root can enter. The app's mount namespace has the hidden directories in it. */
   readonly at: string;
   readonly folders: readonly string[];

@@ -2,9 +2,9 @@
 import { runApp } from '../run-app.ts';
 import { cellOf, helpers } from './test-cell.ts';
 
-const [folder = '', number = ''] = process.argv.slice(2);
-const { ports } = cellOf(folder);
-const { volume, order: spec } = helpers(folder);
+const [directory = '', number = ''] = process.argv.slice(2);
+const { ports } = cellOf(directory);
+const { volume, spec } = helpers(directory);
 let steps = 0;
 const step = (): void => {
   steps += 1;

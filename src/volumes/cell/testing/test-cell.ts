@@ -18,7 +18,7 @@ export const notRoot =
 
 /** A directory on a shared mount, a driver that binds its `shares/NAME`, and the dependencies of a cell. */
 export interface TestCell {
-  readonly folder: string;
+  readonly directory: string;
   readonly driver: SmallDriver;
   readonly steps: string[];
   readonly logged: string[];
@@ -26,39 +26,39 @@ export interface TestCell {
   readonly ports: CellPorts;
   /** Returns a volume of the share with that name, for a directory below `apps`. */
   readonly volume: (name: string, changes?: Partial<VolumeMount>) => Promise<VolumeMount>;
-  readonly order: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerSpec;
+  readonly spec: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerSpec;
 }
 
 /** Returns the mountinfo lines of a directory. Other mounts of the machine change during a test. */
-export async function mountInfo(folder: string): Promise<string> {
+export async function mountInfo(directory: string): Promise<string> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-  return lines.filter((line) => line.includes(folder)).join('\n');
+  return lines.filter((line) => line.includes(directory)).join('\n');
 }
 
 export async function testCell(t: TestContext): Promise<TestCell> {
-  const folder = await mkdtemp(join(tmpdir(), 'cell-'));
-  await run('mount', ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', folder]);
-  const cell = cellOf(folder);
+  const directory = await mkdtemp(join(tmpdir(), 'cell-'));
+  await run('mount', ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', directory]);
+  const cell = cellOf(directory);
   t.after(async () => {
     cell.stopping.abort();
-    await run('umount', ['--recursive', '--lazy', folder]);
-    await rmdir(folder);
+    await run('umount', ['--recursive', '--lazy', directory]);
+    await rmdir(directory);
   });
-  await run('mount', ['--make-shared', folder]);
-  for (const name of ['mounts', 'shares', 'apps', 'drivers', 'state']) await mkdir(join(folder, name));
-  await chmod(join(folder, 'mounts'), 0o700);
-  const driver = await bindDriver(folder);
+  await run('mount', ['--make-shared', directory]);
+  for (const name of ['mounts', 'shares', 'apps', 'drivers', 'state']) await mkdir(join(directory, name));
+  await chmod(join(directory, 'mounts'), 0o700);
+  const driver = await bindDriver(directory);
   t.after(() => driver.stop());
-  return { ...cell, folder, driver, ...helpers(folder) };
+  return { ...cell, directory, driver, ...helpers(directory) };
 }
 
 /** Returns the dependencies of a cell, for a directory that testCell made. */
-export function cellOf(folder: string): Pick<TestCell, 'steps' | 'logged' | 'stopping' | 'ports'> {
+export function cellOf(directory: string): Pick<TestCell, 'steps' | 'logged' | 'stopping' | 'ports'> {
   const [steps, logged, stopping] = [[] as string[], [] as string[], new AbortController()];
   const log = (line: string): void => void logged.push(line);
   const volman = new Volman({
-    folders: [join(folder, 'drivers')],
-    mountFolders: [join(folder, 'mounts')],
+    directories: [join(directory, 'drivers')],
+    mountDirectories: [join(directory, 'mounts')],
     deadlines: { short: 60, mount: 60 },
     metrics: { count: () => undefined, time: () => undefined },
     log,
@@ -66,7 +66,7 @@ export function cellOf(folder: string): Pick<TestCell, 'steps' | 'logged' | 'sto
   });
   const ports = {
     volman,
-    state: join(folder, 'state'),
+    state: join(directory, 'state'),
     deadlines: { start: 60, grace: 60, kill: 60, watch: 0.02 },
     log,
     onStep: (step: string) => void steps.push(step),
@@ -75,22 +75,22 @@ export function cellOf(folder: string): Pick<TestCell, 'steps' | 'logged' | 'sto
   return { steps, logged, stopping, ports };
 }
 
-export function helpers(folder: string): Pick<TestCell, 'volume' | 'order'> {
+export function helpers(directory: string): Pick<TestCell, 'volume' | 'spec'> {
   return {
     volume: async (name, changes = {}) => {
-      const share = join(folder, 'shares', name);
+      const share = join(directory, 'shares', name);
       await mkdir(share, { recursive: true });
       await chmod(share, 0o777);
       return {
         driver: 'nfsv3driver',
         volumeId: name,
-        containerDir: join(folder, 'apps/data', name),
+        containerDir: join(directory, 'apps/data', name),
         isReadOnly: false,
         config: { source: share },
         ...changes,
       };
     },
-    order: (command, volumes) => ({
+    spec: (command, volumes) => ({
       container: 'app-1' as PathSegment,
       command,
       volumes,
@@ -101,21 +101,21 @@ export function helpers(folder: string): Pick<TestCell, 'volume' | 'order'> {
   };
 }
 
-async function bindDriver(folder: string): Promise<SmallDriver> {
+async function bindDriver(directory: string): Promise<SmallDriver> {
   const driver = await smallDriver();
   driver.mount = async (name) => {
-    const target = join(folder, 'mounts', name);
+    const target = join(directory, 'mounts', name);
     await mkdir(target, { recursive: true });
     const { source } = { ...(driver.volumes.get(name)?.options as { source?: string }) };
     await run('mount', ['--bind', source ?? '', target]);
     return target;
   };
   driver.unmount = async (name) => {
-    const target = join(folder, 'mounts', name);
-    if ((await mountInfo(folder)).includes(` ${target} `)) await run('umount', ['--lazy', target]);
+    const target = join(directory, 'mounts', name);
+    if ((await mountInfo(directory)).includes(` ${target} `)) await run('umount', ['--lazy', target]);
     await rm(target, { recursive: true, force: true });
   };
   const spec = { Name: 'nfsv3driver', Addr: driver.url, UniqueVolumeIds: true };
-  await writeFile(join(folder, 'drivers/nfsv3driver.json'), JSON.stringify(spec), { mode: 0o644 });
+  await writeFile(join(directory, 'drivers/nfsv3driver.json'), JSON.stringify(spec), { mode: 0o644 });
   return driver;
 }

@@ -13,7 +13,7 @@ const handlers: Readonly<Record<string, Handler>> = {
   '/VolumeDriver.Create': (driver, body) => driver.create(body),
   '/VolumeDriver.Get': (driver, body) => driver.get(body),
   '/VolumeDriver.List': (driver) => driver.list(),
-  '/VolumeDriver.Mount': (driver, body, gone) => driver.mount(body, gone),
+  '/VolumeDriver.Mount': (driver, body, clientClosed) => driver.mount(body, clientClosed),
   '/VolumeDriver.Path': (driver, body) => driver.path(body),
   '/VolumeDriver.Unmount': (driver, body) => driver.unmount(body),
   '/VolumeDriver.Remove': (driver, body) => driver.remove(body),
@@ -46,10 +46,10 @@ async function respond(
   if (verb === undefined) return sendText(response, 404, '404 page not found');
   if (request.method !== 'POST') return sendText(response, 405, 'Method Not Allowed');
   const read = await readBody(request);
-  if ('fault' in read) return send(request, response, { Err: read.fault });
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  send(request, response, await verb(driver, read.body, gone.signal));
+  if ('problem' in read) return send(request, response, { Err: read.problem });
+  const clientClosed = new AbortController();
+  response.once('close', () => clientClosed.abort());
+  send(request, response, await verb(driver, read.body, clientClosed.signal));
 }
 
 function send(request: IncomingMessage, response: ServerResponse, body: unknown): void {
@@ -104,20 +104,20 @@ const asJson = (Err: string): { status: number; type: string; text: string } => 
 });
 
 /** Maximum bytes of a request body. The options of a share take some hundred. */
-const longest = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 /** Returns the JSON object in the body of a request. Returns an empty object if there is no body. */
 async function readBody(
   request: IncomingMessage,
-): Promise<{ readonly body: Readonly<Record<string, unknown>> } | { readonly fault: string }> {
+): Promise<{ readonly body: Readonly<Record<string, unknown>> } | { readonly problem: string }> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= longest) chunks.push(chunk);
+    if (size <= maxBytes) chunks.push(chunk);
   }
-  if (size > longest) return { fault: `the body has more than ${longest} bytes` };
+  if (size > maxBytes) return { problem: `the body has more than ${maxBytes} bytes` };
   if (size === 0) return { body: {} };
   const body = parseJsonObject(tryDecodeUtf8(Buffer.concat(chunks)) ?? '');
-  return body === undefined ? { fault: 'the body must be a JSON object in UTF-8' } : { body };
+  return body === undefined ? { problem: 'the body must be a JSON object in UTF-8' } : { body };
 }

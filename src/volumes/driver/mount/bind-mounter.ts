@@ -31,8 +31,8 @@ export function bindMounter(sourceDirectory: string): Mounter {
       });
       return exitCode === 0 ? 'answers' : 'stale';
     },
-    listMounts: async (folder) => {
-      const below = (await mountPoints()).filter((point) => point.startsWith(`${folder}/`));
+    listMounts: async (directory) => {
+      const below = (await mountPoints()).filter((point) => point.startsWith(`${directory}/`));
       return [...new Set(below)];
     },
   };

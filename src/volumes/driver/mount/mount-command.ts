@@ -73,11 +73,11 @@ function smbOptions(spec: SmbMountSpec): string[] {
   ];
 }
 
-function assertSafeValue(pattern: RegExp, value: string, fault: string, name = `'${value}'`): void {
+function assertSafeValue(pattern: RegExp, value: string, problem: string, name = `'${value}'`): void {
   if (pattern.test(value))
     throw new MountError(
       'INVALID_OPTION',
-      `The share was not mounted: ${name} ${fault}; correct the binding`,
+      `The share was not mounted: ${name} ${problem}; correct the binding`,
     );
 }
 

@@ -6,7 +6,7 @@ const manual =
   '\nRefer to the mount.cifs(8) manual page (e.g. man mount.cifs) and kernel log messages (dmesg)\n';
 
 /** Messages of Debian 12's programs, with the expected code. */
-const said: readonly (readonly [string, MountErrorCode])[] = [
+const messages: readonly (readonly [string, MountErrorCode])[] = [
   ['mount.nfs: access denied by server while mounting h:/x', 'ACCESS_DENIED'],
   ['mount.nfs: mounting h:/x failed, reason given by server: Permission denied', 'ACCESS_DENIED'],
   ['mount.nfs: mounting h:/x failed, reason given by server: No such file or directory', 'NO_SUCH_SHARE'],
@@ -40,7 +40,7 @@ const said: readonly (readonly [string, MountErrorCode])[] = [
   ['', 'FAILED'],
 ];
 
-for (const [stderr, code] of said)
+for (const [stderr, code] of messages)
   test(`${code}: ${stderr.split('\n')[0] ?? ''}`, () => {
     const error = mountFailure({ share: 'h:/x', stderr, wasKilled: false, secrets: [] });
     assert.equal(error.code, code);

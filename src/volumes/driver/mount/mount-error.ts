@@ -113,7 +113,7 @@ const mountFailureRules: readonly FailureRule[] = [
 ];
 
 /** Messages of mount(8) about a directory below the root of a server. */
-const folderRules: readonly FailureRule[] = [
+const directoryRules: readonly FailureRule[] = [
   {
     pattern: /Too many levels of symbolic links/u,
     code: 'LINK_IN_SHARE',
@@ -157,8 +157,8 @@ export function mountFailure(failure: ProgramFailure): MountError {
 }
 
 /** Returns the error for a directory below the root of its server or its export that could not be mounted. */
-export function folderFailure(failure: ProgramFailure): MountError {
-  return describe(failure, folderRules, {
+export function directoryFailure(failure: ProgramFailure): MountError {
+  return describe(failure, directoryRules, {
     code: 'FAILED',
     advice: 'The folder was not mounted for a reason that this driver does not know',
   });
@@ -177,8 +177,8 @@ function describe(
   rules: readonly FailureRule[],
   other: Omit<FailureRule, 'pattern'>,
 ): MountError {
-  const said = redactor(failure.secrets)(failure.stderr.trim()).replaceAll(/\s+/gu, ' ').slice(0, 500);
-  const quoted = said === '' ? '' : ` (${said})`;
+  const message = redactor(failure.secrets)(failure.stderr.trim()).replaceAll(/\s+/gu, ' ').slice(0, 500);
+  const quoted = message === '' ? '' : ` (${message})`;
   if (failure.wasKilled)
     return new MountError(
       'TIMED_OUT',

@@ -25,6 +25,6 @@ export interface Mounter {
   /** Probes the mount at `target`. Waits `deadlineSeconds` at most. */
   probe(target: string, deadlineSeconds: number): Promise<MountHealth>;
 
-  /** Returns the targets below `folder` that have a mount or a part of one in /proc/self/mountinfo. */
-  listMounts(folder: string): Promise<readonly string[]>;
+  /** Returns the targets below `directory` that have a mount or a part of one in /proc/self/mountinfo. */
+  listMounts(directory: string): Promise<readonly string[]>;
 }

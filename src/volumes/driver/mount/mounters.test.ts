@@ -46,11 +46,11 @@ before(async () => {
   if (skip !== false) return;
   scratch = await mkdtemp(join(tmpdir(), 'mounters-'));
   const bin = join(scratch, 'bin');
-  for (const folder of ['bin', 'server', 'server/share']) await mkdir(join(scratch, folder));
+  for (const directory of ['bin', 'server', 'server/share']) await mkdir(join(scratch, directory));
   await chmod(join(scratch, 'server/share'), 0o777);
-  await writeFile(join(bin, 'mount'), mountStandIn(join(scratch, 'server')), { mode: 0o755 });
-  await writeFile(join(bin, 'umount'), umountStandIn(scratch), { mode: 0o755 });
-  await writeFile(join(bin, 'mapfs'), mapfsStandIn(scratch), { mode: 0o755 });
+  await writeFile(join(bin, 'mount'), fakeMount(join(scratch, 'server')), { mode: 0o755 });
+  await writeFile(join(bin, 'umount'), fakeUmount(scratch), { mode: 0o755 });
+  await writeFile(join(bin, 'mapfs'), fakeMapfs(scratch), { mode: 0o755 });
   execFileSync('mkfifo', [join(scratch, 'fifo')]);
   const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
   subjects = {
@@ -77,7 +77,7 @@ const parts: ShareMounterOptions = {
 };
 
 /** A fake mount(8): it binds a directory of the test instead of the root of an NFS server. */
-const mountStandIn = (server: string): string => `#!/bin/sh
+const fakeMount = (server: string): string => `#!/bin/sh
 case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
 case "$1$2$3" in -i-c--bind) exec /bin/mount "$@" ;; esac
 [ "$1$2$3$5$6" = "-tnfs-o--10.0.0.1:/" ] || exit 1
@@ -87,31 +87,31 @@ exec /bin/mount --bind -- "$folder" "$7"
 `;
 
 /** A umount(8) that records its arguments. */
-const umountStandIn = (folder: string): string => `#!/bin/sh
-echo "$*" >> ${folder}/umounts
+const fakeUmount = (directory: string): string => `#!/bin/sh
+echo "$*" >> ${directory}/umounts
 exec /bin/umount "$@"
 `;
 
 /** A fake mapfs: a bind mount, and a process that keeps running. */
-const mapfsStandIn = (folder: string): string => `#!/bin/sh
-echo "$1 $2 $3 $4" > ${folder}/mapfs-arguments
+const fakeMapfs = (directory: string): string => `#!/bin/sh
+echo "$1 $2 $3 $4" > ${directory}/mapfs-arguments
 /bin/mount --bind -- "$6" "$5"
-read line < ${folder}/fifo
+read line < ${directory}/fifo
 `;
 
 async function subject(name: string, mounter: Mounter, ofShare: NfsMountSpec): Promise<MounterSubject> {
-  const folder = join(scratch, name);
-  await mkdir(folder, { mode: 0o711 });
+  const directory = join(scratch, name);
+  await mkdir(directory, { mode: 0o711 });
   return {
     mounter,
-    folder,
-    order: ofShare,
+    directory,
+    spec: ofShare,
     missing: { ...ofShare, path: '/missing' },
-    makeFolder: async (path) => void (await mkdir(path, { recursive: true })),
-    write: (place, file, text) => writeFile(join(place, file), text),
-    read: (place, file) => readFile(join(place, file), 'utf8'),
-    holdOpen: async (place, file) => {
-      const opened = await open(join(place, file));
+    makeDirectory: async (path) => void (await mkdir(path, { recursive: true })),
+    write: (path, file, text) => writeFile(join(path, file), text),
+    read: (path, file) => readFile(join(path, file), 'utf8'),
+    holdOpen: async (path, file) => {
+      const opened = await open(join(path, file));
       return () => opened.close();
     },
   };
@@ -122,8 +122,8 @@ mounterSuite('mount(8)', () => subjects.plain, skip);
 mounterSuite('mount(8) and mapfs', () => subjects.mapfs, skip);
 
 test('a share that is in use and responds is not unmounted by force', { skip }, async () => {
-  const { mounter, folder, write, holdOpen } = subjects.plain;
-  const target = join(folder, 'in use');
+  const { mounter, directory, write, holdOpen } = subjects.plain;
+  const target = join(directory, 'in use');
   await mkdir(target);
   await mounter.mount(spec, target, inTime);
   await write(target, 'file', 'text');
@@ -147,23 +147,23 @@ test(
   'a kernel without its UTF-8 table mounts SMB with its own character set, and the driver reports it',
   { skip },
   async () => {
-    const folder = join(scratch, 'no-utf8');
-    await mkdir(folder, { mode: 0o711 });
+    const directory = join(scratch, 'no-utf8');
+    await mkdir(directory, { mode: 0o711 });
     const refusal = 'mount error(79): Can not access a needed shared library';
     const script = `#!/bin/sh
-echo "$4" >> ${folder}/options
+echo "$4" >> ${directory}/options
 case "$4" in *iocharset=utf8*) echo "${refusal}" >&2; exit 32 ;; esac
 exec /bin/mount --bind -- ${scratch}/server/share "$7"
 `;
-    await writeFile(join(folder, 'mount'), script, { mode: 0o755 });
+    await writeFile(join(directory, 'mount'), script, { mode: 0o755 });
     const notes: string[] = [];
-    const searchPath = `${folder}:/usr/sbin:/usr/bin:/sbin:/bin`;
+    const searchPath = `${directory}:/usr/sbin:/usr/bin:/sbin:/bin`;
     const mounter = new ShareMounter({ searchPath, note: (text) => notes.push(text) });
-    const target = join(folder, 'target');
+    const target = join(directory, 'target');
     await mkdir(target);
     await mounter.mount(smb, target, inTime);
     await mounter.unmount(target, inTime);
-    const options = (await readFile(join(folder, 'options'), 'utf8')).trim().split('\n');
+    const options = (await readFile(join(directory, 'options'), 'utf8')).trim().split('\n');
     assert.deepEqual(
       options.map((each) => each.split(',').includes('iocharset=utf8')),
       [true, false],
@@ -174,8 +174,8 @@ exec /bin/mount --bind -- ${scratch}/server/share "$7"
 );
 
 test('mapfs gets the ids, and ends with its mount', { skip }, async () => {
-  const { mounter, folder } = subjects.mapfs;
-  const target = join(folder, 'ids');
+  const { mounter, directory } = subjects.mapfs;
+  const target = join(directory, 'ids');
   await mkdir(target);
   await mounter.mount(mapped, target, inTime);
   assert.equal(await readFile(join(scratch, 'mapfs-arguments'), 'utf8'), '-uid 4000 -gid 4001\n');
@@ -186,20 +186,20 @@ test('mapfs gets the ids, and ends with its mount', { skip }, async () => {
 });
 
 test('a target with a mount, and a name reserved for a part of one, are refused', { skip }, async () => {
-  const { mounter, folder } = subjects.plain;
-  const target = join(folder, 'taken');
+  const { mounter, directory } = subjects.plain;
+  const target = join(directory, 'taken');
   await mkdir(target);
   await mounter.mount(spec, target, inTime);
   await assert.rejects(mounter.mount(spec, target, inTime), { code: 'BUSY' });
   await mounter.unmount(target, inTime);
   await assert.rejects(mounter.mount(spec, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
-  assert.deepEqual(await mounter.listMounts(folder), []);
+  assert.deepEqual(await mounter.listMounts(directory), []);
 });
 
 // another client of the share can replace a directory by a link
 test('links do not lead out of the directory that the mapfs helper reads', { skip }, async () => {
-  const { mounter, folder } = subjects.mapfs;
-  const target = join(folder, 'links');
+  const { mounter, directory } = subjects.mapfs;
+  const target = join(directory, 'links');
   await mkdir(target);
   const link = join(scratch, 'server/share/link');
   await symlink('/etc', link);

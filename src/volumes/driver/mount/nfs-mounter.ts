@@ -3,7 +3,7 @@ import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { mountCommand, type NfsMountSpec } from './mount-command.ts';
-import { folderFailure, MountError, mountFailure } from './mount-error.ts';
+import { directoryFailure, MountError, mountFailure } from './mount-error.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
 import type { ProgramResult } from './run-program.ts';
 
@@ -18,7 +18,7 @@ export interface NfsMounterPorts {
   /** Returns the mounts of this machine. */
   readonly entries: () => Promise<readonly MountEntry[]>;
   /** Creates an empty directory that only root can enter. */
-  readonly makeFolder: (path: string) => Promise<void>;
+  readonly makeDirectory: (path: string) => Promise<void>;
   /** Unmounts the mount at a path and all mounts below it. Does nothing if there is no mount. */
   readonly detach: (path: string) => Promise<void>;
   /** Returns all addresses of a host. Each is tried until one can be reached. Throws MountError. */
@@ -28,8 +28,8 @@ export interface NfsMounterPorts {
 }
 
 /** A directory, and the server's mount in which its path is resolved. */
-interface Place {
-  readonly order: NfsMountSpec;
+interface MountLocation {
+  readonly spec: NfsMountSpec;
   readonly address: string;
   readonly serverAddresses: readonly string[];
   /** The path that is mounted first: the root of an NFS 4 server, or an export of an NFS 3 server. */
@@ -62,7 +62,7 @@ export class NfsMounter {
     const serverAddresses = [...addresses, ...group.flat()];
     for (const [index, address] of addresses.entries()) {
       try {
-        return await this.#mountFrom({ order: spec, address, serverAddresses, at }, signal);
+        return await this.#mountFrom({ spec, address, serverAddresses, at }, signal);
       } catch (error) {
         const isLast = index === addresses.length - 1;
         if (isLast || !(error instanceof MountError && error.code === 'UNREACHABLE')) throw error;
@@ -83,19 +83,19 @@ export class NfsMounter {
    * Mounts from one address. Without a version, falls back to version 3 if the server does not offer the
    * share with version 4.
    */
-  async #mountFrom(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order: spec } = place;
-    if (spec.version === '3') return this.#mountVersion3(place, signal);
+  async #mountFrom(location: Omit<MountLocation, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { spec } = location;
+    if (spec.version === '3') return this.#mountVersion3(location, signal);
     try {
       const order4 = { ...spec, version: spec.version ?? '4' } as const;
-      return await this.#mountBelow({ ...place, order: order4, root: '/' }, signal);
+      return await this.#mountBelow({ ...location, spec: order4, root: '/' }, signal);
     } catch (error) {
       const mayBeOld =
         error instanceof MountError &&
         ['NOT_SUPPORTED', 'NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(error.code);
       if (spec.version !== undefined || !mayBeOld) throw error;
       const isMounted = await this.#mountVersion3(
-        { ...place, order: { ...spec, version: '3' } },
+        { ...location, spec: { ...spec, version: '3' } },
         signal,
       ).then(
         () => true,
@@ -108,8 +108,8 @@ export class NfsMounter {
     }
   }
 
-  async #mountVersion3(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order: spec, address } = place;
+  async #mountVersion3(location: Omit<MountLocation, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { spec, address } = location;
     const path = normalisedPath(spec.path);
     const listed = await this.#ports.run(
       'showmount',
@@ -126,37 +126,37 @@ export class NfsMounter {
         'NO_SUCH_SHARE',
         `${shareOf(spec)}: The server exports no folder of that path to this cell, as 'showmount -e ${address}' shows; check the share's spelling`,
       );
-    await this.#mountBelow({ ...place, root }, signal);
+    await this.#mountBelow({ ...location, root }, signal);
   }
 
-  async #mountBelow(place: Omit<Place, 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const path = normalisedPath(place.order.path);
-    if (place.root === path) return this.#mountRoot(place, place.at, signal);
-    const rootAt = rootPathOf(place.at);
-    await this.#ports.makeFolder(rootAt);
+  async #mountBelow(location: Omit<MountLocation, 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const path = normalisedPath(location.spec.path);
+    if (location.root === path) return this.#mountRoot(location, location.at, signal);
+    const rootAt = rootPathOf(location.at);
+    await this.#ports.makeDirectory(rootAt);
     try {
-      await this.#mountRoot(place, rootAt, signal);
-      await this.#bind({ ...place, rootAt }, signal);
-      await this.#check(place, path, place.at);
+      await this.#mountRoot(location, rootAt, signal);
+      await this.#bind({ ...location, rootAt }, signal);
+      await this.#check(location, path, location.at);
     } finally {
       await this.#ports.detach(rootAt);
       await rmdir(rootAt);
     }
   }
 
-  async #mountRoot(place: Omit<Place, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
-    const { order: spec, address, root } = place;
+  async #mountRoot(location: Omit<MountLocation, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
+    const { spec, address, root } = location;
     const { args } = mountCommand({ ...spec, host: address, path: root }, at);
     const result = await this.#ports.run('mount', args, signal);
     if (result.exitCode !== 0) throw mountFailure({ ...result, share: shareOf(spec), secrets: [] });
-    await this.#check(place, root, at);
+    await this.#check(location, root, at);
   }
 
-  async #bind({ order: spec, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
-    const folder = join(rootAt, normalisedPath(spec.path).slice(root.length));
+  async #bind({ spec, root, rootAt, at }: MountLocation, signal: AbortSignal): Promise<void> {
+    const directory = join(rootAt, normalisedPath(spec.path).slice(root.length));
     await this.remount(rootAt, spec, 'nosymfollow', signal);
-    const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', folder, at], signal);
-    if (bound.exitCode !== 0) throw folderFailure({ ...bound, share: shareOf(spec), secrets: [] });
+    const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', directory, at], signal);
+    if (bound.exitCode !== 0) throw directoryFailure({ ...bound, share: shareOf(spec), secrets: [] });
     await this.remount(at, spec, 'symfollow', signal);
   }
 
@@ -185,9 +185,9 @@ export class NfsMounter {
     );
   }
 
-  async #check(place: Omit<Place, 'rootAt'>, path: string, at: string): Promise<void> {
+  async #check(location: Omit<MountLocation, 'rootAt'>, path: string, at: string): Promise<void> {
     const entry = (await this.#ports.entries()).findLast(({ target }) => target === at);
-    checkNfsMount({ ...place, share: shareOf(place.order), path }, entry);
+    checkNfsMount({ ...location, share: shareOf(location.spec), path }, entry);
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
 
-const asked = {
+const requested = {
   share: 'server:/share',
   address: '10.0.0.1',
   path: '/share',
@@ -11,7 +11,7 @@ const asked = {
 };
 const mounted = (source: string, options: string): (() => void) => {
   const [entry] = parseMountInfo(`1 1 0:1 / /t rw - nfs4 ${source} rw,${options}\n`);
-  return () => checkNfsMount(asked, entry);
+  return () => checkNfsMount(requested, entry);
 };
 
 test('the requested directory from an address of its server is accepted', () => {
@@ -30,7 +30,7 @@ test('another server or another directory is refused', () => {
     ['none', ''],
   ] as const;
   for (const [source, options] of others) assert.throws(mounted(source, options), { code: 'OTHER_SERVER' });
-  assert.throws(() => checkNfsMount(asked, undefined), { code: 'OTHER_SERVER' });
+  assert.throws(() => checkNfsMount(requested, undefined), { code: 'OTHER_SERVER' });
   for (const path of ['/private', '/share/x', '/', '/share\\040'])
     assert.throws(mounted(`10.0.0.1:${path}`, 'addr=10.0.0.1'), { code: 'LINK_IN_SHARE' }, path);
 });

@@ -19,8 +19,8 @@ interface RequestedMount {
  * 4.1 and 4.2 with servers of one owner, whatever their addresses are, and a server may claim to be another
  * one. The kernel also follows a server's referrals to other servers.
  */
-export function checkNfsMount(asked: RequestedMount, entry: MountEntry | undefined): void {
-  const { share, address, path, serverAddresses } = asked;
+export function checkNfsMount(requested: RequestedMount, entry: MountEntry | undefined): void {
+  const { share, address, path, serverAddresses } = requested;
   const option = entry?.fileSystemOptions.find((each) => each.startsWith('addr='));
   const used = option?.slice('addr='.length) ?? '';
   const [, bracketed, plain = '', mountedPath] =

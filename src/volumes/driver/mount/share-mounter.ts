@@ -65,7 +65,7 @@ export class ShareMounter implements Mounter {
     this.#nfs = new NfsMounter({
       run: (program, args, signal, outputLimit) => this.#run(program, args, signal, { outputLimit }),
       entries: options.entries ?? readMountTable,
-      makeFolder: recreateEmptyDirectory,
+      makeDirectory: recreateEmptyDirectory,
       detach: (path) => this.#detachRoot(path),
       resolve:
         options.resolve ??
@@ -120,12 +120,12 @@ export class ShareMounter implements Mounter {
       : 'stale';
   }
 
-  async listMounts(folder: string): Promise<readonly string[]> {
-    const path = await realpath(folder);
+  async listMounts(directory: string): Promise<readonly string[]> {
+    const path = await realpath(directory);
     const names = (await mountTargets())
       .filter((target) => dirname(target) === path)
       .map((target) => basename(target).replace(/_mapfs$/u, ''));
-    return [...new Set(names)].map((name) => join(folder, name));
+    return [...new Set(names)].map((name) => join(directory, name));
   }
 
   async #mountSmb(spec: SmbMountSpec, path: string, signal: AbortSignal): Promise<void> {
@@ -236,12 +236,12 @@ async function resolvedPath(target: string): Promise<string> {
  */
 async function checkTarget(target: string): Promise<string> {
   const path = await resolvedPath(target);
-  const folder = dirname(path);
-  const { uid, mode } = await lstat(folder);
+  const directory = dirname(path);
+  const { uid, mode } = await lstat(directory);
   if (uid !== 0 || (mode & 0o022) !== 0)
     throw new MountError(
       'FAILED',
-      `Nothing was mounted below '${folder}', which others than root can write; run: chown root '${folder}' && chmod go-w '${folder}'`,
+      `Nothing was mounted below '${directory}', which others than root can write; run: chown root '${directory}' && chmod go-w '${directory}'`,
     );
   if (path.endsWith(rawMountSuffix))
     throw new MountError(

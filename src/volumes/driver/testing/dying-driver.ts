@@ -40,4 +40,8 @@ const mounter: Mounter = {
     step();
   },
 };
-await startDriver(config, { mounter, standIn: 'local bind', out: (line) => void process.stdout.write(line) });
+await startDriver(config, {
+  mounter,
+  replacement: 'local bind',
+  out: (line) => void process.stdout.write(line),
+});

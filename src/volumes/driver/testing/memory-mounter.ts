@@ -37,8 +37,8 @@ export function memoryMounter(): MemoryMounter {
     },
     probe: async (target) =>
       mounter.mounts.has(target) ? (mounter.health.get(target) ?? 'answers') : 'absent',
-    listMounts: async (folder) =>
-      [...mounter.mounts.keys()].filter((target) => target.startsWith(`${folder}/`)),
+    listMounts: async (directory) =>
+      [...mounter.mounts.keys()].filter((target) => target.startsWith(`${directory}/`)),
   };
   return mounter;
 }

@@ -32,13 +32,13 @@ export const service = { dn: 'cn=service,dc=example', password: 'service-passwor
  * read them.
  */
 export async function startSlapd(entries: string): Promise<Slapd> {
-  const folder = await mkdtemp(join(tmpdir(), 'slapd-'));
+  const directory = await mkdtemp(join(tmpdir(), 'slapd-'));
   const { certificate, private_key: key, ca } = await makeServerCertificate();
-  await mkdir(join(folder, 'data'), { mode: 0o700 });
-  const file = (name: string): string => join(folder, name);
+  await mkdir(join(directory, 'data'), { mode: 0o700 });
+  const file = (name: string): string => join(directory, name);
   await writeFile(file('certificate'), certificate);
   await writeFile(file('key'), key, { mode: 0o600 });
-  await writeFile(file('slapd.conf'), configuration(folder));
+  await writeFile(file('slapd.conf'), configuration(directory));
   await writeFile(file('entries'), `${root}${entries}`);
   await promisify(execFile)(program, ['-T', 'add', '-f', file('slapd.conf'), '-l', file('entries')]);
   const [port, tlsPort] = [await closedPort(), await closedPort()];
@@ -57,7 +57,7 @@ export async function startSlapd(entries: string): Promise<Slapd> {
     stop: async () => {
       child.kill('SIGKILL');
       await ended;
-      await rm(folder, { recursive: true });
+      await rm(directory, { recursive: true });
     },
   };
 }
@@ -79,14 +79,14 @@ ou: people
 `;
 
 /** Only the part of Microsoft's schema that users need. */
-const configuration = (folder: string): string => `
+const configuration = (directory: string): string => `
 ${['core', 'cosine', 'nis'].map((name) => `include /etc/ldap/schema/${name}.schema`).join('\n')}
 objectclass ( 1.2.840.113556.1.5.9 NAME 'user' SUP top STRUCTURAL MUST cn MAY ( uidNumber $ gidNumber $ userPassword ) )
-TLSCertificateFile ${folder}/certificate
-TLSCertificateKeyFile ${folder}/key
+TLSCertificateFile ${directory}/certificate
+TLSCertificateKeyFile ${directory}/key
 database ldif
 suffix dc=example
-directory ${folder}/data
+directory ${directory}/data
 access to attrs=userPassword by anonymous auth
 access to * by dn.exact="${service.dn}" read
 `;

@@ -47,29 +47,36 @@ export interface TestDriver {
 }
 
 /** Creates a directory for a driver, which is removed after the test. */
-export async function driverFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'volume-driver-'));
-  t.after(() => rm(folder, { recursive: true }));
-  return folder;
+export async function driverDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'volume-driver-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
 }
 
 /** Returns the configuration of a driver in a directory, on free ports, without a watchdog. */
-export const configIn = (folder: string, args: readonly string[] = []): DriverConfig =>
+export const configIn = (directory: string, args: readonly string[] = []): DriverConfig =>
   parseDriverConfig([
     ...(args.includes('-name') ? [] : ['-name', 'nfsv3driver']),
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
-    ...['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'mounts'), '-watchInterval', '0'],
+    ...[
+      '-driversPath',
+      join(directory, 'drivers'),
+      '-mountDir',
+      join(directory, 'mounts'),
+      '-watchInterval',
+      '0',
+    ],
     ...args,
   ]);
 
 /** Starts a driver in this process with its mounts in memory. It stops after the test. */
 export async function testDriver(
   t: TestContext,
-  options: { folder?: string; words?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
+  options: { directory?: string; args?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
 ): Promise<TestDriver> {
-  const { folder = await driverFolder(t), words: args = [], mounter = memoryMounter() } = options;
+  const { directory = await driverDirectory(t), args = [], mounter = memoryMounter() } = options;
   const log: string[] = [];
-  const running = await startDriver(configIn(folder, args), { mounter, out: (line) => log.push(line) });
+  const running = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
   t.after(() => running.stop());
   return { running, call: callerOf(running.address), mounter, log };
 }

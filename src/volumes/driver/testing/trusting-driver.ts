@@ -6,13 +6,13 @@ import { signVolumeId } from '../../signature/signed-volume-id.ts';
 import type { SigningPair } from '../../signature/testing/new-pair.ts';
 import { newPair } from '../../signature/testing/new-pair.ts';
 import type { TestDriver } from './test-driver.ts';
-import { driverFolder, safeDescription, testDriver } from './test-driver.ts';
+import { driverDirectory, safeDescription, testDriver } from './test-driver.ts';
 
 /** The app that volumes are signed for. */
 export const appGuid = '3f1a7f4e-0000-4000-8000-000000000001';
 /** A driver with the broker's public key, which reads secrets below `<folder>/secrets`. */
 export interface TrustingDriver extends TestDriver {
-  readonly folder: string;
+  readonly directory: string;
   readonly pair: SigningPair;
   /**
    * Mounts options under the id that the broker signed for them. Returns the developer's text of `Err`, or
@@ -24,19 +24,19 @@ export interface TrustingDriver extends TestDriver {
 export async function trustingDriver(
   t: TestContext,
   mode: string,
-  { folder, words: args = [] }: { folder?: string; words?: readonly string[] } = {},
+  { directory, args = [] }: { directory?: string; args?: readonly string[] } = {},
 ): Promise<TrustingDriver> {
-  folder ??= await driverFolder(t);
+  directory ??= await driverDirectory(t);
   const pair = newPair();
-  await writeFile(join(folder, 'keys.pem'), newPair().publicPem + pair.publicPem);
-  await mkdir(join(folder, 'secrets', 'team'), { recursive: true });
-  const signing = ['-name', 'smbdriver', '-signatures', mode, '-signatureKeys', join(folder, 'keys.pem')];
-  const secrets = ['-secretFiles', join(folder, 'secrets')];
-  const driver = await testDriver(t, { folder, words: [...signing, ...secrets, ...args] });
+  await writeFile(join(directory, 'keys.pem'), newPair().publicPem + pair.publicPem);
+  await mkdir(join(directory, 'secrets', 'team'), { recursive: true });
+  const signing = ['-name', 'smbdriver', '-signatures', mode, '-signatureKeys', join(directory, 'keys.pem')];
+  const secrets = ['-secretFiles', join(directory, 'secrets')];
+  const driver = await testDriver(t, { directory, args: [...signing, ...secrets, ...args] });
   let container = 0;
   return {
     ...driver,
-    folder,
+    directory,
     pair,
     mount: async (options, signed = options) => {
       const mount = {

@@ -16,6 +16,6 @@ export function newPair(): SigningPair {
   const publicPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString();
   const key = readSigningKey(privatePem);
   const keys = readPublicKeys(publicPem);
-  assert.ok('id' in key && !('fault' in keys));
+  assert.ok('id' in key && !('problem' in keys));
   return { privatePem, publicPem, key, keys };
 }

@@ -24,8 +24,8 @@ interface MountNamespace {
 }
 
 export async function openMountNamespace(): Promise<MountNamespace> {
-  const words = ['--mount', '--propagation', 'private', 'sh', '-c', 'echo inside; exec sleep infinity'];
-  const child = spawn('unshare', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = ['--mount', '--propagation', 'private', 'sh', '-c', 'echo inside; exec sleep infinity'];
+  const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   if (child.pid === undefined) throw new Error('unshare did not start');
   return { pid: child.pid, end: () => killed(child) };
@@ -34,24 +34,18 @@ export async function openMountNamespace(): Promise<MountNamespace> {
 /** main.ts in a mount namespace. */
 export class DriverProcess {
   readonly #namespace: MountNamespace;
-  readonly #words: readonly string[];
+  readonly #args: readonly string[];
   #child: ChildProcess | undefined;
 
-  constructor(namespace: MountNamespace, words: readonly string[]) {
+  constructor(namespace: MountNamespace, args: readonly string[]) {
     this.#namespace = namespace;
-    this.#words = words;
+    this.#args = args;
   }
 
   /** Resolves when the driver serves. Rejects with its output if it ends before. */
   async start(): Promise<void> {
-    const words = [
-      `--mount=/proc/${this.#namespace.pid}/ns/mnt`,
-      '--',
-      process.execPath,
-      main,
-      ...this.#words,
-    ];
-    const child = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const args = [`--mount=/proc/${this.#namespace.pid}/ns/mnt`, '--', process.execPath, main, ...this.#args];
+    const child = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     let complaints = '';
     child.stderr.setEncoding('utf8').on('data', (part: string) => (complaints += part));

@@ -48,9 +48,9 @@ export async function startDrivers(t: TestContext): Promise<DriversFixture> {
     for (const driver of drivers) await detachAll(join(data, driver.name, 'volumes'));
     await rm(directory, { recursive: true });
   });
-  const launch = async (words: readonly string[]): Promise<{ process: DriverProcess; pid: number }> => {
+  const launch = async (args: readonly string[]): Promise<{ process: DriverProcess; pid: number }> => {
     const namespace = await openMountNamespace();
-    const process = new DriverProcess(namespace, [...words, ...shared]);
+    const process = new DriverProcess(namespace, [...args, ...shared]);
     ends.push(async () => {
       await process.kill();
       await namespace.end();

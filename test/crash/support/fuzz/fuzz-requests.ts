@@ -94,7 +94,7 @@ function validRequest(random: Random, api: LocalApi): Valid {
       const body = stored(random, api, resource) ?? newObject(random, template, namespace, name);
       return {
         ...at,
-        ...placeOf(body),
+        ...namespaceOf(body),
         method: 'PUT',
         segments: [nameOf(body), ...status(random, kind)],
         body,
@@ -146,7 +146,7 @@ function stored(random: Random, api: LocalApi, resource: Resource): Fields | und
 }
 
 const nameOf = (object: Fields): string => (object['metadata'] as { name?: string }).name ?? 'n1';
-const placeOf = (object: Fields): { namespace: string | undefined } => ({
+const namespaceOf = (object: Fields): { namespace: string | undefined } => ({
   namespace: (object['metadata'] as { namespace?: string }).namespace,
 });
 const status = (random: Random, kind: Kind): string[] => (kind.hasStatus && random.once(3) ? ['status'] : []);
@@ -175,7 +175,7 @@ function patchRequest(
   return {
     method: 'PATCH',
     segments: [nameOf(target), ...status(random, kind)],
-    ...placeOf(target),
+    ...namespaceOf(target),
     contentType,
     body,
   };

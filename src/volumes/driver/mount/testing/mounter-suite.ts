@@ -8,17 +8,17 @@ import type { Mounter } from '../mounter.ts';
 export interface MounterSubject {
   readonly mounter: Mounter;
   /** A directory that only root can enter. The suite creates its targets in it. */
-  readonly folder: string;
+  readonly directory: string;
   /** A writable share. */
-  readonly order: MountSpec;
+  readonly spec: MountSpec;
   /** A share that does not exist on its server. */
   readonly missing: MountSpec;
-  readonly makeFolder: (path: string) => Promise<void>;
+  readonly makeDirectory: (path: string) => Promise<void>;
   /** Writes a file as an app does. Rejects if the app may not write. */
-  readonly write: (folder: string, name: string, text: string) => Promise<void>;
-  readonly read: (folder: string, name: string) => Promise<string>;
-  /** Opens a file of `folder`. Returns a function that closes it. */
-  readonly holdOpen: (folder: string, name: string) => Promise<() => Promise<void>>;
+  readonly write: (directory: string, name: string, text: string) => Promise<void>;
+  readonly read: (directory: string, name: string) => Promise<string>;
+  /** Opens a file of `directory`. Returns a function that closes it. */
+  readonly holdOpen: (directory: string, name: string) => Promise<() => Promise<void>>;
 }
 
 const inTime = (): AbortSignal => AbortSignal.timeout(120_000);
@@ -30,23 +30,23 @@ export function mounterSuite(
   skip: string | false = false,
 ): void {
   const target = async (called: string): Promise<string> => {
-    const path = join(subject().folder, called);
-    await subject().makeFolder(path);
+    const path = join(subject().directory, called);
+    await subject().makeDirectory(path);
     return path;
   };
 
   test(`${name}: a mounted share answers and is listed, until it is unmounted`, { skip }, async () => {
-    const { mounter, order: spec, folder, write, read } = subject();
+    const { mounter, spec, directory, write, read } = subject();
     // mountinfo has these characters as octal numbers
     const path = await target('a b\\040');
     assert.equal(await mounter.probe(path, 30), 'absent');
     await mounter.mount(spec, path, inTime());
     assert.equal(await mounter.probe(path, 30), 'answers');
-    assert.deepEqual(await mounter.listMounts(folder), [path]);
+    assert.deepEqual(await mounter.listMounts(directory), [path]);
     await write(path, 'kept', 'text');
     await mounter.unmount(path, inTime());
     assert.equal(await mounter.probe(path, 30), 'absent');
-    assert.deepEqual(await mounter.listMounts(folder), []);
+    assert.deepEqual(await mounter.listMounts(directory), []);
     await mounter.unmount(path, inTime());
     await mounter.mount({ ...spec, readOnly: true }, path, inTime());
     assert.equal(await read(path, 'kept'), 'text');
@@ -55,7 +55,7 @@ export function mounterSuite(
   });
 
   test(`${name}: a share is unmounted while an app has a file open`, { skip }, async () => {
-    const { mounter, order: spec, write, holdOpen } = subject();
+    const { mounter, spec, write, holdOpen } = subject();
     const path = await target('open');
     await mounter.mount(spec, path, inTime());
     await write(path, 'open', 'text');
@@ -66,12 +66,12 @@ export function mounterSuite(
   });
 
   test(`${name}: a share that the server does not have is refused by name`, { skip }, async () => {
-    const { mounter, missing, folder } = subject();
+    const { mounter, missing, directory } = subject();
     const path = await target('missing');
     await assert.rejects(mounter.mount(missing, path, inTime()), ({ code }: NodeJS.ErrnoException) =>
       ['NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(code ?? ''),
     );
     await mounter.unmount(path, inTime());
-    assert.deepEqual(await mounter.listMounts(folder), []);
+    assert.deepEqual(await mounter.listMounts(directory), []);
   });
 }

@@ -16,13 +16,13 @@ const skip =
 test('a cluster changes nothing while a process of its previous run is left', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-earlier-'));
   t.after(() => rm(directory, { recursive: true }));
-  const former = spawn('sleep', ['1000'], { stdio: 'ignore' });
-  t.after(() => former.kill('SIGKILL'));
-  await once(former, 'spawn');
-  const stat = await readFile(`/proc/${former.pid}/stat`, 'utf8');
+  const previous = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  t.after(() => previous.kill('SIGKILL'));
+  await once(previous, 'spawn');
+  const stat = await readFile(`/proc/${previous.pid}/stat`, 'utf8');
   const started = stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[19];
   const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-  const record = `${former.pid} ${started} ${boot}\n`;
+  const record = `${previous.pid} ${started} ${boot}\n`;
   await writeFile(join(directory, 'process'), record);
   const began = join(directory, 'began');
   const program = join(directory, 'program');
@@ -51,7 +51,7 @@ test('a cluster changes nothing while a process of its previous run is left', { 
 
   assert.equal(existsSync(began), false);
   assert.equal(await readFile(join(directory, 'process'), 'utf8'), record);
-  former.kill('SIGKILL');
+  previous.kill('SIGKILL');
   assert.deepEqual(await ended, [9, null]);
   assert.equal(existsSync(began), true);
   assert.notEqual(await readFile(join(directory, 'process'), 'utf8'), record);

@@ -10,7 +10,7 @@ const source = join(import.meta.dirname, 'stand-in');
  * and credhub.yml, with our releases instead of upstream's. Their jobs need a Node in the stemcell. Returns
  * the path of bosh.yml.
  */
-export async function writeStandIn(directory: string): Promise<string> {
+export async function writeReplacement(directory: string): Promise<string> {
   await mkdir(directory, { recursive: true });
   let manifest = await readFile(join(source, 'bosh.yml'), 'utf8');
   for (const name of ['bosh', 'bpm']) {

@@ -10,7 +10,7 @@ import type { World } from '../../conformance/world.ts';
 import { until } from '../../support/until.ts';
 
 /** Returns a disk's `store` directory, which is on this machine like all volumes of an embedded cluster. */
-export async function storeFolder({ api, namespace, target }: World, disk: string): Promise<string> {
+export async function storeDirectory({ api, namespace, target }: World, disk: string): Promise<string> {
   const claim = { resource: persistentVolumeClaims, namespace, name: disk };
   const name = await until(
     `${disk} to be bound`,
@@ -28,7 +28,7 @@ export async function provision(world: World, disk: string): Promise<void> {
   const [node] = (await api.list(nodes)).items;
   const annotations = { [volumeAnnotations.selectedNode]: node?.metadata.name ?? '' };
   await api.patch({ resource: persistentVolumeClaims, namespace, name: disk }, { metadata: { annotations } });
-  await mkdir(await storeFolder(world, disk), { recursive: true });
+  await mkdir(await storeDirectory(world, disk), { recursive: true });
 }
 
 /**

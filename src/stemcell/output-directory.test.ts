@@ -78,8 +78,8 @@ test('the second of two builds into one directory gets an error, and the first i
   const { directory, build, fails } = await bench(t);
   const other = spawn('sleep', ['60'], { stdio: 'ignore' });
   t.after(() => other.kill());
-  const theirs = join(directory, `.out.partial.${other.pid}`);
-  await mkdir(join(theirs, 'image'), { recursive: true });
+  const foreignPath = join(directory, `.out.partial.${other.pid}`);
+  await mkdir(join(foreignPath, 'image'), { recursive: true });
   await fails('out', new RegExp(`Another build, process ${other.pid}, is making '.*out': wait for it`));
   await build('other');
   const ended = new Promise((resolve) => other.on('close', resolve));
@@ -118,9 +118,9 @@ test('the output of another build in the meantime is kept, and the error says so
 
 test('a mount point is refused, because a finished directory cannot replace it', async (t) => {
   const { directory, fails } = await bench(t);
-  const place = join(directory, 'mount point');
-  await mkdir(place);
-  const mounted = await run('mount', ['-t', 'tmpfs', 'none', place]).then(
+  const path = join(directory, 'mount point');
+  await mkdir(path);
+  const mounted = await run('mount', ['-t', 'tmpfs', 'none', path]).then(
     () => true,
     () => false,
   );
@@ -129,6 +129,6 @@ test('a mount point is refused, because a finished directory cannot replace it',
     await fails('mount point', /mount point' is a mount point/);
   } finally {
     // The unmount must come before the removal of the folder.
-    await run('umount', [place]);
+    await run('umount', [path]);
   }
 });

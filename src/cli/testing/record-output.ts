@@ -2,15 +2,15 @@ import { knownSecrets } from '../../errors/redact/redactor.ts';
 import type { CommandContext } from '../command.ts';
 
 /** The context of a command, and what it has printed so far. */
-export interface Said {
+export interface RecordedOutput {
   readonly context: CommandContext;
   out: string;
   readonly errors: string[];
 }
 
 /** Returns a context for a command without input that needs nothing from its installation. */
-export function said(environment: Record<string, string> = {}): Said {
-  const result: Said = {
+export function recordOutput(environment: Record<string, string> = {}): RecordedOutput {
+  const result: RecordedOutput = {
     out: '',
     errors: [],
     context: {

@@ -9,20 +9,20 @@ import { isRunning } from './is-running.ts';
  * the obstacle: content, a file at this path or above it, a mount point, or another build of the same folder.
  */
 export async function assertOutputFree(directory: string): Promise<string> {
-  const place = await realPathOfMissing(directory);
-  const content = await readdir(place).catch(async (error: NodeJS.ErrnoException) => {
+  const path = await realPathOfMissing(directory);
+  const content = await readdir(path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    if (error.code === 'ENOTDIR') throw outputExists(`'${await existingFileAbove(place)}' is a file`);
+    if (error.code === 'ENOTDIR') throw outputExists(`'${await existingFileAbove(path)}' is a file`);
     throw error;
   });
   if (content !== undefined && content.length > 0)
     throw outputExists(`'${directory}' is there already and is not empty; remove it`);
-  if (content !== undefined && (await isMountPoint(place)))
+  if (content !== undefined && (await isMountPoint(path)))
     throw outputExists(`'${directory}' is a mount point, which no finished folder can take the place of`);
-  const running = (await partialsOf(place)).find(({ pid }) => pid !== process.pid && isRunning(pid));
+  const running = (await partialsOf(path)).find(({ pid }) => pid !== process.pid && isRunning(pid));
   if (running !== undefined)
     throw outputExists(`Another build, process ${running.pid}, is making '${directory}': wait for it`);
-  return place;
+  return path;
 }
 
 /** Returns the error for an output that cannot be made. */
@@ -30,7 +30,7 @@ export function outputExists(problem: string): ProductError {
   return new ProductError('FILE_EXISTS', `${problem}, or name another folder with --output`);
 }
 
-export interface StagingFolder {
+export interface StagingDirectory {
   readonly path: string;
   /** Removes the folder, and the parent folders that were made for it. */
   remove(): Promise<void>;
@@ -39,12 +39,12 @@ export interface StagingFolder {
 /**
  * Makes an empty folder beside the output for this process. Removes folders that killed builds left there.
  */
-export async function createStagingFolder(place: string): Promise<StagingFolder> {
-  const parent = dirname(place);
-  for (const { path, pid } of await partialsOf(place))
+export async function createStagingDirectory(location: string): Promise<StagingDirectory> {
+  const parent = dirname(location);
+  for (const { path, pid } of await partialsOf(location))
     if (pid === process.pid || !isRunning(pid)) await removeTree(path, { within: parent });
   const first = await mkdir(parent, { recursive: true });
-  const path = join(parent, `${prefixOf(place)}${process.pid}`);
+  const path = join(parent, `${prefixOf(location)}${process.pid}`);
   await mkdir(path);
   return {
     path,
@@ -55,12 +55,10 @@ export async function createStagingFolder(place: string): Promise<StagingFolder>
   };
 }
 
-const prefixOf = (place: string): string => `.${basename(place)}.partial.`;
+const prefixOf = (path: string): string => `.${basename(path)}.partial.`;
 
-async function partialsOf(
-  place: string,
-): Promise<readonly { readonly path: string; readonly pid: number }[]> {
-  const [parent, prefix] = [dirname(place), prefixOf(place)];
+async function partialsOf(path: string): Promise<readonly { readonly path: string; readonly pid: number }[]> {
+  const [parent, prefix] = [dirname(path), prefixOf(path)];
   const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw error;
@@ -109,10 +107,10 @@ async function isMountPoint(path: string): Promise<boolean> {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  const places = list.split('\n').map((line) => line.split(' ')[4] ?? '');
-  return places.some(
-    (place) =>
-      place.replaceAll(/\\(\d{3})/g, (_, digits: string) =>
+  const mountPoints = list.split('\n').map((line) => line.split(' ')[4] ?? '');
+  return mountPoints.some(
+    (mountPoint) =>
+      mountPoint.replaceAll(/\\(\d{3})/g, (_, digits: string) =>
         String.fromCharCode(Number.parseInt(digits, 8)),
       ) === path,
   );

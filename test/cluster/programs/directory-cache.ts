@@ -12,7 +12,7 @@ const day = 24 * 60 * 60 * 1000;
  * `make` creates it, atomically. Directories of that kind that were not requested for a day (or `keptMs`) are
  * removed when another one is created.
  */
-export async function cachedFolder(
+export async function cachedDirectory(
   kind: string,
   key: string,
   make: (directory: string) => Promise<unknown>,
@@ -20,7 +20,7 @@ export async function cachedFolder(
 ): Promise<string> {
   await mkdir(cache, { recursive: true });
   const directory = join(cache, `${kind}-${key}`);
-  await holdingLock(join(cache, `${kind}.lock`), async () => {
+  await withFileLock(join(cache, `${kind}.lock`), async () => {
     if (!existsSync(directory)) {
       await removeUnused(cache, kind, keptMs);
       await make(directory);
@@ -46,17 +46,17 @@ async function removeUnused(cache: string, kind: string, keptMs: number): Promis
  * Runs `action` with the exclusive lock of that file, after waiting for other processes. flock(1) keeps the
  * lock in the kernel, which releases it when this process dies.
  */
-export async function holdingLock<T>(path: string, action: () => Promise<T>): Promise<T> {
-  const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
+export async function withFileLock<T>(path: string, action: () => Promise<T>): Promise<T> {
+  const lockProcess = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const ended = once(holder, 'close');
-  const [outcome] = await Promise.race([once(holder.stdout, 'data'), ended]);
+  const ended = once(lockProcess, 'close');
+  const [outcome] = await Promise.race([once(lockProcess.stdout, 'data'), ended]);
   if (!Buffer.isBuffer(outcome)) throw new Error(`flock ${path} ended with ${outcome}`);
   try {
     return await action();
   } finally {
-    holder.stdin.end();
+    lockProcess.stdin.end();
     await ended;
   }
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { cachedFolder } from './folder-cache.ts';
+import { cachedDirectory } from './directory-cache.ts';
 
 const key = (digit: string): string => digit.repeat(12);
 
@@ -11,7 +11,7 @@ test('a stemcell is made once, also if several processes request it at the same 
   const cache = await scratch(t);
   let made = 0;
   const ask = (): Promise<string> =>
-    cachedFolder(
+    cachedDirectory(
       'baseline',
       key('a'),
       async (directory) => {
@@ -38,12 +38,12 @@ test('a directory that was not requested for a day is removed with its files whe
     ['stock-runit', 'b'],
     ['stock', 'c'],
   ] as const)
-    await cachedFolder(kind, key(digit), make, { cache });
+    await cachedDirectory(kind, key(digit), make, { cache });
   const old = new Date(Date.now() - 25 * 60 * 60 * 1000);
   for (const name of [`stock-runit-${key('a')}`, `stock-${key('c')}`])
     await utimes(join(cache, name), old, old);
 
-  await cachedFolder('stock-runit', key('d'), make, { cache });
+  await cachedDirectory('stock-runit', key('d'), make, { cache });
   assert.deepEqual(
     (await readdir(cache)).filter((name) => /[0-9a-f]{12}$/u.test(name)).toSorted(),
     ['b', 'd']

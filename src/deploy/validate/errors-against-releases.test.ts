@@ -5,7 +5,7 @@ import { errorChain } from '../../platform/error-chain.ts';
 import { createEnv } from '../create-env.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
-for (const [what, from, to, key, ...words] of [
+for (const [what, from, to, key, ...args] of [
   [
     'a job that its release does not have',
     '- {name: app, release: tinyapp}',
@@ -52,12 +52,12 @@ for (const [what, from, to, key, ...words] of [
       (failure: unknown) => errorChain(failure).join('\n'),
     );
 
-    const place = new RegExp(`manifest\\.yml:(\\d+):(\\d+): ${key.replace(/[[\].]/g, '\\$&')}(?![\\w.])`);
-    const [, line, column] = place.exec(error) ?? assert.fail(error);
+    const position = new RegExp(`manifest\\.yml:(\\d+):(\\d+): ${key.replace(/[[\].]/g, '\\$&')}(?![\\w.])`);
+    const [, line, column] = position.exec(error) ?? assert.fail(error);
     const there = lines[Number(line) - 1]?.slice(Number(column) - 1) ?? '';
     const value = key.endsWith('name') ? /^(web|cpu|tinyapp)\b/ : /^(\{cloud|template:)/;
     assert.match(there, value, error);
-    for (const word of words) assert.ok(error.includes(word), `${word} is not in: ${error}`);
+    for (const word of args) assert.ok(error.includes(word), `${word} is not in: ${error}`);
     assert.equal(cloud.vms().length, 0);
   });
 }
@@ -69,9 +69,9 @@ test('both of two errors are reported', async (t) => {
   );
 
   await assert.rejects(createEnv(options, ports), (error) => {
-    const told = errorChain(error).join('\n');
-    assert.match(told, /:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.name: 'one' is not a job/);
-    assert.match(told, /:\d+:\d+: instance_groups\[0\]\.jobs\[1\]\.name: 'two' is not a job/);
+    const message = errorChain(error).join('\n');
+    assert.match(message, /:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.name: 'one' is not a job/);
+    assert.match(message, /:\d+:\d+: instance_groups\[0\]\.jobs\[1\]\.name: 'two' is not a job/);
     return true;
   });
 });

@@ -13,7 +13,7 @@ import { writeNew } from '../../platform/durable-file.ts';
  * The directory of a session on the operator's machine, named like the account. It exists until the account
  * is removed.
  */
-export interface SessionFolder {
+export interface SessionDirectory {
   readonly path: string;
   /** Removes the directory. Another command may use its name afterwards. */
   remove(): Promise<void>;
@@ -27,11 +27,11 @@ const noteName = 'note.json';
  * Creates the directory of a session. Its note names the VM of the account and is written before the account
  * is created.
  */
-export async function makeSessionFolder(
+export async function makeSessionDirectory(
   sessions: string,
   user: string,
   vmCid: string,
-): Promise<SessionFolder> {
+): Promise<SessionDirectory> {
   const path = join(await ensurePrivateDirectory(sessions), user);
   const lock = await lockOf(path);
   if (lock === undefined) throw new Error(`another session has the random name '${user}'`);
@@ -46,22 +46,22 @@ export async function makeSessionFolder(
 export async function abandonedSessions(
   sessions: string,
   vmCid: string,
-): Promise<readonly { readonly user: string; readonly folder: SessionFolder }[]> {
-  const left: { user: string; folder: SessionFolder }[] = [];
+): Promise<readonly { readonly user: string; readonly directory: SessionDirectory }[]> {
+  const abandoned: { user: string; directory: SessionDirectory }[] = [];
   const root = await ensurePrivateDirectory(sessions);
   for (const user of (await readdir(root)).filter(isSshUser)) {
     const path = join(root, user);
     const lock = await lockOf(path);
     // This session is still running.
     if (lock === undefined) continue;
-    const folder = openSession(path, lock);
+    const directory = openSession(path, lock);
     const vm = await readNote(path);
-    if (vm === vmCid) left.push({ user, folder });
+    if (vm === vmCid) abandoned.push({ user, directory });
     // The session was killed before it created the account.
-    else if (vm === undefined) await folder.remove();
+    else if (vm === undefined) await directory.remove();
     else lock.release();
   }
-  return left;
+  return abandoned;
 }
 
 async function readNote(path: string): Promise<string | undefined> {
@@ -80,7 +80,7 @@ async function lockOf(path: string): Promise<FileLock | undefined> {
   return takeFileLock(path, pathSegment('lock'));
 }
 
-function openSession(path: string, lock: FileLock): SessionFolder {
+function openSession(path: string, lock: FileLock): SessionDirectory {
   return {
     path,
     remove: async () => {
