@@ -1,17 +1,18 @@
 import { hostname } from 'node:os';
-import { ProductError } from '../errors/product-error.ts';
 import { actionTable } from './actions/action-table.ts';
 import { restoreSpec } from './apply/apply-spec.ts';
 import type { Directories } from './directories.ts';
 import { errorMessage } from './file/error-code.ts';
-import { resolveBusAddress, type BusAddress } from './mbus/bus-address.ts';
-import { serveBus, type BusServer } from './mbus/server.ts';
+import type { Bus } from './mbus/bus.ts';
+import { createBus } from './mbus/create-bus.ts';
+import { Heartbeat } from './mbus/heartbeat.ts';
 import { serveCommands } from './monit/command/command-socket.ts';
 import type { CommandPorts } from './monit/command/run-command.ts';
 import { prepareDirectories } from './prepare-directories.ts';
 import { agentServices, type AgentPorts, type AgentServices } from './services.ts';
 import { loadSettings } from './settings/load-settings.ts';
-import type { Settings } from './settings/settings.ts';
+import { UpdatedSettings } from './settings/updated-settings.ts';
+import { ShutdownMark } from './shutdown-mark.ts';
 import { writeAuthorizedKeys } from './user/ssh-accounts.ts';
 
 export interface AgentOptions {
@@ -24,59 +25,84 @@ export interface AgentOptions {
 /** The agent of one VM. */
 export class Agent {
   readonly #services: AgentServices;
-  readonly #bus: BusServer;
+  readonly #bus: Bus;
+  readonly #heartbeat: Heartbeat;
+  readonly #shutdownMark: ShutdownMark;
   readonly #endCommands: () => Promise<void>;
   readonly #closing = new AbortController();
-  readonly #resumed: Promise<void>;
+  #background: Promise<unknown> = Promise.resolve();
 
   private constructor(
     services: AgentServices,
-    {
-      bus,
-      endCommands,
-      isRestored,
-    }: {
-      readonly bus: BusServer;
+    parts: {
+      readonly bus: Bus;
+      readonly heartbeat: Heartbeat;
+      readonly shutdownMark: ShutdownMark;
       readonly endCommands: () => Promise<void>;
-      readonly isRestored: boolean;
     },
   ) {
     this.#services = services;
-    this.#bus = bus;
-    this.#endCommands = endCommands;
-    this.#resumed = isRestored ? this.#startJobs() : Promise.resolve();
+    this.#bus = parts.bus;
+    this.#heartbeat = parts.heartbeat;
+    this.#shutdownMark = parts.shutdownMark;
+    this.#endCommands = parts.endCommands;
   }
 
   /**
-   * Prepares the directories, reads the settings, restores the last applied spec, listens, and then starts
+   * Prepares the directories, reads the settings, restores the last applied spec, opens the bus, and then starts
    * the jobs in the background. Rejects if the settings cannot be used or if the address is taken.
    */
   static async start(options: AgentOptions): Promise<Agent> {
     const { directories, ports } = options;
     await prepareDirectories(directories, ports.identities);
     const settings = await loadSettings(options.configPath, directories);
-    const { address, certificate } = requireUsableSettings(settings, await ports.ownAddress());
+    const updatedSettings = await UpdatedSettings.read(directories);
     if (settings.ignoredSettings.length > 0)
       ports.log.info(`settings without effect here: ${settings.ignoredSettings.join(', ')}`);
     const problem = await writeAuthorizedKeys(settings.authorizedKeys, ports.identities);
     if (problem !== undefined) ports.log.error(`no SSH login by env.bosh.authorized_keys: ${problem}`);
-    const services = agentServices(settings, directories, ports);
-    await services.blobs.prepare();
+    const services = agentServices({ settings, updatedSettings }, directories, ports);
+    const heartbeat: Heartbeat = new Heartbeat({
+      ...services,
+      publish: (body) => bus.publish('heartbeat', body),
+    });
+    const machine = await ports.ownAddress();
+    const bus = createBus({ services, machine, onConnected: () => void heartbeat.send() });
+    await services.blobs.local.prepare();
     await services.supervisor.prepare();
-    const isRestored = await restore(services);
-    const actions = actionTable(services);
-    const bus = await serveBus({ ...services, actions, address, certificate });
-    ports.log.info(`agent ${settings.agentId} listens on ${address.host}:${bus.port}`);
+    await installTrustedCertificates(services);
     const endCommands = await serveCommands(
       directories.monitSocket,
       monitCommandHandlers(services),
       ports.log,
     );
-    return new Agent(services, { bus, endCommands, isRestored });
+    const shutdownMark = new ShutdownMark(directories);
+    const agent = new Agent(services, { bus, heartbeat, shutdownMark, endCommands });
+    await agent.#begin();
+    return agent;
   }
 
-  /** The port on which the bus listens. */
-  get port(): number {
+  async #begin(): Promise<void> {
+    const services = this.#services;
+    const isRestored = await restore(services);
+    if (await this.#shutdownMark.isSet()) {
+      services.log.info('the director has shut this VM down: the agent runs no job and answers nothing');
+      return services.supervisor.stop();
+    }
+    const actions = actionTable(services, {
+      exchangeCertificate: (...args) => this.#bus.exchangeCertificate(...args),
+      publish: (...args) => this.#bus.publish(...args),
+      shutDown: () => this.#shutDown(),
+    });
+    await this.#bus.start({ ...services, actions });
+    this.#background = Promise.all([
+      isRestored ? this.#startJobs() : undefined,
+      this.#bus.port === undefined ? this.#heartbeat.run() : undefined,
+    ]);
+  }
+
+  /** The port on which the bus listens; undefined for a bus that connects to a server. */
+  get port(): number | undefined {
     return this.#bus.port;
   }
 
@@ -86,11 +112,22 @@ export class Agent {
    */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#heartbeat.stop();
     this.#services.tasks.cancelAll();
     await this.#bus.close();
     await this.#endCommands();
-    await this.#resumed;
+    await this.#background;
     await this.#services.supervisor.unmonitor();
+  }
+
+  /** The mark is written first, so that a kill leaves a VM that is shut down. */
+  async #shutDown(): Promise<void> {
+    await this.#shutdownMark.set();
+    this.#closing.abort();
+    this.#heartbeat.stop();
+    await this.#services.supervisor.stop();
+    this.#services.log.info('the director has shut this VM down');
+    await this.#bus.close();
   }
 
   async #startJobs(): Promise<void> {
@@ -102,6 +139,15 @@ export class Agent {
       this.#services.supervisor.setBlocker('disk', errorMessage(error));
       log.error(`jobs could not be resumed: ${errorMessage(error)}`);
     }
+  }
+}
+
+/** The certificate store is the stemcell's again after a restart of the container. */
+async function installTrustedCertificates(services: AgentServices): Promise<void> {
+  try {
+    await services.trustedCertificates.install(services.updatedSettings.current?.trustedCerts ?? '');
+  } catch (error) {
+    services.log.error(errorMessage(error));
   }
 }
 
@@ -117,22 +163,6 @@ function monitCommandHandlers({ supervisor, clock, table, probes }: AgentService
       ...{ memoryKilobytes: probes.memoryKilobytes, processors: probes.processors },
     }),
   };
-}
-
-function requireUsableSettings(
-  settings: Settings,
-  machine: string,
-): { readonly address: BusAddress; readonly certificate: NonNullable<Settings['certificate']> } {
-  const { blobstoreProvider, certificate } = settings;
-  if (certificate === undefined) throw invalid('have no env.bosh.mbus.cert with certificate and private_key');
-  if (blobstoreProvider !== undefined && blobstoreProvider !== 'local') {
-    throw invalid(`name the blobstore provider '${blobstoreProvider}', and this agent knows only 'local'`);
-  }
-  return { address: resolveBusAddress(settings, machine), certificate };
-}
-
-function invalid(cause: string): ProductError {
-  return new ProductError('AGENT_SETTINGS_INVALID', `the settings ${cause}`);
 }
 
 // The agent keeps serving even if the restore fails, so that the director can apply a spec or delete the VM.

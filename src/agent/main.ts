@@ -10,6 +10,7 @@ import { procProcessTable } from './process/process-table.ts';
 import { systemPrograms } from './process/programs.ts';
 import { ownAddress } from './apply/networks.ts';
 import { loadIdentities } from './user/identities.ts';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -74,6 +75,11 @@ async function main(): Promise<void> {
       mounts: systemMountTable([directories.store, directories.storeMigrationTarget]),
       identities,
       ownAddress,
+      hostname: hostname(),
+      systemFiles: {
+        hosts: '/etc/hosts',
+        trustedCertificates: '/usr/local/share/ca-certificates',
+      },
     },
   });
   for (const name of ['SIGTERM', 'SIGINT'] as const) {

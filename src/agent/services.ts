@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { BundleCollection } from './apply/bundle-collection.ts';
 import { BlobStore } from './blob/blob-store.ts';
+import { Blobs } from './blob/blobs.ts';
+import { certificateAuthority, type RemoteBlobstore, remoteBlobstore } from './blob/remote-blobstore.ts';
+import { DnsRecordsFile } from './dns/dns-records-file.ts';
+import { TrustedCertificates } from './settings/trusted-certificates.ts';
+import type { UpdatedSettings } from './settings/updated-settings.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Directories } from './directories.ts';
 import { copyDirectory } from './disk/copy-directory.ts';
@@ -13,7 +18,7 @@ import { JobSupervisor } from './monit/job-supervisor.ts';
 import type { Probes } from './monit/probes.ts';
 import type { ProcessTable } from './process/process-table.ts';
 import type { Programs } from './process/programs.ts';
-import type { Settings } from './settings/settings.ts';
+import type { BlobstoreSettings, Settings } from './settings/settings.ts';
 import { SpecFile } from './apply/spec.ts';
 import { TaskQueue } from './task/task-queue.ts';
 import type { Identities } from './user/identities.ts';
@@ -31,6 +36,16 @@ export interface AgentPorts {
   readonly identities: Identities;
   /** The VM's own address, for dynamic networks. */
   readonly ownAddress: () => Promise<string>;
+  readonly hostname: string;
+  readonly systemFiles: SystemFiles;
+}
+
+/** Files outside /var/vcap that the agent writes. */
+export interface SystemFiles {
+  /** `/etc/hosts`. */
+  readonly hosts: string;
+  /** The directory of additional CAs of the certificate store. */
+  readonly trustedCertificates: string;
 }
 
 /** All services that the actions use. */
@@ -38,7 +53,11 @@ export interface AgentServices extends AgentPorts {
   readonly directories: Directories;
   readonly settings: Settings;
   readonly parallel: number;
-  readonly blobs: BlobStore;
+  readonly blobs: Blobs;
+  readonly updatedSettings: UpdatedSettings;
+  readonly trustedCertificates: TrustedCertificates;
+  readonly openBlobstore: (settings: BlobstoreSettings | undefined) => RemoteBlobstore | undefined;
+  readonly dnsRecords: DnsRecordsFile;
   readonly bundles: BundleCollection;
   readonly specFile: SpecFile;
   readonly tasks: TaskQueue;
@@ -49,12 +68,27 @@ export interface AgentServices extends AgentPorts {
   readonly vitals: () => Promise<Record<string, unknown>>;
 }
 
+/** A director may ask for the result of the last update_settings after a restart of the agent. */
+const lastUpdate = ({ current }: UpdatedSettings): ReadonlyMap<string, unknown> =>
+  new Map(current === undefined ? [] : [[current.taskId, 'ok']]);
+
 /** Creates the services of one VM. Reads and writes nothing. */
 export function agentServices(
-  settings: Settings,
+  { settings, updatedSettings }: { readonly settings: Settings; readonly updatedSettings: UpdatedSettings },
   directories: Directories,
   ports: AgentPorts,
 ): AgentServices {
+  const blobstore = (): BlobstoreSettings | undefined =>
+    updatedSettings.current?.blobstore ?? settings.blobstore;
+  const openBlobstore: AgentServices['openBlobstore'] = (wanted) =>
+    remoteBlobstore(wanted, { ...ports, directories });
+  const blobs = new Blobs({
+    local: new BlobStore(directories.blobs),
+    remote: () => openBlobstore(blobstore()),
+    ca: () => certificateAuthority(blobstore()?.options ?? {}),
+    temporary: directories.temporary,
+    clock: ports.clock,
+  });
   const supervisor = new JobSupervisor({ ...ports, directories });
   const hints = new DiskHints(directories, settings);
   const disks = new PersistentDisks({ ...ports, directories, hints, copy: copyDirectory });
@@ -63,10 +97,20 @@ export function agentServices(
     directories,
     settings,
     parallel: settings.parallel,
-    blobs: new BlobStore(directories.blobs),
+    blobs,
+    updatedSettings,
+    openBlobstore,
+    trustedCertificates: new TrustedCertificates({
+      ...ports,
+      directory: ports.systemFiles.trustedCertificates,
+    }),
+    dnsRecords: new DnsRecordsFile({
+      ...{ ...ports, directories, blobs, agentId: settings.agentId },
+      hostsPath: ports.systemFiles.hosts,
+    }),
     bundles: new BundleCollection(directories, ports.identities),
     specFile: new SpecFile(directories),
-    tasks: new TaskQueue({ newId: randomUUID }),
+    tasks: new TaskQueue({ newId: randomUUID, done: lastUpdate(updatedSettings) }),
     supervisor,
     disks,
     jobStart: new JobStarter({ ...ports, disks, supervisor }),

@@ -164,6 +164,11 @@ export const errorTable = {
   AGENT_NOT_SUPPORTED: cloudError('the agent cannot do this yet; nothing was changed'),
   AGENT_TASK_UNKNOWN: cloudError('the agent has no task with that id'),
   AGENT_BLOB_INVALID: cloudError('a blob is not in the blobstore of the VM or does not match its digest'),
+  AGENT_BLOB_NOT_FOUND: cloudError('the blobstore of the director does not have a blob'),
+  AGENT_BLOBSTORE_FAILED: cloudError('the agent cannot read from or write to its blobstore'),
+  AGENT_BUS_FAILED: cloudError(
+    'the agent cannot use new credentials of the message bus; it keeps the previous ones',
+  ),
   AGENT_ARCHIVE_INVALID: cloudError('an archive cannot be unpacked safely'),
   AGENT_COMPILATION_FAILED: cloudError('the packaging script of a package failed'),
   AGENT_SCRIPT_FAILED: cloudError('a script of a job failed'),

@@ -9,16 +9,29 @@ import {
   unmountDisk,
 } from './disks.ts';
 import { apply, prepare } from './apply.ts';
-import { bundleLogs, fetchLogs, removeFile } from './logs.ts';
+import type { Bus } from '../mbus/bus.ts';
+import { uploadBlob } from './blobs.ts';
+import { syncDns, syncDnsWithSignedUrl } from './dns.ts';
+import { bundleLogs, fetchLogs, fetchLogsWithSignedUrl, removeFile } from './logs.ts';
+import { deleteArpEntries } from './network.ts';
+import { updateSettings } from './update-settings.ts';
 import { cancelTask, getTask } from './tasks.ts';
-import { compilePackageAction } from './compile-package.ts';
-import { drain, start, stop } from './jobs.ts';
+import { compilePackageAction, compilePackageWithSignedUrl } from './compile-package.ts';
+import { drain, shutdown, start, stop } from './jobs.ts';
 import { getState, info, ping } from './state.ts';
 import { runErrand, runScript } from './scripts.ts';
 import { ssh } from './ssh.ts';
 
+/** What the actions do to the agent itself. */
+export interface AgentControl {
+  readonly exchangeCertificate: Bus['exchangeCertificate'];
+  readonly publish: Bus['publish'];
+  /** Stops jobs and bus for good. */
+  readonly shutDown: () => Promise<void>;
+}
+
 /** Returns every method of the bus by its name. The bus rejects any other name as an `unknown message`. */
-export function actionTable(services: AgentServices): ReadonlyMap<string, Action> {
+export function actionTable(services: AgentServices, control: AgentControl): ReadonlyMap<string, Action> {
   const { tasks, clock, disks, supervisor, jobStart } = services;
   return new Map([
     ['ping', ping],
@@ -30,7 +43,7 @@ export function actionTable(services: AgentServices): ReadonlyMap<string, Action
     ['apply', apply(services)],
     ['start', start(jobStart)],
     ['stop', stop(supervisor)],
-    ['drain', drain(services)],
+    ['drain', drain({ ...services, publish: control.publish })],
     ['run_script', runScript(services)],
     ['run_errand', runErrand(services)],
     ['compile_package', compilePackageAction(services)],
@@ -44,5 +57,13 @@ export function actionTable(services: AgentServices): ReadonlyMap<string, Action
     ['bundle_logs', bundleLogs(services)],
     ['remove_file', removeFile(services.directories)],
     ['ssh', ssh(services)],
+    ['update_settings', updateSettings({ ...services, ...control })],
+    ['shutdown', shutdown(control)],
+    ['upload_blob', uploadBlob(services.blobs)],
+    ['sync_dns', syncDns(services.dnsRecords)],
+    ['sync_dns_with_signed_url', syncDnsWithSignedUrl(services.dnsRecords)],
+    ['fetch_logs_with_signed_url', fetchLogsWithSignedUrl(services)],
+    ['compile_package_with_signed_url', compilePackageWithSignedUrl(services)],
+    ['delete_arp_entries', deleteArpEntries(services)],
   ]);
 }

@@ -8,10 +8,10 @@ export interface Action {
   /** True if cancel_task may end the action. `signal` then aborts. */
   readonly cancellable?: boolean;
   /**
-   * Runs the method. `list` has the request's arguments, unchecked. An error becomes the exception of the
-   * response.
+   * Runs the method. `args` has the request's arguments, unchecked. An error becomes the exception of the
+   * response. An asynchronous action gets the id of its task, a synchronous one an empty text.
    */
-  run(args: readonly unknown[], signal: AbortSignal): Promise<unknown>;
+  run(args: readonly unknown[], signal: AbortSignal, taskId: string): Promise<unknown>;
 }
 
 /**

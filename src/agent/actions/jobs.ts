@@ -28,10 +28,26 @@ export function stop(supervisor: JobSupervisor): Action {
   };
 }
 
+/**
+ * `shutdown []` -> `""`: the jobs end, and the agent does not answer any more, also after restarts. The director
+ * sends it to a VM that it has replaced, and does not wait for an answer.
+ */
+export function shutdown({ shutDown }: { readonly shutDown: () => Promise<void> }): Action {
+  return {
+    mode: 'synchronous',
+    async run() {
+      await shutDown();
+      return '';
+    },
+  };
+}
+
 export interface DrainOptions extends ScriptPorts {
   readonly supervisor: JobSupervisor;
   readonly specFile: SpecFile;
   readonly log: Log;
+  /** Publishes an event for the health monitor. */
+  readonly publish: (event: 'shutdown', body: null) => void;
 }
 
 /**
@@ -48,6 +64,8 @@ export function drain(options: DrainOptions): Action {
       const current = await options.specFile.read();
       const parameters = drainParameters(type, current, next);
       await options.supervisor.unmonitor();
+      // The health monitor forgets the VM, so that it does not create it again (bosh-agent: drain.go).
+      if (type === 'shutdown') options.publish('shutdown', null);
       const jobs = current.jobs.map((job) => job.name);
       await drainJobs(options, jobs, parameters, signal);
       return 0;

@@ -1,5 +1,6 @@
-import type { BlobStore } from '../blob/blob-store.ts';
-import { sha1OfFile, sha512OfFile } from '../blob/digest.ts';
+import type { Blobs } from '../blob/blobs.ts';
+import { multiDigestOfFile, sha512OfFile } from '../blob/digest.ts';
+import { requireSignedUrl } from '../blob/signed-url.ts';
 import type { Directories } from '../directories.ts';
 import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
 import { type Action, stringArg, objectArg } from './action.ts';
@@ -13,16 +14,42 @@ import type { SshAccount, SshAccounts } from '../user/ssh-accounts.ts';
  * `fetch_logs ["job,agent,system", filters]` -> `{blobstore_id, sha1}` of a tar.gz with the log files that
  * match a filter.
  */
-export function fetchLogs(options: { readonly blobs: BlobStore; readonly directories: Directories }): Action {
+export function fetchLogs({ blobs, directories }: FetchLogsOptions): Action {
   return {
     mode: 'asynchronous',
     async run(args) {
-      const { blobs, directories } = options;
       const selection = parseLogSelection(stringArg(args, 0, 'log type'), args[1], directories);
-      const blob = await blobs.create((path) => collectLogs(selection, path, directories));
-      return { blobstore_id: blob.id, sha1: await sha1OfFile(blob.path) };
+      const { id, sha1 } = await blobs.store((path) => collectLogs(selection, path, directories));
+      return { blobstore_id: id, sha1 };
     },
   };
+}
+
+/**
+ * `fetch_logs_with_signed_url [{signed_url, log_type, filters, blobstore_headers}]` -> `{sha1}`, with SHA-1 and
+ * SHA-512.
+ */
+export function fetchLogsWithSignedUrl({ blobs, directories }: FetchLogsOptions): Action {
+  return {
+    mode: 'asynchronous',
+    async run(args) {
+      const argument = objectArg(args, 0, 'request');
+      const type = stringArg([argument['log_type']], 0, 'log_type');
+      const selection = parseLogSelection(type, argument['filters'], directories);
+      const target = requireSignedUrl(argument['signed_url'], argument['blobstore_headers'], 'signed_url');
+      const sha1 = await blobs.upload(
+        target,
+        (path) => collectLogs(selection, path, directories),
+        multiDigestOfFile,
+      );
+      return { sha1 };
+    },
+  };
+}
+
+export interface FetchLogsOptions {
+  readonly blobs: Blobs;
+  readonly directories: Directories;
 }
 
 /**

@@ -33,7 +33,7 @@ export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise
   options.supervisor.setBlocker('spec', undefined);
   await options.bundles.removeUnused(installed);
   // Rendered templates contain secrets, and the installed jobs no longer need the archive.
-  if (spec.renderedTemplates !== undefined) await options.blobs.remove(spec.renderedTemplates.blobId);
+  if (spec.renderedTemplates !== undefined) await options.blobs.local.remove(spec.renderedTemplates.blobId);
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { BlobStore } from '../blob/blob-store.ts';
+import type { Blobs } from '../blob/blobs.ts';
 import { extractArchive } from '../file/archive.ts';
 import { fixJobPermissions, type Identities } from '../user/identities.ts';
 import type { Bundle, BundleCollection, SpecBundles } from './bundle-collection.ts';
 import type { ApplySpec, JobSpec, PackageSpec } from './spec.ts';
 
 export interface InstallOptions {
-  readonly blobs: BlobStore;
+  readonly blobs: Blobs;
   readonly bundles: BundleCollection;
   readonly identities: Identities;
   /** How many archives are unpacked at the same time. */
@@ -42,8 +42,9 @@ export async function installPackage(
 ): Promise<Bundle> {
   const bundle = bundles.package(spec);
   if (await bundle.isInstalled()) return bundle;
-  const archive = await blobs.verified(spec.blobId, spec.digest, `package '${spec.name}'`);
-  await bundle.install((directory) => extractArchive(archive, directory));
+  await blobs.withVerified(spec, `package '${spec.name}'`, (archive) =>
+    bundle.install((directory) => extractArchive(archive, directory)),
+  );
   return bundle;
 }
 
@@ -55,10 +56,10 @@ async function installJob(
   const { renderedTemplates } = spec;
   const bundle = bundles.job(job, spec);
   if (renderedTemplates === undefined || (await bundle.isInstalled())) return;
-  const { blobId, digest } = renderedTemplates;
-  const archive = await blobs.verified(blobId, digest, `rendered templates of job '${job.name}'`);
-  await bundle.install(async (directory) => {
-    await extractArchive(archive, directory, job.name);
-    await fixJobPermissions(directory, identities);
-  });
+  await blobs.withVerified(renderedTemplates, `rendered templates of job '${job.name}'`, (archive) =>
+    bundle.install(async (directory) => {
+      await extractArchive(archive, directory, job.name);
+      await fixJobPermissions(directory, identities);
+    }),
+  );
 }

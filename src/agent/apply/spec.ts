@@ -1,15 +1,15 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { isObject, type JsonObject } from '../../platform/fields.ts';
 import { join } from 'node:path';
+import type { BlobSource, SignedUrl } from '../blob/blobs.ts';
+import { parseSignedUrl } from '../blob/signed-url.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 
 /** A package in the arguments of apply and compile_package. */
-export interface PackageSpec {
+export interface PackageSpec extends BlobSource {
   readonly name: string;
   readonly version: string;
-  readonly digest: string;
-  readonly blobId: string;
 }
 
 export interface JobSpec {
@@ -31,7 +31,7 @@ export interface ApplySpec {
   readonly persistentDisk: number;
   readonly jobs: readonly JobSpec[];
   readonly packages: readonly PackageSpec[];
-  readonly renderedTemplates: { readonly blobId: string; readonly digest: string } | undefined;
+  readonly renderedTemplates: BlobSource | undefined;
 }
 
 /** Parses an apply spec. Throws AGENT_ARGUMENT_INVALID if it is invalid. */
@@ -55,7 +55,7 @@ export function parseApplySpec(source: JsonObject): ApplySpec {
   };
 }
 
-/** Parses a map of package name to `{name, version, sha1, blobstore_id}`. `where` names it in errors. */
+/** Parses a map of package name to `{name, version, sha1, blobstore_id}`, or with a signed URL for the id. `where` names it in errors. */
 export function parsePackages(value: unknown, where: string): readonly PackageSpec[] {
   if (value === undefined || value === null) return [];
   if (!isObject(value)) throw invalid(`${where} is not an object`);
@@ -73,11 +73,15 @@ export function parsePathElement(value: unknown, where: string): string {
 
 function parsePackage(value: unknown, where: string): PackageSpec {
   if (!isObject(value)) throw invalid(`${where} is not an object`);
+  // compile_package_with_signed_url calls the URL of a dependency package_get_signed_url
+  const url = value['signed_url'] ?? value['package_get_signed_url'];
+  const signed = parseSignedUrl(url, value['blobstore_headers'], where);
   return {
     name: parsePathElement(value['name'], `${where}.name`),
     version: requiredText(value['version'], `${where}.version`),
     digest: requiredText(value['sha1'], `${where}.sha1`),
-    blobId: requiredText(value['blobstore_id'], `${where}.blobstore_id`),
+    blobId: optionalString(value['blobstore_id']) || requiredBlobId(signed, where),
+    signed,
   };
 }
 
@@ -99,7 +103,15 @@ function parseRenderedTemplates(value: unknown): ApplySpec['renderedTemplates'] 
   if (!isObject(value)) return undefined;
   const blobId = optionalString(value['blobstore_id']);
   const digest = optionalString(value['sha1']);
-  return blobId === '' || digest === '' ? undefined : { blobId, digest };
+  if (blobId === '' || digest === '') return undefined;
+  const where = 'rendered_templates_archive';
+  return { blobId, digest, signed: parseSignedUrl(value['signed_url'], value['blobstore_headers'], where) };
+}
+
+/** A package needs an id or a signed URL. */
+function requiredBlobId(signed: SignedUrl | undefined, where: string): string {
+  if (signed === undefined) throw invalid(`${where}.blobstore_id is not a text`);
+  return '';
 }
 
 function requiredText(value: unknown, where: string): string {

@@ -33,11 +33,21 @@ export class BlobStore {
     }
   }
 
-  /** Stores a blob. Leaves nothing if the stream fails, and replaces an existing blob in one step. */
-  async write(id: string, content: Readable): Promise<void> {
-    await this.#install(id, (partial) =>
-      writing(partial, () => pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))),
-    );
+  /**
+   * Stores a blob. Leaves nothing if the stream or `check` fails, and replaces an existing blob in one step.
+   * `check` gets the path of the complete file.
+   */
+  async write(
+    id: string,
+    content: Readable,
+    check: (path: string) => Promise<void> = async () => {},
+  ): Promise<void> {
+    await this.#install(id, async (partial) => {
+      await writing(partial, () =>
+        pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 })),
+      );
+      await check(partial);
+    });
   }
 
   /** Stores the file that `fill` writes under a new id. The path that `fill` gets does not exist yet. */

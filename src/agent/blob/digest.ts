@@ -36,6 +36,15 @@ export async function sha512OfFile(path: string): Promise<string> {
   return `sha512:${(await digestFile(path, ['sha512'])).get('sha512')}`;
 }
 
+/**
+ * Returns SHA-1 and SHA-512 of a file in one text, as upstream's agent does for uploads to a signed URL
+ * (bosh-utils: crypto/multiple_digest.go).
+ */
+export async function multiDigestOfFile(path: string): Promise<string> {
+  const digests = await digestFile(path, ['sha1', 'sha512']);
+  return `${digests.get('sha1')};sha512:${digests.get('sha512')}`;
+}
+
 async function digestFile(
   path: string,
   algorithms: readonly DigestAlgorithm[],

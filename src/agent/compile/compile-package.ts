@@ -2,8 +2,7 @@ import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bundle, BundleCollection } from '../apply/bundle-collection.ts';
 import { installPackage } from '../apply/install-spec.ts';
-import type { BlobStore } from '../blob/blob-store.ts';
-import { sha1OfFile } from '../blob/digest.ts';
+import type { Blobs } from '../blob/blobs.ts';
 import { removeTree } from '../file/directory-handle.ts';
 import { createArchive, extractArchive } from '../file/archive.ts';
 import type { ApplySpec, PackageSpec } from '../apply/spec.ts';
@@ -25,28 +24,33 @@ export interface CompilationRequest {
   readonly applied: ApplySpec;
 }
 
+/** Stores the archive that `fill` writes. */
+export type StoreArchive<T> = (fill: (path: string) => Promise<void>) => Promise<T>;
+
 /** The parts of the agent that a compilation uses. */
 export interface CompilationPorts extends PackagingPorts {
-  readonly blobs: BlobStore;
+  readonly blobs: Blobs;
   readonly bundles: BundleCollection;
 }
 
 /**
  * Compiles a package as a BOSH VM does (bosh-agent: agent/compiler/concrete_compiler.go): installs the
- * dependencies, unpacks the source in data/compile/<package>, runs `bash -x packaging`, and stores the result
- * as a blob. Returns the blob's id and its bare SHA-1. Even after a failure, /var/vcap/packages has the
- * packages of the applied spec again.
+ * dependencies, unpacks the source in data/compile/<package>, runs `bash -x packaging`, and has `store` store
+ * the result. Returns what `store` returns. Even after a failure, /var/vcap/packages has the packages of the
+ * applied spec again.
  */
-export async function compilePackage(
+export async function compilePackage<T>(
   ports: CompilationPorts,
   request: CompilationRequest,
+  store: StoreArchive<T>,
   signal: AbortSignal,
-): Promise<{ readonly blobId: string; readonly sha1: string }> {
+): Promise<T> {
   const { bundles, directories } = ports;
   const applied = bundles.all(request.applied).packages;
   const source = join(directories.compile, request.source.name);
   try {
-    return await compileInto(ports, request, { applied, source }, signal);
+    const compiled = await compileInto(ports, request, { applied, source }, signal);
+    return await store((path) => createArchive(compiled, path));
   } finally {
     await removeTree(source);
     await bundles.linkPackages(applied);
@@ -54,33 +58,27 @@ export async function compilePackage(
   }
 }
 
+/** Returns the directory of the compiled package. */
 async function compileInto(
   ports: CompilationPorts,
   request: CompilationRequest,
   { applied, source }: { readonly applied: readonly Bundle[]; readonly source: string },
   signal: AbortSignal,
-): Promise<{ readonly blobId: string; readonly sha1: string }> {
+): Promise<string> {
   const { blobs, bundles, directories } = ports;
-  const { name, version, blobId, digest } = request.source;
-  const archive = await blobs.verified(blobId, digest, `source of package '${name}'`);
+  const { name, version } = request.source;
   const dependencies: Bundle[] = [];
   for (const dependency of request.dependencies) dependencies.push(await installPackage(dependency, ports));
   const result = bundles.compilationTarget(name);
   for (const path of [source, result.installPath]) await makeEmpty(path);
-  await extractArchive(archive, source);
+  await blobs.withVerified(request.source, `source of package '${name}'`, (archive) =>
+    extractArchive(archive, source),
+  );
   const compiled = [...dependencies, result];
   const replaced = new Set(compiled.map((bundle) => bundle.name));
   await bundles.linkPackages([...applied.filter((bundle) => !replaced.has(bundle.name)), ...compiled]);
   await runPackaging(ports, { name, version, source, target: join(directories.packages, name) }, signal);
-  return storeResult(blobs, result.installPath);
-}
-
-async function storeResult(
-  blobs: BlobStore,
-  directory: string,
-): Promise<{ readonly blobId: string; readonly sha1: string }> {
-  const blob = await blobs.create((path) => createArchive(directory, path));
-  return { blobId: blob.id, sha1: await sha1OfFile(blob.path) };
+  return result.installPath;
 }
 
 async function makeEmpty(path: string): Promise<void> {

@@ -16,7 +16,7 @@ export interface BusAddress {
  * URL's host. Throws AGENT_SETTINGS_INVALID unless the URL is https with user and password.
  */
 export function resolveBusAddress(settings: Settings, machine: string): BusAddress {
-  const { url, user, password } = parseBus(settings.mbus);
+  const { url, user, password } = parseBus(settings.mbusUrls[0]);
   if (user === '' || password === '') throw invalid('the mbus URL has no user and password');
   return {
     host: manualAddress(settings) ?? ownLoopbackAddress(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),

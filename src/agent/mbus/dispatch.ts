@@ -45,7 +45,7 @@ export async function dispatch(request: AgentRequest, options: DispatchOptions):
   }
   if (action.mode === 'asynchronous') return startTask(action, request, options);
   try {
-    return { value: (await action.run(request.arguments, new AbortController().signal)) ?? null };
+    return { value: (await action.run(request.arguments, new AbortController().signal, '')) ?? null };
   } catch (error) {
     logFailure(options.log, request.method, error);
     return { exception: { message: `Action Failed ${request.method}: ${errorMessage(error)}` } };
@@ -62,7 +62,7 @@ async function startTask(
     const begin = clock.now();
     log.info(`task ${id}: ${request.method} begins`);
     try {
-      const value = await action.run(request.arguments, signal);
+      const value = await action.run(request.arguments, signal, id);
       log.info(`task ${id}: ${request.method} done after ${clock.now() - begin} ms`);
       return value;
     } catch (error) {

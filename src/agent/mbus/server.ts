@@ -5,52 +5,82 @@ import { roomStep } from '../../errors/room-step.ts';
 import { type BlobStore, isBlobId } from '../blob/blob-store.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
+import type { Bus } from './bus.ts';
 import type { BusAddress } from './bus-address.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import type { BusCertificate } from '../settings/settings.ts';
 import { dispatch, parseRequest, type DispatchOptions } from './dispatch.ts';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 
-export interface BusOptions extends DispatchOptions {
+export interface HttpsBusOptions {
   readonly address: BusAddress;
   /** PEM. */
-  readonly certificate: { readonly certificate: string; readonly privateKey: string };
+  readonly certificate: Pick<BusCertificate, 'certificate' | 'privateKey'>;
+  /** The VM's own blobs. */
   readonly blobs: BlobStore;
+  readonly log: Log;
 }
 
-export interface BusServer {
-  readonly port: number;
-  /** Stops listening and ends open connections. */
-  close(): Promise<void>;
-}
+type ServerOptions = HttpsBusOptions & DispatchOptions;
 
 const bodyLimit = 32 * 1024 * 1024;
 
 /**
- * Serves the agent's HTTPS bus (bosh-agent: mbus/https_handler.go): `POST /agent` and `/blobs/`. All requests
- * need Basic authentication. Resolves when it listens. Rejects if the address cannot be used.
+ * The HTTPS bus of create-env (bosh-agent: mbus/https_handler.go): `POST /agent` and `/blobs/`. All requests
+ * need Basic authentication.
  */
-export async function serveBus(options: BusOptions): Promise<BusServer> {
-  const { address, log } = options;
-  const server = newServer(options);
-  await listen(server, address);
-  const { port } = server.address() as AddressInfo;
-  const servers = [server];
-  // A forwarded port connects to the pod's loopback address, so listen there as well.
-  if (isVmAddress(address.host)) {
+export class HttpsBus implements Bus {
+  readonly #options: HttpsBusOptions;
+  #servers: readonly Server[] = [];
+  #port: number | undefined;
+
+  constructor(options: HttpsBusOptions) {
+    this.#options = options;
+  }
+
+  get port(): number | undefined {
+    return this.#port;
+  }
+
+  async start(dispatchOptions: DispatchOptions): Promise<void> {
+    const options = { ...this.#options, ...dispatchOptions };
+    const { address, log } = options;
+    const server = newServer(options);
+    await listen(server, address);
+    const { port } = server.address() as AddressInfo;
+    this.#port = port;
+    this.#servers = [server];
+    log.info(`mbus: the agent listens on ${address.host}:${port}`);
+    // A forwarded port connects to the pod's loopback address, so listen there as well.
+    if (!isVmAddress(address.host)) return;
     const local = newServer(options);
     try {
       await listen(local, { host: '127.0.0.1', port });
-      servers.push(local);
+      this.#servers = [server, local];
     } catch (error) {
       // This is not fatal: the VM works without it.
       log.error(`mbus: a forwarded port cannot reach the agent: ${errorMessage(error)}`);
     }
   }
-  return { port, close: async () => void (await Promise.all(servers.map(close))) };
+
+  async exchangeCertificate(): Promise<void> {
+    throw new ProductError(
+      'AGENT_NOT_SUPPORTED',
+      'the certificate of the HTTPS bus belongs to the VM: recreate the VM to change it',
+    );
+  }
+
+  /** create-env has no health monitor. */
+  publish(): void {}
+
+  async close(): Promise<void> {
+    await Promise.all(this.#servers.map(close));
+  }
 }
 
-function newServer(options: BusOptions): Server {
+function newServer(options: ServerOptions): Server {
   const isAllowed = basicAuthentication(options.address.user, options.address.password);
   const { certificate, privateKey } = options.certificate;
   const server = createServer(
@@ -82,7 +112,11 @@ function close(server: Server): Promise<void> {
   });
 }
 
-async function route(options: BusOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function route(
+  options: ServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   if (path.startsWith('/blobs/')) return serveBlob(options.blobs, path, request, response);
   if (path !== '/agent' || request.method !== 'POST') return void response.writeHead(404).end();

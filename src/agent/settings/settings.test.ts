@@ -46,13 +46,7 @@ test('the URLs of env.bosh.mbus override mbus', () => {
 });
 
 test('rejects other buses without printing their secrets', () => {
-  for (const mbus of [
-    'nats://u:p%40ss@x:1',
-    'http://u:p%40ss@x:1',
-    'https://x:1',
-    'p%40ss',
-    'https://u:p%40ss@:1',
-  ]) {
+  for (const mbus of ['http://u:p%40ss@x:1', 'https://x:1', 'p%40ss', 'https://u:p%40ss@:1']) {
     assert.throws(() => resolveBusAddress(parse({ mbus }), ''), isInvalid, mbus);
   }
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"', 'settings'), isInvalid);
@@ -98,8 +92,8 @@ test('lists ignored settings, and selects the blobstore', () => {
   };
   const settings = parse({ blobstore: { provider: 'local' }, env });
   assert.deepEqual(settings.ignoredSettings, ['env.bosh.password', 'env.persistent_disk_fs']);
-  assert.equal(settings.blobstoreProvider, 'dav');
+  assert.equal(settings.blobstore?.provider, 'dav');
   assert.equal(settings.parallel, 3);
   assert.deepEqual(settings.authorizedKeys, ['ssh-rsa A']);
-  assert.equal(parse({ blobstore: { provider: 'local' } }).blobstoreProvider, 'local');
+  assert.equal(parse({ blobstore: { provider: 'local' } }).blobstore?.provider, 'local');
 });

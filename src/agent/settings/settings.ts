@@ -12,13 +12,27 @@ export interface Network {
   readonly isDefault: boolean;
 }
 
+/** The agent's certificate. All are PEM. */
+export interface BusCertificate {
+  readonly certificate: string;
+  readonly privateKey: string;
+  /** The CA of the server. A NATS bus needs it; the HTTPS bus is the server itself. */
+  readonly ca: string | undefined;
+}
+
+export interface BlobstoreSettings {
+  /** `local`, `dav`, or the name of a program `bosh-blobstore-PROVIDER`. */
+  readonly provider: string;
+  readonly options: JsonObject;
+}
+
 /** The settings that the agent reads (bosh-agent: settings/settings.go). */
 export interface Settings {
   readonly agentId: string;
   readonly vmName: string;
-  /** The URL of the bus: `env.bosh.mbus.urls` overrides `mbus`. */
-  readonly mbus: string;
-  readonly certificate: { readonly certificate: string; readonly privateKey: string } | undefined;
+  /** The URLs of the bus, at least one: `env.bosh.mbus.urls` overrides `mbus`. */
+  readonly mbusUrls: readonly [string, ...string[]];
+  readonly certificate: BusCertificate | undefined;
   readonly networks: ReadonlyMap<string, Network>;
   /** Hints of `disks.persistent`, by disk cid. */
   readonly persistentDisks: ReadonlyMap<string, unknown>;
@@ -30,7 +44,7 @@ export interface Settings {
   /** How many archives are unpacked at the same time. */
   readonly parallel: number;
   /** `env.bosh.blobstores` overrides `blobstore`. Undefined if neither is present. */
-  readonly blobstoreProvider: string | undefined;
+  readonly blobstore: BlobstoreSettings | undefined;
   /** Names of settings that have no effect in this agent. */
   readonly ignoredSettings: readonly string[];
 }
@@ -45,7 +59,7 @@ export function parseSettings(text: string, source: string): Settings {
   return {
     agentId: requiredText(root, 'agent_id', source),
     vmName: textAt(objectAt(root, 'vm'), 'name') ?? '',
-    mbus: firstUrl(busEnv) ?? requiredText(root, 'mbus', source),
+    mbusUrls: parseUrls(busEnv) ?? [requiredText(root, 'mbus', source)],
     certificate: parseCertificate(objectAt(busEnv, 'cert')),
     networks: parseNetworks(objectAt(root, 'networks')),
     persistentDisks: new Map(Object.entries(objectAt(disks, 'persistent'))),
@@ -54,7 +68,7 @@ export function parseSettings(text: string, source: string): Settings {
     persistentDiskPartitioner: textAt(env, 'persistent_disk_partitioner') ?? '',
     authorizedKeys: textsAt(bosh, 'authorized_keys'),
     parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
-    blobstoreProvider: parseBlobstoreProvider(root, bosh),
+    blobstore: parseFirstBlobstore(bosh['blobstores']) ?? parseBlobstore(root['blobstore']),
     ignoredSettings: unsupportedEnvKeys(env).map(({ key }) => `env.${key}`),
   };
 }
@@ -72,10 +86,12 @@ function requiredText(object: JsonObject, key: string, source: string): string {
   throw new ProductError('AGENT_SETTINGS_INVALID', `${source} has no text '${key}': the CPI has to give it`);
 }
 
-function parseCertificate(cert: JsonObject): Settings['certificate'] {
+/** Parses `mbus.cert` of env.bosh or of update_settings; undefined if a certificate or a key is missing. */
+export function parseCertificate(cert: JsonObject): BusCertificate | undefined {
   const certificate = textAt(cert, 'certificate');
   const privateKey = textAt(cert, 'private_key');
-  return certificate && privateKey ? { certificate, privateKey } : undefined;
+  const ca = textAt(cert, 'ca') || undefined;
+  return certificate && privateKey ? { certificate, privateKey, ca } : undefined;
 }
 
 function parseNetworks(networks: JsonObject): ReadonlyMap<string, Network> {
@@ -96,13 +112,20 @@ function parseNetworks(networks: JsonObject): ReadonlyMap<string, Network> {
   return new Map(entries);
 }
 
-function parseBlobstoreProvider(root: JsonObject, bosh: JsonObject): string | undefined {
-  const listed = Array.isArray(bosh['blobstores']) ? (bosh['blobstores'][0] as unknown) : undefined;
-  return textAt(isObject(listed) ? listed : objectAt(root, 'blobstore'), 'provider');
+/** Parses the first of a list of blobstores, which is the one in use; undefined if there is none. */
+export function parseFirstBlobstore(list: unknown): BlobstoreSettings | undefined {
+  return Array.isArray(list) ? parseBlobstore(list[0]) : undefined;
 }
 
-function firstUrl(busEnv: JsonObject): string | undefined {
-  return textsAt(busEnv, 'urls')[0];
+function parseBlobstore(value: unknown): BlobstoreSettings | undefined {
+  if (!isObject(value)) return undefined;
+  const provider = textAt(value, 'provider');
+  return provider === undefined ? undefined : { provider, options: objectAt(value, 'options') };
+}
+
+function parseUrls(busEnv: JsonObject): [string, ...string[]] | undefined {
+  const [first, ...rest] = textsAt(busEnv, 'urls');
+  return first === undefined ? undefined : [first, ...rest];
 }
 
 function objectAt(object: JsonObject, key: string): JsonObject {

@@ -18,11 +18,13 @@ export interface TaskQueueOptions {
   readonly newId: () => string;
   /** How many finished tasks are remembered. Running and queued ones always are. */
   readonly remembered?: number;
+  /** The values of tasks that ended in an earlier process, by id. */
+  readonly done?: ReadonlyMap<string, unknown>;
 }
 
 /**
  * Runs tasks one at a time, in order (bosh-agent: agent/task/async_task_service.go). Tasks do not survive the
- * process: after a restart every id is unknown.
+ * process: after a restart only the ids in the option `done` are known.
  */
 export class TaskQueue {
   readonly #tasks = new Map<string, Task>();
@@ -33,6 +35,10 @@ export class TaskQueue {
   constructor(options: TaskQueueOptions) {
     this.#newId = options.newId;
     this.#remembered = options.remembered ?? 100;
+    for (const [id, value] of options.done ?? []) {
+      const outcome: TaskOutcome = { state: 'done', value };
+      this.#tasks.set(id, { id, outcome, finished: Promise.resolve(), cancel: undefined });
+    }
   }
 
   /** Queues `work` and returns the id of its task. */

@@ -75,9 +75,14 @@ export class TestVm {
         mounts: this.mounts,
         identities: this.#identities,
         ownAddress: async () => '10.0.0.7',
+        hostname: 'vm-agent-1',
+        systemFiles: {
+          hosts: join(this.directories.base, 'hosts'),
+          trustedCertificates: join(this.directories.base, 'ca-certificates'),
+        },
       },
     });
-    return this.client(this.#agent.port);
+    return this.client(this.#agent.port ?? 0);
   }
 
   /** Stops the agent and leaves its jobs running. */

@@ -1,0 +1,46 @@
+import { isIP } from 'node:net';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../log.ts';
+import { describeExit, type Programs, runProgram } from '../process/programs.ts';
+import { scriptPath } from '../script/job-script.ts';
+import { type Action, objectArg } from './action.ts';
+
+export interface DeleteArpEntriesOptions {
+  readonly programs: Programs;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * `delete_arp_entries [{ips}]` -> `{}`: the VM forgets the hardware addresses of these IP addresses, which
+ * belong to new VMs now. The director does not wait for an answer, so a failure is only logged: without the
+ * capability NET_ADMIN the kernel forgets them after some time by itself.
+ */
+export function deleteArpEntries(options: DeleteArpEntriesOptions): Action {
+  return {
+    mode: 'synchronous',
+    async run(args) {
+      for (const address of addressesOf(objectArg(args, 0, 'request')['ips'])) {
+        const exit = await runProgram(
+          options,
+          { file: 'ip', arguments: ['neigh', 'flush', 'to', address], environment: { PATH: scriptPath } },
+          new AbortController().signal,
+        );
+        if (exit.code !== 0) options.log.info(`ip neigh flush to ${address} ${describeExit(exit)}`);
+      }
+      return {};
+    },
+  };
+}
+
+function addressesOf(ips: unknown): readonly string[] {
+  if (!Array.isArray(ips)) throw invalid();
+  return ips.map((ip: unknown) => {
+    if (typeof ip === 'string' && isIP(ip) !== 0) return ip;
+    throw invalid();
+  });
+}
+
+const invalid = (): ProductError =>
+  new ProductError('AGENT_ARGUMENT_INVALID', 'argument 1 (ips) is not a list of IP addresses');

@@ -1,0 +1,62 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { JsonObject } from '../../platform/fields.ts';
+import type { RemoteBlobstore } from '../blob/remote-blobstore.ts';
+import type { BlobstoreSettings, BusCertificate } from '../settings/settings.ts';
+import type { TrustedCertificates } from '../settings/trusted-certificates.ts';
+import { parseUpdate, type UpdatedSettings } from '../settings/updated-settings.ts';
+import { type Action, objectArg } from './action.ts';
+
+export interface UpdateSettingsOptions {
+  readonly updatedSettings: UpdatedSettings;
+  readonly trustedCertificates: TrustedCertificates;
+  /** Returns the blobstore of new settings. Throws if they cannot be used. */
+  readonly openBlobstore: (settings: BlobstoreSettings | undefined) => RemoteBlobstore | undefined;
+  /**
+   * Exchanges the certificate of the bus: connects with it, calls `commit`, and then ends the previous
+   * connection. Rejects, with everything as before, if the bus does not accept it.
+   */
+  readonly exchangeCertificate: (certificate: BusCertificate, commit: () => Promise<void>) => Promise<void>;
+}
+
+/**
+ * `update_settings [{trusted_certs, disk_associations, mbus, blobstores}]` -> `"ok"`. Upstream's agent exits to
+ * read the new settings (bosh-agent: agent/action/update_settings.go), which costs the director a request that
+ * is not answered. This agent uses them at once. An error changes nothing. If the agent is killed after the
+ * file is written, `get_task` still answers `ok`.
+ */
+export function updateSettings(options: UpdateSettingsOptions): Action {
+  return {
+    mode: 'asynchronous',
+    async run(args, _signal, taskId) {
+      const change = objectArg(args, 0, 'settings');
+      assertNoDiskAssociations(change);
+      const { updatedSettings, trustedCertificates } = options;
+      const previous = updatedSettings.current;
+      const source = updatedSettings.merge(change, taskId);
+      const next = parseUpdate(source, taskId);
+      options.openBlobstore(next.blobstore);
+      const commit = async (): Promise<void> => {
+        try {
+          await trustedCertificates.install(next.trustedCerts);
+          await updatedSettings.write(source);
+        } catch (error) {
+          await trustedCertificates.install(previous?.trustedCerts ?? '');
+          throw error;
+        }
+      };
+      const isNewCertificate = JSON.stringify(next.certificate) !== JSON.stringify(previous?.certificate);
+      if (next.certificate === undefined || !isNewCertificate) await commit();
+      else await options.exchangeCertificate(next.certificate, commit);
+      return 'ok';
+    },
+  };
+}
+
+function assertNoDiskAssociations({ disk_associations: associations }: JsonObject): void {
+  if (associations === undefined || associations === null) return;
+  if (Array.isArray(associations) && associations.length === 0) return;
+  throw new ProductError(
+    'AGENT_NOT_SUPPORTED',
+    'disk_associations: this agent has one persistent disk, mounted at /var/vcap/store, and no named disks: use persistent_disk_type in place of persistent_disks in the manifest',
+  );
+}

@@ -1,0 +1,92 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { pipeline } from 'node:stream/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { writing } from '../../platform/write-file.ts';
+
+/** The address of one blob. */
+export interface BlobLocation {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** PEM of the CAs that may have signed the server's certificate; undefined for those of Node. */
+  readonly ca: string | undefined;
+}
+
+/** How long a server may be silent. */
+const idleTimeoutMs = 120_000;
+
+/**
+ * Downloads a blob into a new file. Throws AGENT_BLOB_NOT_FOUND for status 404 and AGENT_BLOBSTORE_FAILED for
+ * any other failure. The messages do not contain the query of the URL, which may be a signature.
+ */
+export async function download(location: BlobLocation, path: string): Promise<void> {
+  const response = await exchange(location, 'GET');
+  await assertSuccess(location, 'GET', response);
+  await writing(path, () => pipeline(response, createWriteStream(path, { flags: 'wx', mode: 0o600 })));
+}
+
+/** Uploads a file as a blob. Throws AGENT_BLOBSTORE_FAILED. */
+export async function upload(location: BlobLocation, path: string): Promise<void> {
+  const { size } = await stat(path);
+  const response = await exchange(location, 'PUT', { path, size });
+  await assertSuccess(location, 'PUT', response);
+  response.resume();
+}
+
+function exchange(
+  { url, headers, ca }: BlobLocation,
+  method: 'GET' | 'PUT',
+  body?: { readonly path: string; readonly size: number },
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = send(url, {
+    method,
+    headers: { ...headers, ...(body !== undefined && { 'content-length': body.size }) },
+    agent: false,
+    timeout: idleTimeoutMs,
+    ...(ca !== undefined && { ca }),
+  });
+  const fail = (error: Error): void => reject(failed({ url }, method, error.message, error));
+  request.on('error', fail);
+  request.on('timeout', () => request.destroy(new Error(`no answer within ${idleTimeoutMs / 1000} s`)));
+  request.on('response', resolve);
+  if (body === undefined) request.end();
+  else pipeline(createReadStream(body.path), request).catch(fail);
+  return promise;
+}
+
+async function assertSuccess(
+  location: BlobLocation,
+  method: string,
+  response: IncomingMessage,
+): Promise<void> {
+  const { statusCode = 0, statusMessage = '' } = response;
+  if (statusCode >= 200 && statusCode < 300) return;
+  response.resume();
+  if (method === 'GET' && statusCode === 404)
+    throw new ProductError('AGENT_BLOB_NOT_FOUND', `the blobstore has no blob at ${describe(location)}`);
+  throw failed(location, method, `status ${statusCode} ${statusMessage}${statusHint(statusCode)}`);
+}
+
+function statusHint(status: number): string {
+  if (status === 401 || status === 403)
+    return ': check the user and the password of the blobstore, or whether a signed URL has expired';
+  if (status === 507 || status === 413) return ': free space in the blobstore';
+  return '';
+}
+
+function failed(
+  location: Pick<BlobLocation, 'url'>,
+  method: string,
+  cause: string,
+  error?: Error,
+): ProductError {
+  return new ProductError('AGENT_BLOBSTORE_FAILED', `${method} ${describe(location)} failed: ${cause}`, {
+    cause: error,
+  });
+}
+
+const describe = ({ url }: Pick<BlobLocation, 'url'>): string => `${url.origin}${url.pathname}`;

@@ -1,0 +1,41 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { AgentServices } from '../services.ts';
+import { resolveBusAddress } from './bus-address.ts';
+import type { Bus } from './bus.ts';
+import { natsCredentials, NatsBus } from './nats-bus.ts';
+import { isNatsUrl, parseNatsServers } from './nats-servers.ts';
+import { HttpsBus } from './server.ts';
+
+/**
+ * Creates the bus that the settings name: NATS for the agent of a director, HTTPS for the one of create-env.
+ * `machine` is the VM's own address. Throws AGENT_SETTINGS_INVALID if the settings cannot be used.
+ */
+export function createBus({
+  services,
+  machine,
+  onConnected,
+}: {
+  readonly services: AgentServices;
+  readonly machine: string;
+  readonly onConnected: () => void;
+}): Bus {
+  const { settings, updatedSettings, log, clock } = services;
+  const { certificate, mbusUrls } = settings;
+  if (certificate === undefined)
+    throw new ProductError(
+      'AGENT_SETTINGS_INVALID',
+      'the settings have no env.bosh.mbus.cert with certificate and private_key',
+    );
+  // Later it would be too late: the first apply would fail.
+  services.openBlobstore(settings.blobstore);
+  if (!isNatsUrl(mbusUrls[0])) {
+    const address = resolveBusAddress(settings, machine);
+    return new HttpsBus({ address, certificate, blobs: services.blobs.local, log });
+  }
+  const updated = updatedSettings.current?.certificate;
+  const credentials = [updated, certificate].flatMap((one) =>
+    one === undefined ? [] : [natsCredentials(one)],
+  );
+  const servers = parseNatsServers(mbusUrls);
+  return new NatsBus({ agentId: settings.agentId, servers, credentials, onConnected, clock, log });
+}

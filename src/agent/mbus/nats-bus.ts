@@ -1,0 +1,221 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { errorMessage } from '../file/error-code.ts';
+import type { Log } from '../log.ts';
+import type { BusCertificate } from '../settings/settings.ts';
+import type { Bus } from './bus.ts';
+import { dispatch, type DispatchOptions } from './dispatch.ts';
+import { NatsConnection, type NatsCredentials } from './nats-connection.ts';
+import { encodeResponse, parseNatsRequest } from './nats-message.ts';
+import { describeServer, type NatsServer } from './nats-servers.ts';
+
+export interface NatsBusOptions {
+  readonly agentId: string;
+  readonly servers: readonly NatsServer[];
+  /** The credentials in the order in which they are tried. At least one. */
+  readonly credentials: readonly NatsCredentials[];
+  /** Runs after each new connection. */
+  readonly onConnected: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Below the 45 s for which a director waits for an answer. */
+const exchangeDeadlineMs = 30_000;
+const shortestPauseMs = 1000;
+const longestPauseMs = 10_000;
+/** How many reply subjects are remembered. During an exchange of credentials each request arrives twice. */
+const rememberedReplies = 1000;
+/** How many responses wait for a connection. The director asks again for what is lost. */
+const waitingResponses = 1000;
+
+/**
+ * The bus of an agent of a director: requests, responses and events over NATS. It connects again for ever,
+ * because a director admits a new VM only some seconds after its creation.
+ */
+export class NatsBus implements Bus {
+  readonly port = undefined;
+  readonly #options: NatsBusOptions;
+  readonly #closing = new AbortController();
+  readonly #handled = new Set<string>();
+  #dispatch: DispatchOptions | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #credentials: readonly NatsCredentials[];
+  #connection: NatsConnection | undefined;
+  /** Responses that no connection could take yet. */
+  #waiting: { readonly subject: string; readonly body: string }[] = [];
+  /** The problems that were logged since the last connection, so that each is logged once. */
+  readonly #reported = new Set<string>();
+
+  constructor(options: NatsBusOptions) {
+    this.#options = options;
+    this.#credentials = options.credentials;
+  }
+
+  /** Begins to connect, and resolves at once. */
+  async start(dispatchOptions: DispatchOptions): Promise<void> {
+    this.#dispatch = dispatchOptions;
+    this.#running = this.#run();
+  }
+
+  publish(event: 'heartbeat' | 'alert' | 'shutdown', body: unknown): void {
+    if (this.#connection?.isClosed !== false) return;
+    this.#connection.publish(`hm.agent.${event}.${this.#options.agentId}`, JSON.stringify(body));
+  }
+
+  /**
+   * Exchanges the credentials without losing a request: opens a second connection, waits until it is
+   * subscribed, calls `commit`, and then ends the first one. Meanwhile both receive each request, and the
+   * first copy is handled. Rejects with AGENT_BUS_FAILED if the server does not accept the certificate within
+   * {@link exchangeDeadlineMs}, and with the error of `commit`; then the first connection stays in use.
+   */
+  async exchangeCertificate(certificate: BusCertificate, commit: () => Promise<void>): Promise<void> {
+    const credentials = natsCredentials(certificate);
+    const next = await this.#connectBefore(credentials, exchangeDeadlineMs);
+    try {
+      await commit();
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+    const previous = this.#connection;
+    this.#credentials = [credentials, ...this.#options.credentials];
+    this.#use(next);
+    await previous?.drain();
+  }
+
+  /** Answers nothing more and ends the connection. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#connection?.drain();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      const connection = this.#connection ?? (await this.#connect());
+      if (connection === undefined) return;
+      const reason = await connection.closed();
+      if (this.#connection !== connection) continue;
+      this.#connection = undefined;
+      if (!this.#closing.signal.aborted)
+        this.#report(`the connection to ${at(connection.server)} ended`, reason);
+    }
+  }
+
+  /** Tries every server with every credentials until one accepts; undefined if the bus is closed first. */
+  async #connect(): Promise<NatsConnection | undefined> {
+    const { clock } = this.#options;
+    const { signal } = this.#closing;
+    for (let pause = shortestPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
+      for (const credentials of this.#credentials) {
+        const opened = await this.#tryServers(credentials);
+        // meanwhile, the bus may have been closed, or an exchange of credentials may have opened a connection
+        if (signal.aborted || this.#connection !== undefined) await opened?.close();
+        else if (opened !== undefined) this.#use(opened);
+        if (signal.aborted) return undefined;
+        if (this.#connection !== undefined) return this.#connection;
+      }
+      await clock.sleep(pause, signal);
+    }
+    return undefined;
+  }
+
+  async #tryServers(credentials: NatsCredentials): Promise<NatsConnection | undefined> {
+    for (const server of this.#options.servers) {
+      try {
+        return await this.#open(server, credentials);
+      } catch (error) {
+        this.#report(`${at(server)} is not usable`, error);
+      }
+    }
+    return undefined;
+  }
+
+  async #connectBefore(credentials: NatsCredentials, deadlineMs: number): Promise<NatsConnection> {
+    const { clock, servers } = this.#options;
+    const end = clock.now() + deadlineMs;
+    for (;;) {
+      let problem: unknown;
+      for (const server of servers) {
+        try {
+          return await this.#open(server, credentials);
+        } catch (error) {
+          problem = error;
+        }
+      }
+      if (clock.now() + shortestPauseMs >= end || this.#closing.signal.aborted) {
+        throw new ProductError(
+          'AGENT_BUS_FAILED',
+          `NATS did not accept the new credentials within ${deadlineMs / 1000} s, so the agent keeps the previous ones: ${errorMessage(problem)}`,
+          { cause: problem },
+        );
+      }
+      await clock.sleep(shortestPauseMs, this.#closing.signal);
+    }
+  }
+
+  #open(server: NatsServer, credentials: NatsCredentials): Promise<NatsConnection> {
+    return NatsConnection.open({
+      ...{ server, credentials, subject: `agent.${this.#options.agentId}` },
+      onMessage: (body) => void this.#handle(body),
+      onError: (error) => this.#options.log.error(`mbus: ${at(server)}: ${errorMessage(error)}`),
+    });
+  }
+
+  #use(connection: NatsConnection): void {
+    this.#connection = connection;
+    this.#reported.clear();
+    this.#options.log.info(`agent ${this.#options.agentId} is connected to ${at(connection.server)}`);
+    for (const { subject, body } of this.#waiting.splice(0)) connection.publish(subject, body);
+    this.#options.onConnected();
+  }
+
+  async #handle(body: Uint8Array): Promise<void> {
+    const request = parseNatsRequest(body);
+    if (request === undefined)
+      return this.#options.log.error('mbus: a message is not a request of a director');
+    const dispatchOptions = this.#dispatch;
+    if (dispatchOptions === undefined || this.#closing.signal.aborted) return;
+    if (this.#handled.has(request.replyTo)) return;
+    this.#handled.add(request.replyTo);
+    for (const oldest of this.#handled) {
+      if (this.#handled.size <= rememberedReplies) break;
+      this.#handled.delete(oldest);
+    }
+    const response = encodeResponse(await dispatch(request, dispatchOptions));
+    if (this.#connection?.isClosed === false) this.#connection.publish(request.replyTo, response);
+    else if (this.#waiting.length < waitingResponses)
+      this.#waiting.push({ subject: request.replyTo, body: response });
+  }
+
+  /** Logs a problem with the next step, unless it was logged since the last connection. */
+  #report(problem: string, reason: unknown): void {
+    const text = reason === undefined ? problem : `${problem}: ${errorMessage(reason)}`;
+    if (this.#reported.has(text)) return;
+    this.#reported.add(text);
+    this.#options.log.error(`mbus: ${text}; ${nextStep(errorMessage(reason))}, the agent tries again`);
+  }
+}
+
+/**
+ * Returns a certificate with the CA of the server. Throws AGENT_SETTINGS_INVALID if there is no CA: without it
+ * the server could not be verified.
+ */
+export function natsCredentials({ ca, ...pair }: BusCertificate): NatsCredentials {
+  if (ca !== undefined) return { ...pair, ca };
+  throw new ProductError(
+    'AGENT_SETTINGS_INVALID',
+    'the certificate of the bus has no ca, and a NATS server is not used without a check of its certificate',
+  );
+}
+
+const at = (server: NatsServer): string => `NATS at ${describeServer(server)}`;
+
+function nextStep(problem: string): string {
+  if (/authorization violation/iu.test(problem))
+    return 'the director admits a new VM within some 10 s; if this lasts, check that nats-sync runs';
+  if (/certificate|self.signed|issuer|common name|altname/iu.test(problem))
+    return "check that the CA in env.bosh.mbus.cert has signed the server's certificate";
+  return 'check that the director runs and that its port of NATS is reachable from this VM';
+}

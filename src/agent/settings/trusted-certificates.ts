@@ -1,0 +1,90 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { errorMessage } from '../file/error-code.ts';
+import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
+import { describeExit, type Programs, runProgram } from '../process/programs.ts';
+import { scriptPath } from '../script/job-script.ts';
+
+export interface TrustedCertificatesOptions {
+  /** The directory of additional CAs, whose files end in `.crt`. */
+  readonly directory: string;
+  readonly programs: Programs;
+  readonly clock: Clock;
+}
+
+const prefix = 'bosh-trusted-cert-';
+
+/** The CAs of the director's `trusted_certs` in the certificate store of the system. */
+export class TrustedCertificates {
+  readonly #options: TrustedCertificatesOptions;
+
+  constructor(options: TrustedCertificatesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Replaces the CAs by those in a PEM text and runs update-ca-certificates (bosh-agent:
+   * platform/cert/cert_manager.go). Does nothing if the same ones are installed. Throws AGENT_SETTINGS_INVALID
+   * if the text has no certificate, and AGENT_NOT_SUPPORTED if the store cannot be changed.
+   */
+  async install(pem: string): Promise<void> {
+    const certificates = splitCertificates(pem);
+    if (await this.#isInstalled(certificates)) return;
+    const { directory } = this.#options;
+    try {
+      await mkdir(directory, { recursive: true, mode: 0o755 });
+      for (const name of await this.#names()) await rm(join(directory, name));
+      for (const [index, certificate] of certificates.entries())
+        await writeDurableFile(join(directory, `${prefix}${index + 1}.crt`), certificate, 0o644);
+    } catch (error) {
+      throw notInstalled(errorMessage(error), error);
+    }
+    await this.#update();
+  }
+
+  async #isInstalled(certificates: readonly string[]): Promise<boolean> {
+    const { directory } = this.#options;
+    const names = await this.#names();
+    if (names.length !== certificates.length) return false;
+    for (const [index, certificate] of certificates.entries()) {
+      if ((await readFileIfPresent(join(directory, `${prefix}${index + 1}.crt`))) !== certificate)
+        return false;
+    }
+    return true;
+  }
+
+  async #names(): Promise<readonly string[]> {
+    try {
+      return (await readdir(this.#options.directory)).filter((name) => name.startsWith(prefix));
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  async #update(): Promise<void> {
+    const exit = await runProgram(
+      this.#options,
+      { file: 'update-ca-certificates', arguments: ['-f'], environment: { PATH: scriptPath } },
+      new AbortController().signal,
+    );
+    if (exit.code !== 0) throw notInstalled(`update-ca-certificates ${describeExit(exit)}`);
+  }
+}
+
+function splitCertificates(pem: string): readonly string[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/gu) ?? [];
+  if (found.length === 0 && pem.trim() !== '')
+    throw new ProductError('AGENT_SETTINGS_INVALID', 'trusted_certs has no certificate in PEM form');
+  return found.map((certificate) => `${certificate}\n`);
+}
+
+function notInstalled(cause: string, error?: unknown): ProductError {
+  return new ProductError(
+    'AGENT_NOT_SUPPORTED',
+    `trusted_certs could not be installed: ${cause}; the stemcell needs the package ca-certificates and a root file system that can be written`,
+    { cause: error },
+  );
+}
