@@ -13,7 +13,8 @@ import { type Action, stringArg } from './action.ts';
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { outputTail } from '../file/files.ts';
+import { cutMiddle } from '../file/cut-middle.ts';
+import { readEnds } from '../file/files.ts';
 import { describeExit } from '../process/programs.ts';
 
 export interface RunScriptOptions extends RunScriptsPorts {
@@ -62,8 +63,9 @@ export interface RunErrandOptions extends ScriptPorts {
 }
 
 /**
- * `run_errand [job?]` -> `{exit_code, stdout, stderr}` of the job's bin/run, by default of the first job.
- * Both outputs are cut to their last part (bosh-agent: agent/action/run_errand.go).
+ * `run_errand [job?]` -> `{exit_code, stdout, stderr}` of the job's bin/run, by default of the first job
+ * (bosh-agent: agent/action/run_errand.go). The outputs are whole if the response has at most 1 MiB; otherwise
+ * each keeps its beginning and its end.
  */
 export function runErrand(options: RunErrandOptions): Action {
   return {
@@ -86,15 +88,43 @@ async function runInFiles(options: RunErrandOptions, job: string, signal: AbortS
   const paths = { stdout: `${path}.stdout`, stderr: `${path}.stderr` };
   try {
     await using stdout = await open(paths.stdout, 'ax', 0o600);
-    await using stderr = await open(paths.stderr, 'ax', 0o600);
-    const exit = await runJobScript(options, { job, name: 'run', environment: {}, stdout, stderr }, signal);
+    await using errors = await open(paths.stderr, 'ax', 0o600);
+    const exit = await runJobScript(
+      options,
+      { job, name: 'run', environment: {}, stdout, stderr: errors },
+      signal,
+    );
     const problem = exit.code === undefined ? `\nit ${describeExit(exit)}` : '';
-    return {
+    const stderr = (await readEnds(paths.stderr, errandResponseLimit)) + problem;
+    return fitErrandResult({
       exit_code: exit.code ?? 255,
-      stdout: (await outputTail(paths.stdout)).text,
-      stderr: (await outputTail(paths.stderr)).text + problem,
-    };
+      stdout: await readEnds(paths.stdout, errandResponseLimit),
+      stderr,
+    });
   } finally {
     for (const file of Object.values(paths)) await rm(file, { force: true });
   }
+}
+
+interface ErrandResult {
+  readonly exit_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** NATS carries 1 MiB; the rest is for the envelope of the response. */
+const errandResponseLimit = 1024 * 1024 - 1024;
+
+/** Cuts the outputs if the result is too long for a response. stderr gets half of the room, or what stdout leaves. */
+function fitErrandResult(result: ErrandResult): ErrandResult {
+  const sizeOf = (one: ErrandResult): number => Buffer.byteLength(JSON.stringify(one));
+  if (sizeOf(result) <= errandResponseLimit) return result;
+  const rest = errandResponseLimit - sizeOf({ ...result, stderr: '' });
+  const room = Math.max(errandResponseLimit / 2, rest);
+  const stderr = cutMiddle(result.stderr, (text) => Buffer.byteLength(JSON.stringify(text)) <= room);
+  const stdout = cutMiddle(
+    result.stdout,
+    (text) => sizeOf({ ...result, stdout: text, stderr }) <= errandResponseLimit,
+  );
+  return { ...result, stdout, stderr };
 }

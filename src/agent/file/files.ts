@@ -119,6 +119,18 @@ export async function readLinkIfPresent(path: string): Promise<string | undefine
 
 const limit = 10 * 1024;
 
+/** Returns a file's text, of a long one at least the first and the last `length` bytes. */
+export async function readEnds(path: string, length: number): Promise<string> {
+  await using file = await openPlainFile(path, 'read');
+  const { size } = await file.stat();
+  const read = async (start: number, count: number): Promise<Buffer> => {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, start);
+    return buffer.subarray(0, bytesRead);
+  };
+  if (size <= 2 * length) return (await read(0, size)).toString('utf8');
+  return Buffer.concat([await read(0, length), await read(size - length, length)]).toString('utf8');
+}
+
 /** Returns the end of a program's output file, at most 10 KiB, and if the file was longer. */
 export async function outputTail(
   path: string,

@@ -14,8 +14,8 @@ export interface NatsConnectionOptions {
   readonly credentials: NatsCredentials;
   /** The only subject that the certificate may subscribe to. */
   readonly subject: string;
-  /** Gets the body of each message. */
-  readonly onMessage: (body: Uint8Array) => void;
+  /** Gets the body and the subject of each message. */
+  readonly onMessage: (body: Uint8Array, subject: string) => void;
   /** Gets an error that does not end the connection, such as the refusal of a subject. */
   readonly onError: (error: Error) => void;
 }
@@ -55,7 +55,8 @@ export class NatsConnection {
       // Without this handler, a refusal after the race below would be an unhandled rejection.
       refused.promise.catch(onError);
       client.subscribe(subject, {
-        callback: (error, message) => (error === null ? onMessage(message.data) : refused.reject(error)),
+        callback: (error, message) =>
+          error === null ? onMessage(message.data, message.subject) : refused.reject(error),
       });
       void reportErrors(client, onError);
       await Promise.race([client.flush(), refused.promise]);

@@ -1,4 +1,5 @@
 import { parseJsonObject } from '../../platform/json.ts';
+import { cutMiddle } from '../file/cut-middle.ts';
 import { parseRequest, type AgentRequest, type AgentResponse } from './dispatch.ts';
 
 export interface NatsRequest extends AgentRequest {
@@ -36,30 +37,7 @@ export function encodeResponse(response: AgentResponse): string {
       },
     });
   }
-  const message = cutMiddle(response.exception.message, (cut) =>
-    Buffer.byteLength(JSON.stringify({ exception: { message: cut } })),
-  );
+  const sizeOf = (message: string): number => Buffer.byteLength(JSON.stringify({ exception: { message } }));
+  const message = cutMiddle(response.exception.message, (cut) => sizeOf(cut) <= responseLimit);
   return JSON.stringify({ exception: { message } });
-}
-
-/**
- * Removes as much of the middle of a text that `sizeOf` is at most {@link responseLimit}. A line says how
- * much was removed. Returns the text as it is if it fits.
- */
-export function cutMiddle(text: string, sizeOf: (text: string) => number): string {
-  if (sizeOf(text) <= responseLimit) return text;
-  let fits = 0;
-  let tooLong = text.length;
-  while (tooLong - fits > 1) {
-    const kept = Math.floor((fits + tooLong) / 2);
-    if (sizeOf(withoutMiddle(text, kept)) <= responseLimit) fits = kept;
-    else tooLong = kept;
-  }
-  return withoutMiddle(text, fits);
-}
-
-function withoutMiddle(text: string, kept: number): string {
-  const head = text.slice(0, Math.ceil(kept / 2)).toWellFormed();
-  const tail = text.slice(text.length - Math.floor(kept / 2)).toWellFormed();
-  return `${head}\n[... ${text.length - kept} characters were removed here, because NATS carries 1 MiB ...]\n${tail}`;
 }

@@ -24,6 +24,8 @@ test('the bus rejects wrong credentials, invalid bodies, other paths and invalid
   const read = await client.send('GET', '/blobs/ff/mine');
   assert.deepEqual([read.status, read.body.toString()], [200, 'data']);
   assert.equal((await stat(join(vm.directories.blobs, 'mine'))).mode & 0o777, 0o600);
-  assert.deepEqual(await client.call('sync_dns'), { exception: { message: 'unknown message sync_dns' } });
+  assert.deepEqual(await client.call('add_dynamic_disk'), {
+    exception: { message: 'unknown message add_dynamic_disk' },
+  });
   await assert.rejects(client.value('get_task', 'none'), /Task with id none could not be found/);
 });

@@ -45,7 +45,7 @@ export class HttpsBus implements Bus {
   }
 
   async start(dispatchOptions: DispatchOptions): Promise<void> {
-    const options = { ...this.#options, ...dispatchOptions };
+    const options = { ...dispatchOptions, ...this.#options };
     const { address, log } = options;
     const server = newServer(options);
     await listen(server, address);

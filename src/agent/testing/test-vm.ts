@@ -30,8 +30,8 @@ export class TestVm {
     this.ca = ca;
   }
 
-  /** `bosh` is added to env.bosh. */
-  static async create(identities?: Identities, bosh: object = {}): Promise<TestVm> {
+  /** `bosh` is added to env.bosh, and `settings` to the settings. */
+  static async create(identities?: Identities, bosh: object = {}, settings: object = {}): Promise<TestVm> {
     const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
     const authority = await createTestAuthority();
     const pair = await authority.server({ ip: host });
@@ -43,7 +43,7 @@ export class TestVm {
         Infrastructure: { Settings: { Sources: [{ Type: 'File', SettingsPath: vm.settingsPath }] } },
       }),
     );
-    await writeFile(vm.settingsPath, JSON.stringify(vm.#settings(pair, bosh)));
+    await writeFile(vm.settingsPath, JSON.stringify({ ...vm.#settings(pair, bosh), ...settings }));
     return vm;
   }
 
@@ -108,7 +108,7 @@ export class TestVm {
     return new AgentClient({ host, port, ca: this.ca, authorization });
   }
 
-  #settings(pair: KeyPair, bosh: object): unknown {
+  #settings(pair: KeyPair, bosh: object): object {
     const cert = { ca: this.ca, certificate: pair.certificate, private_key: pair.key };
     return {
       agent_id: 'agent-1',

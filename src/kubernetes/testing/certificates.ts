@@ -14,7 +14,7 @@ export interface TestAuthority {
   /** `name` is the common name, by default `test-server`. */
   server(names: ServerNames, name?: string): Promise<KeyPair>;
   /** Organizations are the groups of a user. */
-  client(user: string, groups?: readonly string[]): Promise<KeyPair>;
+  client(user: string, groups?: readonly string[], country?: string): Promise<KeyPair>;
 }
 
 interface ServerNames {
@@ -47,10 +47,15 @@ export async function createTestAuthority({ name = 'test-ca', days = 1 } = {}): 
     commonName: string,
     groups: readonly string[],
     extensions: unknown[],
+    country?: string,
   ): Promise<KeyPair> => {
     const own = await generateKeys();
     const certificate = await x509.X509CertificateGenerator.create({
-      subject: [...groups.map((group) => ({ O: [group] })), { CN: [commonName] }],
+      subject: [
+        ...(country === undefined ? [] : [{ C: [country] }]),
+        ...groups.map((group) => ({ O: [group] })),
+        { CN: [commonName] },
+      ],
       issuer: authority.subject,
       publicKey: own.publicKey,
       signingKey: keys.privateKey,
@@ -78,8 +83,8 @@ export async function createTestAuthority({ name = 'test-ca', days = 1 } = {}): 
           new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
         ],
       ),
-    client: (user, groups = []) =>
-      sign(user, groups, [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]),
+    client: (user, groups = [], country = undefined) =>
+      sign(user, groups, [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])], country),
   };
 }
 

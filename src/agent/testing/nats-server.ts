@@ -1,0 +1,211 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createTestAuthority,
+  type KeyPair,
+  type TestAuthority,
+} from '../../kubernetes/testing/certificates.ts';
+import type { BusCertificate } from '../settings/settings.ts';
+import { eventually } from './eventually.ts';
+
+/** Why tests of the bus cannot run here; false if they can. */
+export const noNatsServer: string | false =
+  spawnSync('nats-server', ['--version']).error === undefined
+    ? false
+    : 'needs the program nats-server of the Debian package nats-server';
+
+const host = '127.0.0.1';
+const director = 'default.director.bosh-internal';
+const monitor = 'default.hm.bosh-internal';
+
+interface NatsUser {
+  readonly name: string;
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+/**
+ * Debian's nats-server with the configuration of a director's job nats (bosh: jobs/nats/templates/nats.cfg.erb):
+ * the subject of a certificate is the user, and each user has its subjects. Agents are admitted late, as
+ * nats-sync does it.
+ */
+export class TestNatsServer {
+  readonly #directory: string;
+  #authority: TestAuthority;
+  readonly port: number;
+  #users: readonly NatsUser[];
+  #process: ChildProcess | undefined;
+
+  private constructor(directory: string, authority: TestAuthority, port: number) {
+    this.#directory = directory;
+    this.#authority = authority;
+    this.port = port;
+    this.#users = fixedUsers;
+  }
+
+  /** Starts a server that admits the director and the health monitor only. */
+  static async start(): Promise<TestNatsServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'nats-'));
+    const server = new TestNatsServer(
+      directory,
+      await createTestAuthority({ name: 'nats-ca' }),
+      await freePort(),
+    );
+    await server.#writeCertificates();
+    await server.run();
+    return server;
+  }
+
+  get url(): string {
+    return `nats://${host}:${this.port}`;
+  }
+
+  get ca(): string {
+    return this.#authority.ca;
+  }
+
+  /** Starts the process and waits until it listens. */
+  async run(): Promise<void> {
+    await this.#writeUsers();
+    const process = spawn('nats-server', ['-c', this.#path('nats.conf')], { stdio: 'ignore' });
+    this.#process = process;
+    await eventually('nats-server', async () => (await this.log()).includes('Server is ready') || undefined);
+  }
+
+  /** Ends the process; connections end with it. The log begins anew with the next one. */
+  async kill(): Promise<void> {
+    const process = this.#process;
+    if (process === undefined) return;
+    this.#process = undefined;
+    const ended = once(process, 'exit');
+    process.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Ends the process and removes its files. */
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Signs the certificate of the director. */
+  directorCertificate(): Promise<BusCertificate> {
+    return this.#certificate(director);
+  }
+
+  /** Signs the certificate of the health monitor. */
+  monitorCertificate(): Promise<BusCertificate> {
+    return this.#certificate(monitor);
+  }
+
+  /** Signs the certificate of an agent: the short-lived one of create_vm, or that of update_settings. */
+  agentCertificate(agentId: string, kind: 'bootstrap' | 'permanent'): Promise<BusCertificate> {
+    return this.#certificate(agentUser(agentId, kind));
+  }
+
+  /** Replaces the CA, as a rotation does, and signs the server's certificate with the new one. */
+  async rotateAuthority(): Promise<void> {
+    this.#authority = await createTestAuthority({ name: 'nats-ca-2' });
+    await this.#writeCertificates();
+  }
+
+  /** Admits the certificates of these agents and no others, in the running server. */
+  async admit(
+    agents: readonly { readonly id: string; readonly kinds: readonly ('bootstrap' | 'permanent')[] }[],
+  ): Promise<void> {
+    this.#users = [
+      ...fixedUsers,
+      ...agents.flatMap(({ id, kinds }) =>
+        kinds.map((kind) => ({
+          name: agentUser(id, kind),
+          publish: [
+            ...['heartbeat', 'alert', 'shutdown'].map((event) => `hm.agent.${event}.${id}`),
+            `director.*.${id}.*`,
+          ],
+          subscribe: [`agent.${id}`],
+        })),
+      ),
+    ];
+    await this.#writeUsers();
+    const reloads = count(await this.log(), 'Reloaded server configuration');
+    this.#process?.kill('SIGHUP');
+    await eventually(
+      'the reload of nats-server',
+      async () => count(await this.log(), 'Reloaded server configuration') > reloads || undefined,
+    );
+  }
+
+  async log(): Promise<string> {
+    return readFile(this.#path('nats.log'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+  }
+
+  /** The log's lines about a forbidden subject. There must be none. */
+  async violations(): Promise<readonly string[]> {
+    return (await this.log()).split('\n').filter((line) => /(Publish|Subscription) Violation/u.test(line));
+  }
+
+  async #certificate(name: string): Promise<BusCertificate> {
+    const { certificate, key } = await this.#authority.client(name, ['Cloud Foundry'], 'USA');
+    return { certificate, privateKey: key, ca: this.ca };
+  }
+
+  async #writeCertificates(): Promise<void> {
+    const pair: KeyPair = await this.#authority.server({ ip: host }, 'default.nats.bosh-internal');
+    await writeFile(this.#path('server.pem'), pair.certificate);
+    await writeFile(this.#path('server.key'), pair.key, { mode: 0o600 });
+    await writeFile(this.#path('ca.pem'), this.ca);
+  }
+
+  async #writeUsers(): Promise<void> {
+    const users = this.#users.map(({ name, publish, subscribe }) => ({
+      user: `C=USA, O=Cloud Foundry, CN=${name}`,
+      permissions: { publish, subscribe },
+    }));
+    await writeFile(
+      this.#path('nats.conf'),
+      JSON.stringify({
+        listen: `${host}:${this.port}`,
+        log_file: this.#path('nats.log'),
+        tls: {
+          cert_file: this.#path('server.pem'),
+          key_file: this.#path('server.key'),
+          ca_file: this.#path('ca.pem'),
+          verify_and_map: true,
+          timeout: 5,
+        },
+        authorization: { users },
+      }),
+    );
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, name);
+  }
+}
+
+const fixedUsers: readonly NatsUser[] = [
+  { name: director, publish: ['agent.*', 'hm.director.alert'], subscribe: ['director.>'] },
+  { name: monitor, publish: [], subscribe: ['hm.agent.*.*', 'hm.director.alert'] },
+];
+
+const agentUser = (agentId: string, kind: 'bootstrap' | 'permanent'): string =>
+  kind === 'bootstrap' ? `${agentId}.bootstrap.agent.bosh-internal` : `${agentId}.agent.bosh-internal`;
+
+const count = (text: string, part: string): number => text.split(part).length - 1;
+
+/** The server writes its port nowhere, so that a free one is chosen before. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, host);
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
