@@ -6,6 +6,9 @@ import { natsCredentials, NatsBus } from './nats-bus.ts';
 import { isNatsUrl, parseNatsServers } from './nats-servers.ts';
 import { HttpsBus } from './server.ts';
 
+/** Below the 45 s for which a director waits for an answer. */
+const exchangeDeadlineMs = 30_000;
+
 /**
  * Creates the bus that the settings name: NATS for the agent of a director, HTTPS for the one of create-env.
  * `machine` is the VM's own address. Throws AGENT_SETTINGS_INVALID if the settings cannot be used.
@@ -37,5 +40,6 @@ export function createBus({
     one === undefined ? [] : [natsCredentials(one)],
   );
   const servers = parseNatsServers(mbusUrls);
-  return new NatsBus({ agentId: settings.agentId, servers, credentials, onConnected, clock, log });
+  const { agentId } = settings;
+  return new NatsBus({ agentId, servers, credentials, onConnected, exchangeDeadlineMs, clock, log });
 }

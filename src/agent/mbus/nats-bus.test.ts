@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../platform/clock.ts';
+import { ping } from '../actions/state.ts';
 import type { BusCertificate } from '../settings/settings.ts';
 import { eventually } from '../testing/eventually.ts';
 import { NatsDirector } from '../testing/nats-director.ts';
 import { noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
 import { TestVm } from '../testing/test-vm.ts';
+import { TaskQueue } from '../task/task-queue.ts';
+import { natsCredentials, NatsBus } from './nats-bus.ts';
 
 const skip = noNatsServer;
 const id = 'agent-1';
@@ -130,19 +134,29 @@ test('a rotation of the CA loses no request', { skip }, async (t) => {
   assert.deepEqual(await server.violations(), []);
 });
 
-test('a certificate that the server does not accept changes nothing', { skip }, async (t) => {
-  const { server, director, vm } = await scene(t);
+test('a certificate that the server does not accept is not taken', { skip }, async (t) => {
+  const server = await TestNatsServer.start();
+  t.after(() => server.stop());
   await server.admit([{ id, kinds: ['bootstrap'] }]);
-  await vm.start();
+  const director = await NatsDirector.connect(server);
+  t.after(() => director.close());
+  const log = { info: () => {}, error: () => {} };
+  const bus = new NatsBus({
+    ...{ agentId: id, clock: systemClock, log, onConnected: () => {}, exchangeDeadlineMs: 1500 },
+    servers: [{ host: '127.0.0.1', port: server.port }],
+    credentials: [natsCredentials(await server.agentCertificate(id, 'bootstrap'))],
+  });
+  const tasks = new TaskQueue({ newId: () => '1' });
+  await bus.start({ actions: new Map([['ping', ping]]), tasks, clock: systemClock, log });
+  t.after(() => bus.close());
   await director.waitUntilReady(id);
-  const other = await server.agentCertificate('agent-2', 'permanent');
-  const settings = { trusted_certs: '', disk_associations: [], mbus: wire(other) };
   await assert.rejects(
-    director.call(id, 'update_settings', settings),
+    bus.exchangeCertificate(await server.agentCertificate('agent-2', 'permanent'), () =>
+      assert.fail('committed'),
+    ),
     /did not accept the new credentials .*the agent keeps the previous ones: .*Authorization Violation/u,
   );
   assert.deepEqual(await director.request(id, 'ping'), { value: 'pong' });
-  await assert.rejects(readFile(join(vm.directories.bosh, 'update_settings.json')), { code: 'ENOENT' });
 });
 
 test('update_settings refuses named disks and changes nothing', { skip }, async (t) => {

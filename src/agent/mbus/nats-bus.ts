@@ -16,12 +16,12 @@ export interface NatsBusOptions {
   readonly credentials: readonly NatsCredentials[];
   /** Runs after each new connection. */
   readonly onConnected: () => void;
+  /** How long new credentials are tried, in milliseconds. */
+  readonly exchangeDeadlineMs: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Below the 45 s for which a director waits for an answer. */
-const exchangeDeadlineMs = 30_000;
 const shortestPauseMs = 1000;
 const longestPauseMs = 10_000;
 /** How many reply subjects are remembered. During an exchange of credentials each request arrives twice. */
@@ -67,11 +67,11 @@ export class NatsBus implements Bus {
    * Exchanges the credentials without losing a request: opens a second connection, waits until it is
    * subscribed, calls `commit`, and then ends the first one. Meanwhile both receive each request, and the
    * first copy is handled. Rejects with AGENT_BUS_FAILED if the server does not accept the certificate within
-   * {@link exchangeDeadlineMs}, and with the error of `commit`; then the first connection stays in use.
+   * `exchangeDeadlineMs`, and with the error of `commit`; then the first connection stays in use.
    */
   async exchangeCertificate(certificate: BusCertificate, commit: () => Promise<void>): Promise<void> {
     const credentials = natsCredentials(certificate);
-    const next = await this.#connectBefore(credentials, exchangeDeadlineMs);
+    const next = await this.#connectBefore(credentials, this.#options.exchangeDeadlineMs);
     try {
       await commit();
     } catch (error) {

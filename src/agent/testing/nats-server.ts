@@ -10,6 +10,8 @@ import {
   type TestAuthority,
 } from '../../kubernetes/testing/certificates.ts';
 import type { BusCertificate } from '../settings/settings.ts';
+import { NatsConnection } from '../mbus/nats-connection.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 import { eventually } from './eventually.ts';
 
 /** Why tests of the bus cannot run here; false if they can. */
@@ -21,6 +23,8 @@ export const noNatsServer: string | false =
 const host = '127.0.0.1';
 const director = 'default.director.bosh-internal';
 const monitor = 'default.hm.bosh-internal';
+
+const agentEvents = ['heartbeat', 'alert', 'shutdown'];
 
 interface NatsUser {
   readonly name: string;
@@ -35,14 +39,15 @@ interface NatsUser {
  */
 export class TestNatsServer {
   readonly #directory: string;
-  #authority: TestAuthority;
+  /** The newest is the first. */
+  #authorities: readonly [TestAuthority, ...TestAuthority[]];
   readonly port: number;
   #users: readonly NatsUser[];
   #process: ChildProcess | undefined;
 
   private constructor(directory: string, authority: TestAuthority, port: number) {
     this.#directory = directory;
-    this.#authority = authority;
+    this.#authorities = [authority];
     this.port = port;
     this.#users = fixedUsers;
   }
@@ -64,19 +69,48 @@ export class TestNatsServer {
     return `nats://${host}:${this.port}`;
   }
 
+  /** All CAs, whose certificates the server accepts. */
   get ca(): string {
-    return this.#authority.ca;
+    return this.#authorities.map(({ ca }) => ca).join('\n');
+  }
+
+  /** The CA that signs certificates. */
+  get newestCa(): string {
+    return this.#authorities[0].ca;
+  }
+
+  /** Receives all messages of a subject, as the health monitor does. */
+  async listen(subject: string): Promise<{
+    readonly received: (readonly [subject: string, body: Record<string, unknown>])[];
+    close(): Promise<void>;
+  }> {
+    const { ca = '', ...pair } = await this.#certificate(monitor);
+    const received: (readonly [string, Record<string, unknown>])[] = [];
+    const connection = await NatsConnection.open({
+      server: { host, port: this.port },
+      credentials: { ...pair, ca },
+      subject,
+      onMessage: (body, of) => received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]),
+      onError: (error) => {
+        throw error;
+      },
+    });
+    return { received, close: () => connection.close() };
   }
 
   /** Starts the process and waits until it listens. */
   async run(): Promise<void> {
     await this.#writeUsers();
+    const starts = count(await this.log(), 'Server is ready');
     const process = spawn('nats-server', ['-c', this.#path('nats.conf')], { stdio: 'ignore' });
     this.#process = process;
-    await eventually('nats-server', async () => (await this.log()).includes('Server is ready') || undefined);
+    await eventually(
+      'nats-server',
+      async () => count(await this.log(), 'Server is ready') > starts || undefined,
+    );
   }
 
-  /** Ends the process; connections end with it. The log begins anew with the next one. */
+  /** Ends the process; connections end with it. */
   async kill(): Promise<void> {
     const process = this.#process;
     if (process === undefined) return;
@@ -97,19 +131,14 @@ export class TestNatsServer {
     return this.#certificate(director);
   }
 
-  /** Signs the certificate of the health monitor. */
-  monitorCertificate(): Promise<BusCertificate> {
-    return this.#certificate(monitor);
-  }
-
   /** Signs the certificate of an agent: the short-lived one of create_vm, or that of update_settings. */
   agentCertificate(agentId: string, kind: 'bootstrap' | 'permanent'): Promise<BusCertificate> {
     return this.#certificate(agentUser(agentId, kind));
   }
 
-  /** Replaces the CA, as a rotation does, and signs the server's certificate with the new one. */
+  /** Adds a CA, which signs all certificates from now on. A running process uses it after a restart. */
   async rotateAuthority(): Promise<void> {
-    this.#authority = await createTestAuthority({ name: 'nats-ca-2' });
+    this.#authorities = [await createTestAuthority({ name: 'nats-ca-2' }), ...this.#authorities];
     await this.#writeCertificates();
   }
 
@@ -122,10 +151,7 @@ export class TestNatsServer {
       ...agents.flatMap(({ id, kinds }) =>
         kinds.map((kind) => ({
           name: agentUser(id, kind),
-          publish: [
-            ...['heartbeat', 'alert', 'shutdown'].map((event) => `hm.agent.${event}.${id}`),
-            `director.*.${id}.*`,
-          ],
+          publish: [...agentEvents.map((event) => `hm.agent.${event}.${id}`), `director.*.${id}.*`],
           subscribe: [`agent.${id}`],
         })),
       ),
@@ -152,12 +178,12 @@ export class TestNatsServer {
   }
 
   async #certificate(name: string): Promise<BusCertificate> {
-    const { certificate, key } = await this.#authority.client(name, ['Cloud Foundry'], 'USA');
+    const { certificate, key } = await this.#authorities[0].client(name, ['Cloud Foundry'], 'USA');
     return { certificate, privateKey: key, ca: this.ca };
   }
 
   async #writeCertificates(): Promise<void> {
-    const pair: KeyPair = await this.#authority.server({ ip: host }, 'default.nats.bosh-internal');
+    const pair: KeyPair = await this.#authorities[0].server({ ip: host }, 'default.nats.bosh-internal');
     await writeFile(this.#path('server.pem'), pair.certificate);
     await writeFile(this.#path('server.key'), pair.key, { mode: 0o600 });
     await writeFile(this.#path('ca.pem'), this.ca);
@@ -192,7 +218,11 @@ export class TestNatsServer {
 
 const fixedUsers: readonly NatsUser[] = [
   { name: director, publish: ['agent.*', 'hm.director.alert'], subscribe: ['director.>'] },
-  { name: monitor, publish: [], subscribe: ['hm.agent.*.*', 'hm.director.alert'] },
+  {
+    name: monitor,
+    publish: [],
+    subscribe: [...agentEvents.map((event) => `hm.agent.${event}.*`), 'hm.director.alert'],
+  },
 ];
 
 const agentUser = (agentId: string, kind: 'bootstrap' | 'permanent'): string =>
