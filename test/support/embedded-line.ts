@@ -41,13 +41,19 @@ export class EmbeddedLine {
   readonly clusterDirectory: string;
   readonly #runtimeDirectory: string;
   readonly #config: string;
+  readonly #mbus: string;
   readonly #artefact: Artefact;
   #access: Access | undefined;
   #api: RestApi | undefined;
 
-  private constructor(directory: string, program: string, runtimeDirectory: string) {
+  private constructor(
+    directory: string,
+    program: string,
+    { runtime, mbus }: { readonly runtime: string; readonly mbus: string },
+  ) {
     this.directory = directory;
-    this.#runtimeDirectory = runtimeDirectory;
+    this.#runtimeDirectory = runtime;
+    this.#mbus = mbus;
     this.clusterDirectory = join(directory, 'cluster');
     this.#config = join(directory, 'cpi.json');
     this.#artefact = { name: 'executable', command: [program] };
@@ -55,20 +61,25 @@ export class EmbeddedLine {
 
   /**
    * Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi; `nodes`: additional nodes,
-   * each as `NAME=ZONE`; `agent`: the agent of the VMs instead of ours.
+   * each as `NAME=ZONE`; `agent`: the agent of the VMs instead of ours; `mbus`: the URL of their bus.
    */
   static async start({
     cpi = join(checkout, 'dist', 'cpi', 'cpi'),
     nodes = [],
     agent,
-  }: { cpi?: string; nodes?: readonly string[]; agent?: TestAgent } = {}): Promise<EmbeddedLine> {
+    mbus = `https://mbus:${mbusPassword}@0.0.0.0:6868`,
+  }: {
+    cpi?: string;
+    nodes?: readonly string[];
+    agent?: TestAgent;
+    mbus?: string;
+  } = {}): Promise<EmbeddedLine> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-')));
     const own = join(directory, 'runtime');
-    const line = new EmbeddedLine(
-      directory,
-      cpi,
-      agent === undefined ? join(checkout, 'dist', 'runtime') : own,
-    );
+    const line = new EmbeddedLine(directory, cpi, {
+      runtime: agent === undefined ? join(checkout, 'dist', 'runtime') : own,
+      mbus,
+    });
     if (agent !== undefined) {
       await mkdir(own);
       await agent(own);
@@ -166,7 +177,7 @@ export class EmbeddedLine {
   #cpiConfig(kubeconfig: string): string {
     return JSON.stringify({
       kubernetes: { kubeconfig, namespace, kubelet_root_dir: join(this.clusterDirectory, 'kubelet') },
-      agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
+      agent: { mbus: this.#mbus },
       deadlines: {
         release: 2,
         create_vm: 240,

@@ -17,7 +17,14 @@ export interface Stemcell {
  * The cloud_properties of a stemcell with our agent, which runs jobs without monit. A stemcell with
  * upstream's agent does not have this key.
  */
-export const embeddedAgentProperties = { agent: 'bosh-kubernetes' } as const;
+export const embeddedAgentProperties = { agent: 'bosh-kubernetes', agent_bus: 'nats' } as const;
+
+/**
+ * Returns true if the agent of a stemcell can speak to a director. Upstream's agent can; ours says so since it
+ * can.
+ */
+export const speaksNats = (cloudProperties: Readonly<Record<string, unknown>>): boolean =>
+  !hasEmbeddedAgent(cloudProperties) || cloudProperties['agent_bus'] === embeddedAgentProperties.agent_bus;
 
 /** Returns true if a stemcell has our agent. */
 export function hasEmbeddedAgent(cloudProperties: Readonly<Record<string, unknown>>): boolean {
