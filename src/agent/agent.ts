@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { actionTable } from './actions/action-table.ts';
 import { restoreSpec } from './apply/apply-spec.ts';
@@ -5,8 +6,10 @@ import type { Directories } from './directories.ts';
 import { errorMessage } from './file/error-code.ts';
 import type { Bus } from './mbus/bus.ts';
 import { createBus } from './mbus/create-bus.ts';
+import { formatAlert } from './mbus/alert.ts';
 import { Heartbeat } from './mbus/heartbeat.ts';
 import { serveCommands } from './monit/command/command-socket.ts';
+import type { ServiceAlert } from './monit/rule-checks.ts';
 import type { CommandPorts } from './monit/command/run-command.ts';
 import { prepareDirectories } from './prepare-directories.ts';
 import { agentServices, type AgentPorts, type AgentServices } from './services.ts';
@@ -61,7 +64,9 @@ export class Agent {
       ports.log.info(`settings without effect here: ${settings.ignoredSettings.join(', ')}`);
     const problem = await writeAuthorizedKeys(settings.authorizedKeys, ports.identities);
     if (problem !== undefined) ports.log.error(`no SSH login by env.bosh.authorized_keys: ${problem}`);
-    const services = agentServices({ settings, updatedSettings }, directories, ports);
+    const alert = (one: ServiceAlert): void =>
+      bus.publish('alert', formatAlert(one, { settings, id: randomUUID(), now: ports.clock.now() }));
+    const services = agentServices({ settings, updatedSettings, alert }, directories, ports);
     const heartbeat: Heartbeat = new Heartbeat({
       ...services,
       publish: (body) => bus.publish('heartbeat', body),

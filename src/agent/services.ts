@@ -15,6 +15,7 @@ import { PersistentDisks } from './disk/persistent-disks.ts';
 import { JobStarter } from './job-starter.ts';
 import type { Log } from './log.ts';
 import { JobSupervisor } from './monit/job-supervisor.ts';
+import type { ServiceAlert } from './monit/rule-checks.ts';
 import type { Probes } from './monit/probes.ts';
 import type { ProcessTable } from './process/process-table.ts';
 import type { Programs } from './process/programs.ts';
@@ -74,7 +75,15 @@ const lastUpdate = ({ current }: UpdatedSettings): ReadonlyMap<string, unknown> 
 
 /** Creates the services of one VM. Reads and writes nothing. */
 export function agentServices(
-  { settings, updatedSettings }: { readonly settings: Settings; readonly updatedSettings: UpdatedSettings },
+  {
+    settings,
+    updatedSettings,
+    alert,
+  }: {
+    readonly settings: Settings;
+    readonly updatedSettings: UpdatedSettings;
+    readonly alert: (alert: ServiceAlert) => void;
+  },
   directories: Directories,
   ports: AgentPorts,
 ): AgentServices {
@@ -89,7 +98,7 @@ export function agentServices(
     temporary: directories.temporary,
     clock: ports.clock,
   });
-  const supervisor = new JobSupervisor({ ...ports, directories });
+  const supervisor = new JobSupervisor({ ...ports, directories, alert });
   const hints = new DiskHints(directories, settings);
   const disks = new PersistentDisks({ ...ports, directories, hints, copy: copyDirectory });
   return {

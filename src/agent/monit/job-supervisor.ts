@@ -18,6 +18,7 @@ import { SupervisionStateFile } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
 import type { Probes } from './probes.ts';
+import type { ServiceAlert } from './rule-checks.ts';
 import { DependencyGroup, type ServiceAction } from './dependency-group.ts';
 import { SupervisedService, type ProcessState, type ServiceProblem } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
@@ -30,6 +31,8 @@ export interface JobSupervisorOptions {
   readonly identities: Identities;
   readonly clock: Clock;
   readonly log: Log;
+  /** Reports a problem of a service to the health monitor. */
+  readonly alert: (alert: ServiceAlert) => void;
 }
 
 /** A service in the form of get_state and the monit command. */
@@ -81,6 +84,7 @@ export class JobSupervisor {
       probes: options.probes,
       clock,
       log: options.log,
+      alert: options.alert,
       launch: (service, ...call) =>
         this.#output.with(service.name, (output) =>
           launchProgram({ programs, identities, now: () => clock.now(), output }, service, ...call),

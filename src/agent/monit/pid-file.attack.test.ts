@@ -63,6 +63,7 @@ async function scene(t: TestContext): Promise<Scene> {
       launchProgram({ programs: systemPrograms, identities: identitiesWithVcap, now }, ...call),
     newMark: newLaunchMark,
     rotate: async () => undefined,
+    alert: () => {},
     remember: async (_, record) => void (kept = record),
   };
   const superviseDefinition = (definition: MonitService, record: SupervisionRecord): WatchedService => {

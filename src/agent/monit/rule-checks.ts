@@ -13,11 +13,22 @@ import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Probes } from './probes.ts';
 import { cpuPercent, sampleTree, type ProcessSample } from './process-sample.ts';
 
+/** A problem of a service, as monit reports it. */
+export interface ServiceAlert {
+  readonly service: string;
+  /** monit's name of the problem, for example `Does not exist`. */
+  readonly event: string;
+  /** What is done about it, for example `restart`. */
+  readonly action: string;
+}
+
 export interface RuleCheckPorts {
   readonly table: ProcessTable;
   readonly probes: Probes;
   readonly clock: Clock;
   readonly log: Log;
+  /** Reports a problem of a service to the health monitor. */
+  readonly alert: (alert: ServiceAlert) => void;
 }
 
 /** monit's names of failed rules (monit: src/event.c, Event_Table). */
@@ -79,6 +90,7 @@ export class RuleChecks {
       const action = one.state.record(finding.finding);
       if (action === undefined) continue;
       this.#ports.log.info(`'${this.#name}': ${printRule(one.rule)}: ${finding.detail}`);
+      this.#ports.alert({ service: this.#name, event: problemOf(one.rule.test), action: action.kind });
       due.push(action);
     }
     this.#sample = sample;

@@ -68,6 +68,7 @@ async function bench(t: TestContext): Promise<Bench> {
         },
         newMark: newLaunchMark,
         rotate: async () => undefined,
+        alert: () => {},
         remember: async (): Promise<void> => undefined,
       };
       const process = watchedService(definition, ports, {});

@@ -154,6 +154,7 @@ export class SupervisedService {
       this.#problems.add('Does not exist');
       const pid = this.#record.known?.pid;
       this.#ports.log.error(`${this.label}: ${pid === undefined ? problem : `pid ${pid} has ended`}`);
+      this.#ports.alert({ service: this.definition.name, event: 'Does not exist', action: 'restart' });
     }
     // The pid may be reused by the very process that is started next.
     if (this.#record.known !== undefined) await this.#remember({ known: undefined });
@@ -167,6 +168,7 @@ export class SupervisedService {
   /** Records that an action on the service failed. */
   markFailed(cause: string): void {
     this.#problems.add('Execution failed');
+    this.#ports.alert({ service: this.definition.name, event: 'Execution failed', action: 'alert' });
     this.#ports.log.error(`${this.label}: ${cause}`);
   }
 

@@ -52,6 +52,7 @@ export class FakeMachine {
       log: { info: write, error: write },
       newMark: () => 'mark',
       rotate: async () => undefined,
+      alert: () => {},
       remember: async (name, record) => void this.#records.set(name, record),
       launch: (service, program) => this.#launch(service, program.arguments),
       table: {

@@ -7,7 +7,7 @@ import { NatsDirector } from '../../../src/agent/testing/nats-director.ts';
 import { noNatsServer, TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
 import { checkout, EmbeddedLine, namespace } from '../../support/embedded-line.ts';
-import { DavServer } from './dav-server.ts';
+import { DavServer } from '../../../src/agent/testing/dav-server.ts';
 import { ReleaseOfJob } from './release-of-job.ts';
 import { ScriptedDirector } from './scripted-director.ts';
 

@@ -4,7 +4,7 @@ import { isObject } from '../../../src/platform/fields.ts';
 import type { NatsDirector } from '../../../src/agent/testing/nats-director.ts';
 import type { TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import type { BusCertificate } from '../../../src/agent/settings/settings.ts';
-import type { DavServer } from './dav-server.ts';
+import type { DavServer } from '../../../src/agent/testing/dav-server.ts';
 import type { ReleaseOfJob } from './release-of-job.ts';
 
 type Json = Readonly<Record<string, unknown>>;

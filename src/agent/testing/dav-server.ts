@@ -4,7 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { createTestAuthority } from '../../../src/kubernetes/testing/certificates.ts';
+import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
+
+import type { BlobstoreSettings } from '../settings/settings.ts';
 
 const user = 'agent';
 const password = 'blobstore-password-of-the-test';
@@ -41,7 +43,7 @@ export class DavServer {
   }
 
   /** The blobstore in env.bosh.blobstores. */
-  get settings(): object {
+  get settings(): BlobstoreSettings {
     const options = { endpoint: this.endpoint, user, password, tls: { cert: { ca: this.ca } } };
     return { provider: 'dav', options };
   }

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { systemPrograms } from '../process/programs.ts';
+import { DavServer } from '../testing/dav-server.ts';
+import { directoriesOf } from '../directories.ts';
+import { Blobs } from './blobs.ts';
+import { BlobStore } from './blob-store.ts';
+import { multiDigestOfFile } from './digest.ts';
+import { remoteBlobstore } from './remote-blobstore.ts';
+
+const content = Buffer.from('content of a blob');
+const sha1 = createHash('sha1').update(content).digest('hex');
+const noPause = { ...systemClock, sleep: async (): Promise<void> => {} };
+
+interface Scene {
+  readonly dav: DavServer;
+  readonly blobs: Blobs;
+  readonly temporary: string;
+}
+
+async function scene(t: TestContext): Promise<Scene> {
+  const dav = await DavServer.start();
+  t.after(() => dav.close());
+  const directory = await mkdtemp(join(tmpdir(), 'blobs-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const [temporary, own] = [join(directory, 'tmp'), join(directory, 'blobs')];
+  await mkdir(temporary);
+  await mkdir(own);
+  const ports = { programs: systemPrograms, clock: systemClock, directories: directoriesOf(directory) };
+  const remote = remoteBlobstore(dav.settings, ports);
+  const options = { local: new BlobStore(own), remote: () => remote, ca: () => dav.ca, temporary };
+  return { dav, blobs: new Blobs({ ...options, clock: noPause }), temporary };
+}
+
+const read = (blobs: Blobs, source: Parameters<Blobs['withVerified']>[0]): Promise<Buffer> =>
+  blobs.withVerified(source, 'package a', (path) => readFile(path));
+const isInvalid = (pattern: RegExp) => (error: unknown) =>
+  isProductError(error, 'AGENT_BLOB_INVALID') && pattern.test(error.message);
+
+test('reads blobs of the VM first, then of the WebDAV server, and leaves no file', async (t) => {
+  const { dav, blobs, temporary } = await scene(t);
+  dav.add('remote', content);
+  assert.deepEqual(await read(blobs, { blobId: 'remote', digest: sha1 }), content);
+  await blobs.local.write('remote', Readable.from([Buffer.from('own')]));
+  await assert.rejects(read(blobs, { blobId: 'remote', digest: sha1 }), isInvalid(/package a .*expected/u));
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('a missing blob and a wrong digest name the blob and leave no file', async (t) => {
+  const { dav, blobs, temporary } = await scene(t);
+  await assert.rejects(
+    read(blobs, { blobId: 'none', digest: sha1 }),
+    isInvalid(/package a \(blob 'none'\): the blobstore has no blob at https:/u),
+  );
+  dav.add('other', Buffer.from('other'));
+  await assert.rejects(read(blobs, { blobId: 'other', digest: sha1 }), isInvalid(/expected/u));
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('stores a file under a new id, and names what to do if the server refuses it', async (t) => {
+  const { dav, blobs, temporary } = await scene(t);
+  const stored = await blobs.store((path) => writeFile(path, content));
+  assert.deepEqual(dav.find(stored.id), content);
+  assert.equal(stored.sha1, sha1);
+  for (const [status, step] of [
+    [507, /status 507 .*free space in the blobstore/u],
+    [401, /status 401 .*check the user and the password/u],
+  ] as const) {
+    dav.putStatus = status;
+    await assert.rejects(
+      blobs.store((path) => writeFile(path, content)),
+      (error) => isProductError(error, 'AGENT_BLOBSTORE_FAILED') && step.test(error.message),
+    );
+  }
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('a signed URL needs no credentials, and its signature is in no message', async (t) => {
+  const { dav, blobs } = await scene(t);
+  dav.add('signed', content);
+  const signed = { url: dav.signedUrl('GET', 'signed'), headers: {} };
+  assert.deepEqual(await read(blobs, { blobId: '', digest: sha1, signed }), content);
+  const target = { url: dav.signedUrl('PUT', 'result'), headers: {} };
+  const digests = await blobs.upload(target, (path) => writeFile(path, content), multiDigestOfFile);
+  assert.equal(digests, `${sha1};sha512:${createHash('sha512').update(content).digest('hex')}`);
+  assert.deepEqual(dav.find('result'), content);
+  const wrong = { url: `${dav.signedUrl('GET', 'signed')}0&st=wrong-signature`, headers: {} };
+  await assert.rejects(
+    read(blobs, {
+      blobId: '',
+      digest: sha1,
+      signed: { ...wrong, url: wrong.url.replace(/st=[^&]+/u, 'st=wrong-signature') },
+    }),
+    (error) => {
+      assert.ok(isInvalid(/status 401 .*whether a signed URL has expired/u)(error));
+      assert.doesNotMatch(String(error), /wrong-signature/u);
+      return true;
+    },
+  );
+});
+
+test('a server with a certificate of another CA is not used', async (t) => {
+  const { dav } = await scene(t);
+  const other = await scene(t);
+  const settings = {
+    ...dav.settings,
+    options: { ...dav.settings.options, tls: { cert: { ca: other.dav.ca } } },
+  };
+  const ports = { programs: systemPrograms, clock: systemClock, directories: directoriesOf('/nonexistent') };
+  dav.add('remote', content);
+  const path = join(other.temporary, 'file');
+  await assert.rejects(
+    async () => remoteBlobstore(settings, ports)?.get('remote', path),
+    (error) => isProductError(error, 'AGENT_BLOBSTORE_FAILED'),
+  );
+});
