@@ -35,10 +35,10 @@ export class DisruptionBudgets extends Controller {
     });
   }
 
-  #addBudgetsOf({ metadata: { namespace = '', labels = {} } }: Pod): void {
+  #addBudgetsOf({ metadata: { namespace, labels = {} } }: Pod): void {
     for (const { metadata, spec } of this.#informers.budgets.list()) {
       if (metadata.namespace === namespace && selects(spec?.selector, labels))
-        this.queue.add(`${namespace}/${metadata.name ?? ''}`);
+        this.queue.add(`${namespace}/${metadata.name}`);
     }
   }
 

@@ -64,8 +64,7 @@ export class GarbageCollector extends Controller {
         this.queue.add(reference);
       }
       if (before !== undefined && after === undefined) {
-        for (const dependent of this.#dependents.dependentsOf(before.metadata.uid ?? ''))
-          this.queue.add(dependent);
+        for (const dependent of this.#dependents.dependentsOf(before.metadata.uid)) this.queue.add(dependent);
       }
     });
   }

@@ -127,7 +127,7 @@ describeInNamespace(import.meta.filename, () => {
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
       nameServers: [],
     };
-    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
+    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid));
     await untilReady(cid);
     return pod;
   }

@@ -273,8 +273,7 @@ function vmStemcellFinding({ vmStemcell }: DirectorSpec): Check {
 const isOf = ({ metadata }: Service, vm: string | undefined): boolean =>
   vm !== undefined && metadata.ownerReferences?.some(({ name }) => name === vm) === true;
 
-const fullName = ({ metadata }: Pod | Service): string =>
-  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+const fullName = ({ metadata }: Pod | Service): string => `${metadata.namespace}/${metadata.name ?? ''}`;
 
 function ownerOf(check: string, address: string, by: string, flag: string): Check {
   const detail = `${address} is taken by ${by}: give another one by ${flag}`;

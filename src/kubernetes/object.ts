@@ -31,6 +31,11 @@ export interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
+/** An object of a namespaced resource, stored or to be created. */
+export interface NamespacedObject extends KubernetesObject {
+  metadata: ObjectMeta & { namespace: string };
+}
+
 /** An object that the API server stores: the server has set its name, uid and version. */
 export type Stored<T extends KubernetesObject> = T & {
   metadata: { name: string; uid: string; resourceVersion: string };

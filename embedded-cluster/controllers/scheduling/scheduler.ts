@@ -78,7 +78,7 @@ export class Scheduler extends Controller {
 
     informers.claims.onChange(({ key }) => {
       for (const pod of this.#waiting.values()) {
-        const { namespace = '' } = pod.metadata;
+        const { namespace } = pod.metadata;
         if (podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
           this.queue.add(keyOf(pod));
         }
@@ -94,7 +94,7 @@ export class Scheduler extends Controller {
 
   protected override async reconcile(key: string): Promise<void> {
     const pod = this.#informers.pods.get(key);
-    if (pod === undefined || !isWaiting(pod) || this.#assumed.has(pod.metadata.uid ?? '')) {
+    if (pod === undefined || !isWaiting(pod) || this.#assumed.has(pod.metadata.uid)) {
       return;
     }
     const claims = checkClaims(pod, this.#volumes);
@@ -128,7 +128,7 @@ export class Scheduler extends Controller {
     const pods = this.#informers.pods.list();
     const byNode = Map.groupBy(
       pods.filter((pod) => !isTerminal(pod)),
-      (pod) => pod.spec.nodeName ?? this.#assumed.get(pod.metadata.uid ?? ''),
+      (pod) => pod.spec.nodeName ?? this.#assumed.get(pod.metadata.uid),
     );
     return this.#informers.nodes
       .list()
@@ -146,7 +146,7 @@ export class Scheduler extends Controller {
   }
 
   async #bind(pod: Pod, nodeName: string): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = pod.metadata;
+    const { namespace, name = '', uid = '' } = pod.metadata;
     this.#assumed.set(uid, nodeName);
     try {
       await this.#api.bindPod(namespace, name, nodeName);

@@ -60,7 +60,7 @@ function endpointOf(service: Service, { metadata, spec, status }: Pod): Endpoint
   const isReady =
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   const isTerminating = metadata.deletionTimestamp !== undefined;
-  const { namespace = '', name = '', uid = '' } = metadata;
+  const { namespace, name = '', uid = '' } = metadata;
   return {
     addresses: [status?.podIP ?? ''],
     conditions: {
@@ -92,7 +92,7 @@ function slice(
   index: number,
   { ports, endpoints }: { readonly ports: EndpointPort[]; readonly endpoints: Endpoint[] },
 ): EndpointSlice {
-  const { name = '', namespace = '', uid = '', labels } = service.metadata;
+  const { name = '', namespace, uid = '', labels } = service.metadata;
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

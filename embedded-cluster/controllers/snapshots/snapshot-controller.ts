@@ -88,7 +88,7 @@ export class SnapshotController extends Controller {
 
   async #bindContent(snapshot: VolumeSnapshot): Promise<void> {
     const name = snapshot.spec.source.persistentVolumeClaimName ?? '';
-    const claim = this.#informers.claims.get(`${snapshot.metadata.namespace ?? ''}/${name}`);
+    const claim = this.#informers.claims.get(`${snapshot.metadata.namespace}/${name}`);
     const volume = this.#informers.volumes.get(claim?.spec.volumeName ?? '');
     const decision = decideSnapshot({
       snapshot,
@@ -291,7 +291,7 @@ function contentOf(
   snapshotClass: VolumeSnapshotClass,
   volumeName: string,
 ): VolumeSnapshotContent {
-  const { name = '', namespace = '', uid = '' } = snapshot.metadata;
+  const { name = '', namespace, uid = '' } = snapshot.metadata;
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshotContent',

@@ -57,13 +57,13 @@ export class EphemeralClaims extends Controller {
     const desired = ephemeralClaim(pod, volume);
     const { namespace, name = '' } = desired.metadata;
     const present =
-      this.#informers.claims.get(`${namespace ?? ''}/${name}`) ??
+      this.#informers.claims.get(`${namespace}/${name}`) ??
       (await this.#create(desired, { namespace, name }));
     if (!isOwnedBy(present, pod)) {
       this.#recorder.record(involved('Pod', pod), {
         type: 'Warning',
         reason: 'FailedBinding',
-        message: `ephemeral volume ${volume.name}: PVC ${namespace ?? ''}/${name} was not created for pod ${namespace ?? ''}/${pod.metadata.name ?? ''} (pod is not owner)`,
+        message: `ephemeral volume ${volume.name}: PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name ?? ''} (pod is not owner)`,
       });
     }
   }
@@ -93,7 +93,7 @@ function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
     kind: 'PersistentVolumeClaim',
     metadata: {
       name: claim?.name ?? '',
-      ...(namespace !== undefined && { namespace }),
+      namespace,
       ...template?.metadata,
       ownerReferences: [
         { apiVersion: 'v1', kind: 'Pod', name: podName, uid, controller: true, blockOwnerDeletion: true },

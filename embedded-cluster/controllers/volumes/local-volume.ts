@@ -35,7 +35,7 @@ export interface LocalVolumeOptions {
 
 /** Returns the volume object of a provisioned directory, already bound to its claim. Pure. */
 export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
-  const { name = '', namespace = '', uid = '' } = claim.metadata;
+  const { name = '', namespace, uid = '' } = claim.metadata;
   const { volumeAttributesClassName: attributesClass } = claim.spec;
   const { labels = {}, name: nodeName = '' } = node.metadata;
   const key = labels[machineLabel] === undefined ? 'kubernetes.io/hostname' : machineLabel;

@@ -1,6 +1,6 @@
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -49,7 +49,7 @@ export interface Orphan {
   readonly createdAt: string;
 }
 
-interface Secret extends KubernetesObject {
+interface Secret extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 

@@ -247,11 +247,12 @@ export class RestApi implements KubernetesApi {
 }
 
 const storedKeys = ['name', 'uid', 'resourceVersion'] as const;
+const namespacedKeys = [...storedKeys, 'namespace'] as const;
 
 /** Throws KUBERNETES_API if an answer does not have what an API server sets in each object that it stores. */
-function assertStored({ plural }: Resource, object: Partial<KubernetesObject> | null): void {
+function assertStored({ plural, namespaced }: Resource, object: Partial<KubernetesObject> | null): void {
   const metadata = object?.metadata;
-  for (const key of storedKeys)
+  for (const key of namespaced ? namespacedKeys : storedKeys)
     if (typeof metadata?.[key] !== 'string' || metadata[key] === '')
       throw new ProductError(
         'KUBERNETES_API',
