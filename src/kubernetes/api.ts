@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectList, Status, Stored } from './object.ts';
+import type { Bookmark, KubernetesObject, ObjectList, Status, Stored } from './object.ts';
 import { isApiError } from './client/api-error.ts';
 
 /** A resource as its URL names it: `{ group: '', version: 'v1', plural: 'pods' }`. */
@@ -31,7 +31,7 @@ export interface WatchQuery extends ListQuery {
 
 export type WatchEvent<T extends KubernetesObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Stored<T> }
-  | { readonly type: 'BOOKMARK'; readonly object: KubernetesObject }
+  | { readonly type: 'BOOKMARK'; readonly object: Bookmark }
   | { readonly type: 'ERROR'; readonly object: Status };
 
 export interface DeleteOptions {

@@ -35,7 +35,7 @@ describeCluster('the policies of manifests/admission, by the CEL of a real API s
           const pod = make(disks);
           change(pod);
           const refusal = await refusalOf(api, pod);
-          assert.ok(refusal !== undefined, `${pod.metadata.name ?? ''} is admitted with ${what}`);
+          assert.ok(refusal !== undefined, `${pod.metadata.name} is admitted with ${what}`);
           if (!refusedBefore.has(what)) assert.match(refusal, deniedBy(disks, 'only'), what);
         }
         const { metadata } = await api.create<Pod>(pods, make(disks));
@@ -44,7 +44,7 @@ describeCluster('the policies of manifests/admission, by the CEL of a real API s
         assert.notEqual(exitCode, 0, `${metadata.name} got a container for debugging`);
         assert.match(stderr, deniedBy(disks, 'unchanged'));
       }
-      const { name = '' } = admittedAttachment(disks).metadata;
+      const { name } = admittedAttachment(disks).metadata;
       const reference = { resource: pods, namespace: disks, name };
       for (const [what, change] of Object.entries(updates)) {
         const pod = await api.get<Pod>(reference);

@@ -52,7 +52,7 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
 
   test('generateName gets five characters', async () => {
     const { api, namespace } = subject;
-    const nameless: KubernetesObject = { metadata: { namespace, generateName: 'gen-' } };
+    const nameless: KubernetesObject = { metadata: { name: '', namespace, generateName: 'gen-' } };
     const made = await api.create(configMaps, nameless);
     assert.match(made.metadata.name, /^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });

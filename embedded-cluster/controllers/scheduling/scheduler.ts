@@ -116,7 +116,7 @@ export class Scheduler extends Controller {
       await this.#markUnschedulable(pod, choice.message);
       return;
     }
-    const nodeName = choice.node.metadata.name ?? '';
+    const nodeName = choice.node.metadata.name;
     if (unbound.length > 0) {
       await this.#selectNode(unbound, nodeName);
       return;
@@ -146,7 +146,7 @@ export class Scheduler extends Controller {
   }
 
   async #bind(pod: Pod, nodeName: string): Promise<void> {
-    const { namespace, name = '', uid = '' } = pod.metadata;
+    const { namespace, name, uid = '' } = pod.metadata;
     this.#assumed.set(uid, nodeName);
     try {
       await this.#api.bindPod(namespace, name, nodeName);

@@ -36,7 +36,7 @@ export function desiredSlices(service: Service, pods: readonly Pod[]): EndpointS
   const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
   const reachable = pods
     .filter((pod) => isSelectedBy(service, pod) && hasEndpoint(pod))
-    .toSorted((left, right) => (left.metadata.name ?? '').localeCompare(right.metadata.name ?? ''));
+    .toSorted((left, right) => left.metadata.name.localeCompare(right.metadata.name));
   for (const pod of reachable) {
     const ports = portsOf(service, pod);
     const key = JSON.stringify(ports);
@@ -60,7 +60,7 @@ function endpointOf(service: Service, { metadata, spec, status }: Pod): Endpoint
   const isReady =
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   const isTerminating = metadata.deletionTimestamp !== undefined;
-  const { namespace, name = '', uid = '' } = metadata;
+  const { namespace, name, uid = '' } = metadata;
   return {
     addresses: [status?.podIP ?? ''],
     conditions: {
@@ -92,7 +92,7 @@ function slice(
   index: number,
   { ports, endpoints }: { readonly ports: EndpointPort[]; readonly endpoints: Endpoint[] },
 ): EndpointSlice {
-  const { name = '', namespace, uid = '', labels } = service.metadata;
+  const { name, namespace, uid = '', labels } = service.metadata;
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

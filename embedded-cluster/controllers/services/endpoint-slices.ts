@@ -70,7 +70,7 @@ export class EndpointSlices extends Controller {
     return isOnNode || spec.publishNotReadyAddresses === true;
   }
 
-  #slicesOf({ metadata: { namespace, name = '' } }: Service): EndpointSlice[] {
+  #slicesOf({ metadata: { namespace, name } }: Service): EndpointSlice[] {
     return this.#informers.endpointSlices
       .list()
       .filter(

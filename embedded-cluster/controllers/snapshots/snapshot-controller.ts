@@ -121,7 +121,7 @@ export class SnapshotController extends Controller {
     snapshotClass: VolumeSnapshotClass,
     volumeName: string,
   ): Promise<void> {
-    const className = snapshotClass.metadata.name ?? '';
+    const className = snapshotClass.metadata.name;
     if (snapshot.spec.volumeSnapshotClassName === undefined) {
       const spec = { volumeSnapshotClassName: className };
       await patchIfUnchanged(this.#api, volumeSnapshots, snapshot, { spec });
@@ -268,7 +268,7 @@ function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotInput): Sn
   if (snapshotClass.driver !== localProvisioner) {
     return failed(`snapshot class ${named ?? ''} is of driver ${snapshotClass.driver}`);
   }
-  return { kind: 'take', volumeName: volume.metadata.name ?? '', snapshotClass };
+  return { kind: 'take', volumeName: volume.metadata.name, snapshotClass };
 }
 
 /** Returns the default class of the local driver. Several defaults count as none, as upstream. */
@@ -291,7 +291,7 @@ function contentOf(
   snapshotClass: VolumeSnapshotClass,
   volumeName: string,
 ): VolumeSnapshotContent {
-  const { name = '', namespace, uid = '' } = snapshot.metadata;
+  const { name, namespace, uid = '' } = snapshot.metadata;
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshotContent',
@@ -304,7 +304,7 @@ function contentOf(
       },
       deletionPolicy: snapshotClass.deletionPolicy,
       driver: snapshotClass.driver,
-      volumeSnapshotClassName: snapshotClass.metadata.name ?? '',
+      volumeSnapshotClassName: snapshotClass.metadata.name,
       source: { volumeHandle: volumeName },
     },
   };
@@ -317,7 +317,7 @@ function contentOf(
 function statusFrom({ metadata, status = {} }: VolumeSnapshotContent): VolumeSnapshot['status'] {
   const { creationTime, restoreSize, readyToUse = false, error } = status;
   return {
-    boundVolumeSnapshotContentName: metadata.name ?? '',
+    boundVolumeSnapshotContentName: metadata.name,
     readyToUse,
     ...(creationTime !== undefined && { creationTime: timeOf(creationTime) }),
     ...(restoreSize !== undefined && { restoreSize: formatBytes(BigInt(restoreSize)) }),

@@ -144,7 +144,7 @@ export class ClaimBinder extends Controller {
   }
 
   async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
-    const { namespace, name = '', uid = '' } = claim.metadata;
+    const { namespace, name, uid = '' } = claim.metadata;
     if (volume.spec.claimRef?.uid !== uid) {
       const annotations =
         volume.spec.claimRef === undefined ? { [volumeAnnotations.boundByController]: 'yes' } : {};

@@ -44,7 +44,7 @@ function claimSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): Da
   if (requestOf(claim) < sizeOf(volume.spec.capacity?.['storage'])) {
     return refuse('the new PVC request must be greater than or equal in size to the source');
   }
-  return { source: { volume: volume.metadata.name ?? '' }, protect: source };
+  return { source: { volume: volume.metadata.name }, protect: source };
 }
 
 /** Returns the snapshot to restore a claim from (external-provisioner pkg/controller, getSnapshotSource). */

@@ -55,7 +55,7 @@ export class EphemeralClaims extends Controller {
 
   async #ensureClaim(pod: Pod, volume: Volume): Promise<void> {
     const desired = ephemeralClaim(pod, volume);
-    const { namespace, name = '' } = desired.metadata;
+    const { namespace, name } = desired.metadata;
     const present =
       this.#informers.claims.get(`${namespace}/${name}`) ??
       (await this.#create(desired, { namespace, name }));
@@ -63,7 +63,7 @@ export class EphemeralClaims extends Controller {
       this.#recorder.record(involved('Pod', pod), {
         type: 'Warning',
         reason: 'FailedBinding',
-        message: `ephemeral volume ${volume.name}: PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name ?? ''} (pod is not owner)`,
+        message: `ephemeral volume ${volume.name}: PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
       });
     }
   }
@@ -85,7 +85,7 @@ export class EphemeralClaims extends Controller {
 
 /** Returns the claim for a generic ephemeral volume of a pod. Pure. */
 function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
-  const { name: podName = '', namespace, uid = '' } = pod.metadata;
+  const { name: podName, namespace, uid = '' } = pod.metadata;
   const template = volume.ephemeral?.volumeClaimTemplate;
   const claim = podClaims({ ...pod, spec: { ...pod.spec, volumes: [volume] } })[0];
   return {

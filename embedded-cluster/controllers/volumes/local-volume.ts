@@ -35,9 +35,9 @@ export interface LocalVolumeOptions {
 
 /** Returns the volume object of a provisioned directory, already bound to its claim. Pure. */
 export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
-  const { name = '', namespace, uid = '' } = claim.metadata;
+  const { name, namespace, uid = '' } = claim.metadata;
   const { volumeAttributesClassName: attributesClass } = claim.spec;
-  const { labels = {}, name: nodeName = '' } = node.metadata;
+  const { labels = {}, name: nodeName } = node.metadata;
   const key = labels[machineLabel] === undefined ? 'kubernetes.io/hostname' : machineLabel;
   return {
     apiVersion: 'v1',
@@ -52,7 +52,7 @@ export function localVolume({ claim, storageClass, node, path }: LocalVolumeOpti
       accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
       claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
-      storageClassName: storageClass.metadata.name ?? '',
+      storageClassName: storageClass.metadata.name,
       ...(attributesClass !== undefined && { volumeAttributesClassName: attributesClass }),
       volumeMode: 'Filesystem',
       hostPath: { path },

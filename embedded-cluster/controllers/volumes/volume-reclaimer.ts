@@ -116,7 +116,7 @@ export class VolumeReclaimer extends Controller {
 
   async #removeDirectory(volume: PersistentVolume): Promise<void> {
     try {
-      await this.#provisioner.remove(volume.metadata.name ?? '');
+      await this.#provisioner.remove(volume.metadata.name);
     } catch (error) {
       this.#report(volume, error instanceof Error ? error.message : String(error));
       throw error;

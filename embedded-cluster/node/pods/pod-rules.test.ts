@@ -22,7 +22,7 @@ const record = (state: ContainerState, changes: Partial<ContainerRecord> = {}): 
 });
 
 const podWith = (spec: Partial<PodSpec>, metadata: object = {}): Pod => ({
-  metadata: { namespace: 'n', ...metadata },
+  metadata: { name: 'p', namespace: 'n', ...metadata },
   spec: { containers: [{ name: 'main', image: hostRootImage, command: ['true'] }], ...spec },
 });
 

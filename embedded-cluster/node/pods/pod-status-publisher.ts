@@ -29,7 +29,7 @@ export class PodStatusPublisher {
   #writing: Promise<void> | undefined;
 
   constructor({ metadata, spec, status }: Pod, options: PublisherOptions) {
-    const { uid = '', name = '', namespace } = metadata;
+    const { uid = '', name, namespace } = metadata;
     this.#pod = { namespace, name, uid };
     this.#options = options;
     this.#startTime = timestamp(options.clock.now());

@@ -73,7 +73,7 @@ export class PodGarbageCollector extends Controller {
   }
 
   async #remove(pod: Pod, why: string): Promise<void> {
-    const { namespace, name = '', uid = '' } = pod.metadata;
+    const { namespace, name, uid = '' } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
     const reason = { reason: 'DeletionByPodGC', message: `PodGC: ${why}` };
     const status = { ...withDisruptionTarget(pod, this.#clock.now(), reason), phase: 'Failed' };

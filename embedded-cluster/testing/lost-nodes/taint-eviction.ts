@@ -78,7 +78,7 @@ export class TaintEviction extends Controller {
   }
 
   async #evict(pod: Pod): Promise<void> {
-    const { namespace, name = '', uid = '' } = pod.metadata;
+    const { namespace, name, uid = '' } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
     const status = withDisruptionTarget(pod, this.#clock.now(), {
       reason: 'DeletionByTaintManager',

@@ -110,13 +110,13 @@ export class SimulatedPods {
     }
   }
 
-  async #end({ metadata: { namespace, name = '', uid = '' } }: Pod): Promise<void> {
+  async #end({ metadata: { namespace, name, uid = '' } }: Pod): Promise<void> {
     const deletion = { gracePeriodSeconds: 0, preconditions: { uid } };
     await this.#options.api.delete({ resource: pods, namespace, name }, deletion);
   }
 
   async #run(pod: Pod, { address: nodeAddress }: PodHost): Promise<void> {
-    const { namespace, name = '', uid = '', resourceVersion, annotations } = pod.metadata;
+    const { namespace, name, uid = '', resourceVersion, annotations } = pod.metadata;
     const { api, clock, addresses } = this.#options;
     const requested = annotations?.[addressAnnotation] ?? pod.status?.podIP;
     const podAddress = pod.spec.hostNetwork === true ? nodeAddress : addresses.take(uid, requested);

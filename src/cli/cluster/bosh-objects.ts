@@ -83,7 +83,7 @@ const disksInPod = (pod: Pod): (readonly [string, string | undefined])[] =>
 function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
   const deleted = pod.metadata.deletionTimestamp !== undefined;
   return {
-    cid: pod.metadata.name ?? '',
+    cid: pod.metadata.name,
     instance: instanceName(pod.metadata.annotations?.[metadata]),
     phase: deleted ? 'Terminating' : (pod.status?.phase ?? 'Pending'),
     address: pod.status?.podIP ?? '-',

@@ -167,11 +167,11 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     !successors.has(claim.metadata.name);
   const orphan = (object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan => ({
     ...{ what, disk },
-    name: object.metadata.name ?? '',
+    name: object.metadata.name,
     createdAt: object.metadata.creationTimestamp ?? '',
   });
   const isHeld = (claim: KubernetesObject): boolean =>
-    attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
+    attached.has(claim.metadata.name) || labelOf(claim, vmId) !== undefined;
   const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
   return [
     ...unfinishedVms(objects).map((secret) => orphan(secret, 'VM', undefined)),
@@ -200,7 +200,7 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
       .map((snapshot) => orphan(snapshot, 'snapshot', labelOf(snapshot, diskId))),
     ...objects.snapshots
       .filter(isKind('copy'))
-      .map((snapshot) => orphan(snapshot, 'helper snapshot', copyOf.get(snapshot.metadata.name?.slice(5)))),
+      .map((snapshot) => orphan(snapshot, 'helper snapshot', copyOf.get(snapshot.metadata.name.slice(5)))),
     ...objects.pods
       .filter(isKind('copy'))
       .map((pod) => orphan(pod, 'helper pod', copyOf.get(labelOf(pod, diskId)))),

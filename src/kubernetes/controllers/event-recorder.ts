@@ -80,7 +80,7 @@ export class EventRecorder {
 
   /** Returns undefined if the event has expired. */
   async #incrementSeries(previous: WrittenEvent): Promise<WrittenEvent | undefined> {
-    const { namespace, name = '' } = previous.metadata;
+    const { namespace, name } = previous.metadata;
     try {
       return await this.#options.api.patch<WrittenEvent>(
         { resource: events, namespace, name },
@@ -113,7 +113,7 @@ export class EventRecorder {
   }
 
   #event({ kind, apiVersion, object }: InvolvedObject, details: EventDetails): WrittenEvent {
-    const { name = '', namespace, uid, resourceVersion } = object.metadata;
+    const { name, namespace, uid, resourceVersion } = object.metadata;
     const { type, reason, message, fieldPath } = details;
     const { clock, component, host } = this.#options;
     const now = clock.now();

@@ -279,8 +279,8 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
   const { metadata, status } = await only<PersistentVolumeClaim>(persistentVolumeClaims, 'disk');
   return {
     pod: pod.metadata.uid ?? '',
-    vm: pod.metadata.name ?? '',
-    disk: metadata.name ?? '',
+    vm: pod.metadata.name,
+    disk: metadata.name,
     claim: metadata.uid ?? '',
     size: status?.capacity?.['storage'] ?? '',
   };
