@@ -1,7 +1,7 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
-import type { Resource } from '../kubernetes/api.ts';
+import { type Resource, ifAllowed } from '../kubernetes/api.ts';
 import type { RestApi } from '../kubernetes/client/rest-api.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import {
@@ -56,11 +56,11 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
       api.version(),
       exists(api, { resource: namespaces, name: namespace }),
       exists(api, { resource: serviceAccounts, namespace, name: accountName }),
-      isAllowed(api.list<StorageClass>(storageClasses)),
+      ifAllowed(api.list<StorageClass>(storageClasses)),
       readFixedIpSupport(api),
-      isAllowed(api.list<Node>(nodes)),
-      isAllowed(api.list<Pod>(pods)),
-      isAllowed(api.list<Service>(services)),
+      ifAllowed(api.list<Node>(nodes)),
+      ifAllowed(api.list<Pod>(pods)),
+      ifAllowed(api.list<Service>(services)),
     ]);
   return {
     version,
@@ -162,19 +162,9 @@ async function exists(
   reference: { resource: Resource; namespace?: string; name: string },
 ): Promise<boolean | undefined> {
   try {
-    return (await isAllowed(api.get(reference))) === undefined ? undefined : true;
+    return (await ifAllowed(api.get(reference))) === undefined ? undefined : true;
   } catch (error) {
     if (isApiError(error, 404)) return false;
-    throw error;
-  }
-}
-
-/** Returns the result of a request; undefined if the user may not make it (403). */
-async function isAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
@@ -145,8 +146,8 @@ export class Scheduler extends Controller {
     }
   }
 
-  async #bind(pod: Pod, nodeName: string): Promise<void> {
-    const { namespace, name, uid = '' } = pod.metadata;
+  async #bind(pod: Stored<Pod>, nodeName: string): Promise<void> {
+    const { namespace, name, uid } = pod.metadata;
     this.#assumed.set(uid, nodeName);
     try {
       await this.#api.bindPod(namespace, name, nodeName);

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
@@ -86,7 +87,7 @@ export class SnapshotController extends Controller {
     await (content === undefined ? this.#bindContent(snapshot) : this.#syncStatus(snapshot, content));
   }
 
-  async #bindContent(snapshot: VolumeSnapshot): Promise<void> {
+  async #bindContent(snapshot: Stored<VolumeSnapshot>): Promise<void> {
     const name = snapshot.spec.source.persistentVolumeClaimName ?? '';
     const claim = this.#informers.claims.get(`${snapshot.metadata.namespace}/${name}`);
     const volume = this.#informers.volumes.get(claim?.spec.volumeName ?? '');
@@ -117,7 +118,7 @@ export class SnapshotController extends Controller {
   }
 
   async #createSnapshot(
-    snapshot: VolumeSnapshot,
+    snapshot: Stored<VolumeSnapshot>,
     snapshotClass: VolumeSnapshotClass,
     volumeName: string,
   ): Promise<void> {
@@ -169,7 +170,7 @@ export class SnapshotController extends Controller {
    * Takes one step of the deletion of a snapshot. Waits while a claim is being restored from it. Deletes the
    * content first if the policy is Delete; with Retain the content remains unbound.
    */
-  async #delete(snapshot: VolumeSnapshot): Promise<void> {
+  async #delete(snapshot: Stored<VolumeSnapshot>): Promise<void> {
     if (await this.#isSourceInUse(snapshot)) return;
     const content = await this.#findContent(snapshot);
     if (content !== undefined) {
@@ -207,7 +208,7 @@ export class SnapshotController extends Controller {
     });
   }
 
-  async #findContent(snapshot: VolumeSnapshot): Promise<VolumeSnapshotContent | undefined> {
+  async #findContent(snapshot: Stored<VolumeSnapshot>): Promise<Stored<VolumeSnapshotContent> | undefined> {
     const name = contentNameOf(snapshot);
     const known = this.#informers.snapshotContents.get(name);
     return (
@@ -283,15 +284,15 @@ function defaultClass(classes: readonly VolumeSnapshotClass[]): VolumeSnapshotCl
 const failed = (message: string): SnapshotDecision => ({ kind: 'error', message });
 
 /** Returns the name of the content of a snapshot. It is the same for each try. */
-const contentNameOf = (snapshot: VolumeSnapshot): string => `snapcontent-${snapshot.metadata.uid ?? ''}`;
+const contentNameOf = (snapshot: Stored<VolumeSnapshot>): string => `snapcontent-${snapshot.metadata.uid}`;
 
 /** Returns the content object for a snapshot of a volume, already bound to the snapshot. Pure. */
 function contentOf(
-  snapshot: VolumeSnapshot,
+  snapshot: Stored<VolumeSnapshot>,
   snapshotClass: VolumeSnapshotClass,
   volumeName: string,
 ): VolumeSnapshotContent {
-  const { name, namespace, uid = '' } = snapshot.metadata;
+  const { name, namespace, uid } = snapshot.metadata;
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshotContent',

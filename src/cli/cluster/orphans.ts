@@ -1,5 +1,4 @@
-import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import { type KubernetesApi, type Resource, ifAllowed, ignoreNotFound } from '../../kubernetes/api.ts';
 import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
@@ -106,18 +105,6 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
     volumes: (volumes?.items ?? []).filter((volume) => isReleased(volume, namespaces)),
   });
   return { found, areVmsKnown: ofOwners !== undefined, areVolumesKnown: volumes !== undefined };
-}
-
-/**
- * Returns undefined if the account may not list these objects. Read-only roles often lack this permission.
- */
-async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
-  try {
-    return await objects;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
 }
 
 /** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/claims.ts). */
@@ -243,12 +230,8 @@ async function listOurs<T extends KubernetesObject = KubernetesObject>(
   resource: Resource,
   namespace: string,
 ): Promise<T[]> {
-  try {
-    return (await api.list<T>(resource, { namespace, labelSelector: kind })).items;
-  } catch (error) {
-    if (isApiError(error, 404)) return [];
-    throw error;
-  }
+  const list = await ignoreNotFound(api.list<T>(resource, { namespace, labelSelector: kind }));
+  return list?.items ?? [];
 }
 
 const isKind =
