@@ -62,9 +62,7 @@ export class Field {
   list(): readonly Field[] {
     if (!this.isPresent) return [];
     if (!Array.isArray(this.value)) throw this.#mustBe('a list');
-    return this.value.map(
-      (item, index) => new Field(item, `${this.path}[${index}]`, this.#createError),
-    );
+    return this.value.map((item, index) => new Field(item, `${this.path}[${index}]`, this.#createError));
   }
 
   /** Returns the items of a list of strings that are not empty; none if the list is absent. */
@@ -82,15 +80,24 @@ export class Field {
     throw this.#mustBe('a string that is not empty');
   }
 
+  /** Returns a string that is not empty and passes the test. `problem` is the error for any other string. */
+  stringThat(passes: (text: string) => boolean, problem: string): string {
+    const text = this.nonEmptyString();
+    if (passes(text)) return text;
+    throw this.error(problem);
+  }
+
   boolean(): boolean {
     if (typeof this.value === 'boolean') return this.value;
     throw this.#mustBe('true or false');
   }
 
-  integer({ min, max }: IntegerRange): number {
+  integer(range?: IntegerRange): number {
     const { value } = this;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-    throw this.#mustBe(`a whole number from ${min} to ${max}`);
+    const { min, max } = range ?? { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max)
+      return value;
+    throw this.#mustBe(range === undefined ? 'a whole number' : `a whole number from ${min} to ${max}`);
   }
 
   oneOf<const T extends string>(values: readonly T[]): T {
