@@ -295,7 +295,7 @@ test('create_disk of a dynamic disk or a block volume is NOT_SUPPORTED before an
   await createDisk(cloud, { sizeMiB: 64, cloudProperties: { volume_mode: 'Filesystem' } });
   await assert.rejects(
     createDisk(cloud, { sizeMiB: 64, cloudProperties: { access_mode: 'ReadWriteMany' } }),
-    /access_mode has to be/u,
+    /access_mode must be/u,
   );
   const cid = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { access_mode: 'ReadWriteOncePod' } });
   const claim = await cloud.api.get<PersistentVolumeClaim>({
