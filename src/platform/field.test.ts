@@ -80,6 +80,7 @@ test('an error has the path of the value and the expected type, and never the va
     [() => field(2 ** 53).integer(), 'config must be a whole number'],
     [() => field('1').integer({ min: 1, max: 9 }), 'config must be a whole number from 1 to 9'],
     [() => field(secret).oneOf(['a', 'b', 'c']), 'config must be a, b or c'],
+    [() => field(secret).oneOf(['a']), 'config must be a'],
     [
       () => field({ a: 1, b: secret, c: 2 }).rejectUnknownKeys(['a', 'd']),
       'config has keys that are not supported: "b", "c" (known are a, d)',

@@ -103,7 +103,7 @@ export class Field {
   oneOf<const T extends string>(values: readonly T[]): T {
     const known = values.find((value) => value === this.value);
     if (known !== undefined) return known;
-    throw this.#mustBe([values.slice(0, -1).join(', '), values.at(-1)].join(' or '));
+    throw this.#mustBe(values.join(', ').replace(/, (?=[^,]*$)/u, ' or '));
   }
 
   /**

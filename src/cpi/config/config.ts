@@ -24,7 +24,7 @@ export interface CpiConfig {
  * `contextName` the context that its cids or cloud_properties name (config/layers.ts states the precedence).
  * Each section rejects unknown keys by name. Throws INVALID_CONFIG, which never quotes a value.
  */
-export function parseConfig(file: unknown, request: Readonly<JsonObject>, contextName?: string): CpiConfig {
+export function parseConfig(file: unknown, request: JsonObject, contextName?: string): CpiConfig {
   const { config, kubeconfigContext } = mergeLayers({ file, request, contextName });
   const kubernetes = parseKubernetes(config.get('kubernetes'));
   return {
