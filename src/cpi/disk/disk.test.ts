@@ -195,7 +195,7 @@ test('a verb that meets a VM on its way out lets go of its disks', async (t) => 
     const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
     await attachDisk(cloud, { vmCid, diskCid: disk });
     const reference = { resource: pods, namespace, name: vmCid };
-    const { uid = '' } = (await api.get<Pod>(reference)).metadata;
+    const { uid } = (await api.get<Pod>(reference)).metadata;
     await api.delete(reference);
     await meet(cloud, disk);
     await waitForDeletion(cloud, { reference, uid, deadlineSeconds: 10, what: 'the VM' });

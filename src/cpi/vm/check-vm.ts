@@ -172,7 +172,7 @@ async function dryRunCreate(
   { resource, object, isOfCluster }: PlannedObject,
 ): Promise<RequestedObject> {
   try {
-    return { usage: objectUsage(resource.plural, await api.create(resource, object, { dryRun: true })) };
+    return { usage: objectUsage(resource.plural, await api.dryRunCreate(resource, object)) };
   } catch (error) {
     const usage = objectUsage(resource.plural, object);
     if (isApiError(error, 409, 'AlreadyExists')) return { usage };
