@@ -3,7 +3,7 @@ import { join, dirname } from 'node:path';
 import { writeDurably, removeDurably } from '../deploy/durable-file.ts';
 import type { ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readOwnJson } from '../platform/read-own-json.ts';

@@ -1,6 +1,6 @@
 import { ProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
-import { isObject, type JsonObject } from './fields.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 /** Makes the error for an invalid value. `path` is empty for the whole document. */
 export type CreateFieldError = (path: string, problem: string) => Error;

@@ -1,5 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 
 /** One method of the bus. */
 export interface Action {

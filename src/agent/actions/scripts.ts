@@ -7,7 +7,7 @@ import {
   runJobScript,
   type ScriptPorts,
 } from '../script/job-script.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { type SpecFile, parsePathElement } from '../apply/spec.ts';
 import { type Action, stringArg } from './action.ts';
 import { randomUUID } from 'node:crypto';

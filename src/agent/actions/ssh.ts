@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
 import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh-user.ts';
 import { type Action, objectArg, stringArg } from './action.ts';

@@ -3,7 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import { parseSettings, type Settings } from './settings.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 
 /**
  * Loads the settings from the first existing source of agent.json (`configPath`), and keeps a copy in

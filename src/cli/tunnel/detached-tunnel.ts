@@ -14,7 +14,7 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import { readRegularFile } from '../../platform/read-file.ts';
 import { mainModulePath } from '../installation.ts';
 import type { CommandContext } from '../command.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 
 /** Exit code of a tunnel if another tunnel of the same director runs. */

@@ -4,7 +4,7 @@ import { quantityRange } from '../../kubernetes/types/quantity.ts';
 import { mergeLayers } from './layers.ts';
 import { type RegistryConfig, parseRegistry } from './registry.ts';
 import type { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { type SecurityProfile, profiles } from './profile.ts';
 import { type Resources, withDefaults, parseResources } from './resources.ts';
 
