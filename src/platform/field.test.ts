@@ -33,6 +33,7 @@ test('reads the values of an object, with null as absent', () => {
       .map(([key, { path, value }]) => [key, path, value]),
     [['size', 'config.disk.size', 1]],
   );
+  assert.equal(root.get('name').required().value, 'a');
   for (const key of ['none', 'missing', 'toString', '__proto__']) {
     const absent = root.get(key);
     assert.equal(absent.optional(), undefined, key);
@@ -70,6 +71,7 @@ test('an error has the path of the value and the expected type, and never the va
           .string(),
       'config.a must be a string',
     ],
+    [() => field({ a: null }).get('a').required(), 'config.a is missing'],
     [() => field({}).get('a').string(), 'config.a is missing; it must be a string'],
     [() => field(null).boolean(), 'config is missing; it must be true or false'],
     [() => field(secret).stringThat((text) => text === 'a', 'is not a'), 'config is not a'],

@@ -40,6 +40,12 @@ export class Field {
     return this.isPresent ? this : undefined;
   }
 
+  /** Returns this field. Throws if it has no value, for `field.required().record()`. */
+  required(): Field {
+    if (this.isPresent) return this;
+    throw this.error('is missing');
+  }
+
   /** Returns the field of a key, which may be absent. An absent object has no keys. */
   get(key: string): Field {
     const record = this.record();
