@@ -1,5 +1,5 @@
 import type { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 

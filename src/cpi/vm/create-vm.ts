@@ -4,7 +4,7 @@ import { addressLabels, podNetworking } from '../network/pod-networking.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
 import { decideStrategy } from './decide-strategy.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { waitForVips } from '../service/vip.ts';
 import { sayAddedLimits } from './added-limits.ts';
 import { markCreated, creationOf } from './creation.ts';
