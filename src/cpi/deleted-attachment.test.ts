@@ -8,7 +8,7 @@ import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
 import { runBindScript, unmountFromVm } from './disk/attach/container-commands.ts';
-import { readyLock } from './disk/attach/until-ready-script.ts';
+import { readyLock } from './disk/attach/scripts/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';

@@ -6,7 +6,7 @@ import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { CallContext } from './call.ts';
 import { annotation } from './objects/labels.ts';
 import { runBindScript, unmountFromVm } from './disk/attach/container-commands.ts';
-import { volumeFunctions } from './disk/attach/scripts/volume-functions.ts';
+import { volumeFunctions, readyLock } from './disk/attach/scripts/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -16,7 +16,6 @@ import { busy, embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { Crash, crashingApi } from './testing/crashing-api.ts';
-import { readyLock } from './disk/attach/until-ready-script.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**

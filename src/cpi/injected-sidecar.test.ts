@@ -6,7 +6,7 @@ import { pods } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { attachmentReference, attachmentPlanBase } from './disk/attach/attachments.ts';
-import { sweeperPod } from './disk/attach/attachment-pod.ts';
+import { sweeperPod } from './disk/attach/attachment-pod-spec.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { label } from './objects/labels.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../src/cpi/config/config.ts';
-import { type AttachmentPlan, attachmentPod, sweeperPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
-import { consumerPod } from '../../src/cpi/disk/update/replacement.ts';
+import { type AttachmentPlan, attachmentPod, sweeperPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
+import { consumerPod } from '../../src/cpi/disk/update/replace-disk.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 
 type Change = (pod: Pod) => void;

@@ -4,19 +4,13 @@ import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { label } from '../objects/labels.ts';
 import { findVm } from '../vm/vms.ts';
 import { requireActiveVm } from './attach/attachments.ts';
-import { assertNotLocked } from './attach/disk-owner.ts';
+import { assertNotLocked } from './attach/disk-lock.ts';
 import { attachHot, clearAttachment, refuseLeftMount } from './attach/hot.ts';
 import type { RecreatedVm } from './attach/recreate.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { discardReplacement } from './update/replacement.ts';
-import {
-  type PersistentVolumeClaim,
-  claimReference,
-  findDisk,
-  diskDeletedError,
-  diskNotFoundError,
-} from './disks.ts';
-import { noFormerCids } from './former-cids.ts';
+import { type PersistentVolumeClaim, claimReference, findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
+import { noFormerCids } from './previous-cids.ts';
 
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the disk

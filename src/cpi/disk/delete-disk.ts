@@ -4,8 +4,7 @@ import { conflictError, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { DeleteDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
-import { replacementName, discardReplacement, removeHelpers } from './update/replacement.ts';
-import { removeLeftCopies } from './update/remove-left-copies.ts';
+import { replacementName, discardReplacement, removeHelpers, removeLeftCopies } from './update/replacement.ts';
 import { claimReference, findDisk } from './disks.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 

@@ -4,19 +4,11 @@ import type { CallContext } from '../call.ts';
 import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
 import { findVm, vmNotFound } from '../vm/vms.ts';
-import {
-  findAttachment,
-  deleteAttachmentPod,
-  requestEndOfSeen,
-  vmCidOf,
-  waitForAttachmentDeletion,
-  claimsOf,
-  assertClaimsRetained,
-} from './attach/attachments.ts';
+import { findAttachment, deleteAttachmentPod, requestEndOfSeen, vmCidOf, waitForAttachmentDeletion } from './attach/attachments.ts';
+import { claimsOf, assertClaimsRetained } from './attach/retained-claims.ts';
 import { isTerminal } from './attach/attachment-pod.ts';
 import { type Release, unmountFromVm } from './attach/container-commands.ts';
-import { markOf, wasGivenAgain } from './attach/last-vm.ts';
-import { attachedAgain, markDetached } from './attach/mark-detached.ts';
+import { markOf, wasGivenAgain, attachedAgain, markDetached } from './attach/attachment-record.ts';
 import type { TakenOver } from './attach/leftover-mounts.ts';
 import { waitUntilOffNode } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';

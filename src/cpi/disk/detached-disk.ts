@@ -1,15 +1,9 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
-import {
-  describeVmOf,
-  findAttachment,
-  vmStillExists,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-} from './attach/attachments.ts';
-import { lockOwner } from './attach/disk-owner.ts';
-import { vmWithLeftMount } from './attach/left-mount.ts';
+import { describeVmOf, findAttachment, vmStillExists, deleteAttachmentPod, waitForAttachmentDeletion } from './attach/attachments.ts';
+import { lockOwner } from './attach/disk-lock.ts';
+import { vmWithLeftMount } from './attach/attached-elsewhere.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
 

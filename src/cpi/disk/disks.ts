@@ -6,7 +6,7 @@ import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/s
 import { annotation, baseLabels, isManaged, label } from '../objects/labels.ts';
 import { isDiskCid } from '../objects/names.ts';
 import { conflictError } from '../objects/objects.ts';
-import { selectorsOf } from './former-cids.ts';
+import { selectorsOf } from './previous-cids.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseQuantity } from '../../kubernetes/types/quantity.ts';
 
@@ -99,7 +99,7 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
     if (disk !== undefined) return disk;
     const unfinished = standing.find(isUnfinished);
     if (unfinished === undefined) return standing[0] ?? own;
-    const { finishReplacement } = await import('./update/finish-replacement.ts');
+    const { finishReplacement } = await import('./update/complete-replacement.ts');
     await finishReplacement(call, unfinished);
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);

@@ -5,7 +5,7 @@ import type { CallContext } from '../call.ts';
 import type { DiskMetadataRequest } from '../protocol/methods.ts';
 import { label, metadataPatch } from '../objects/labels.ts';
 import { claimReference, isReplaced, findDisk, diskNotFoundError } from './disks.ts';
-import { noFormerCids } from './former-cids.ts';
+import { noFormerCids } from './previous-cids.ts';
 
 /** The number of attempts if a replacement takes the disk's place between the read and the write. */
 const tries = 3;

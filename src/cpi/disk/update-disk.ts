@@ -4,13 +4,8 @@ import type { Location } from '../input.ts';
 import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
-import { copyDisk } from './update/copy-disk.ts';
-import {
-  expandVolume,
-  checkAttributesClass,
-  changeAttributesClass,
-  annotateDiskType,
-} from './update/change-in-place.ts';
+import { copyDisk } from './update/replace-disk.ts';
+import { expandVolume, checkAttributesClass, changeAttributesClass, annotateDiskType } from './update/change-in-place.ts';
 import { type UpdatePlan, type UpdateInput, planUpdate } from './update/plan-update.ts';
 import { parseDiskProperties } from './disk-properties.ts';
 import { requireDetachedDisk } from './detached-disk.ts';

@@ -46,7 +46,7 @@ export const annotation = {
    * every other call.
    */
   attachment: `${domain}attachment`,
-  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-owner.ts). */
+  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-lock.ts). */
   lock: `${domain}lock`,
   /**
    * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's

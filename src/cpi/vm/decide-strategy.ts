@@ -1,10 +1,10 @@
 import type { CallContext } from '../call.ts';
-import { type VmPlan } from './plan-vm.ts';
-import { type AttachStrategy } from '../config/cluster-access.ts';
+import type { VmPlan } from './plan-vm.ts';
+import type { AttachStrategy } from '../config/cluster-access.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { type ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import { vmPod } from './pod.ts';
-import { attachmentPod } from '../disk/attach/attachment-pod.ts';
+import { attachmentPod } from '../disk/attach/attachment-pod-spec.ts';
 import { pods } from '../../kubernetes/resources.ts';
 
 /**

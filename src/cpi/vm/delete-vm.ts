@@ -4,16 +4,8 @@ import { isVmCid, podReference, secretReference } from '../objects/names.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import {
-  diskCidOf,
-  listHubPods,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-  claimsOf,
-  claimsOfRecreatedVm,
-  assertClaimsRetained,
-  listAttachments,
-} from '../disk/attach/attachments.ts';
+import { diskCidOf, listHubPods, deleteAttachmentPod, waitForAttachmentDeletion, listAttachments } from '../disk/attach/attachments.ts';
+import { claimsOf, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
 import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
 import { annotation, isManaged } from '../objects/labels.ts';

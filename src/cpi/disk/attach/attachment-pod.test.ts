@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { plannedPod } from '../../testing/planned-pod.ts';
-import { attachmentPod } from './attachment-pod.ts';
+import { attachmentPod } from './attachment-pod-spec.ts';
 import { holdScript } from './scripts/hold.ts';
 
 function attachmentTo(vm: Pod): Pod {

@@ -1,20 +1,16 @@
+import { wouldDeleteData, claimsOf } from './retained-claims.ts';
 import { vmNotFound, recreateHint, findVm } from '../../vm/vms.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
-import { pods, persistentVolumeClaims } from '../../../kubernetes/resources.ts';
+import { pods } from '../../../kubernetes/resources.ts';
 import type { CallContext } from '../../call.ts';
-import {
-  createOrGet,
-  type DeletionWaitOptions,
-  requestDeletion,
-  waitForDeletion,
-} from '../../objects/objects.ts';
+import { createOrGet, type DeletionWaitOptions, requestDeletion, waitForDeletion } from '../../objects/objects.ts';
 import { annotation, isManaged, label } from '../../objects/labels.ts';
 import { attachmentPodName, isDiskCid } from '../../objects/names.ts';
-import { type AttachmentPlan, isTerminal } from './attachment-pod.ts';
+import type { AttachmentPlan } from './attachment-pod-spec.ts';
+import { isTerminal } from './attachment-pod.ts';
 import { ProductError } from '../../../errors/product-error.ts';
-import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 
 /** Returns a reference to the pod of that name in the namespace of the attachment pods. */
 export const attachmentReference = (call: CallContext, name: string): ObjectReference => ({
@@ -154,59 +150,6 @@ export async function deleteAttachmentsOfTerminatingVm(call: CallContext, vm: Po
     if (isTerminal(attachment)) continue;
     await deleteAttachmentPod(call, attachment);
   }
-}
-
-/**
- * Returns true if detaching would delete the data. The claim has a deletionTimestamp: when the last pod that
- * uses it ends, Kubernetes deletes the claim and its volume, and nothing cancels that (kubernetes:
- * pkg/controller/volume/pvcprotection). False if the claim was never bound, has the annotation give-up, or
- * was deleted by delete_disk. Model: hot.pml
- */
-export const wouldDeleteData = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
-  metadata.deletionTimestamp !== undefined &&
-  spec.volumeName !== undefined &&
-  // update_disk deleted it, and its replacement has the data
-  metadata.annotations?.[annotation.replaced] !== 'true' &&
-  metadata.annotations?.[annotation.giveUp] !== 'true' &&
-  metadata.annotations?.[annotation.deleting] !== 'true';
-
-/**
- * Rejects with DISK_WOULD_BE_LOST, which names the next step, for the first claim that would be deleted with
- * the VM's pod.
- */
-export function assertClaimsRetained(
-  vmCid: string,
-  claims: readonly (PersistentVolumeClaim | undefined)[],
-): void {
-  const lost = claims.find((claim) => claim !== undefined && wouldDeleteData(claim));
-  if (lost === undefined) return;
-  const { name = '', namespace = '' } = lost.metadata;
-  const volume = lost.spec.volumeName ?? '';
-  throw new ProductError(
-    'DISK_WOULD_BE_LOST',
-    `claim '${name}' of VM '${vmCid}' was deleted behind BOSH's back, and Kubernetes would delete its volume as soon as the VM lets it go; nothing was changed. ` +
-      `To keep the data run: kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'. ` +
-      `Then, or to give the data up, run: kubectl annotate pvc ${name} -n ${namespace} ${annotation.giveUp}=true, and try again; ` +
-      'docs/operating.md says how a kept volume becomes the disk again',
-  );
-}
-
-/** Returns the existing claims of those disks. */
-export const claimsOf = (
-  call: CallContext,
-  diskCids: readonly string[],
-): Promise<(PersistentVolumeClaim | undefined)[]> => Promise.all(diskCids.map((cid) => findClaim(call, cid)));
-
-/** Returns the claims of a VM: its own volume and, under the strategy `recreate`, its disks. */
-export async function claimsOfRecreatedVm(
-  call: CallContext,
-  vmCid: string,
-): Promise<PersistentVolumeClaim[]> {
-  const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-    namespace: call.namespace,
-    labelSelector: `${label.vmId}=${vmCid}`,
-  });
-  return items;
 }
 
 /** Returns the pod of a VM. Rejects with VM_NOT_FOUND if the pod is missing or terminating. */

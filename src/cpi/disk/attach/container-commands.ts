@@ -6,12 +6,11 @@ import { annotation } from '../../objects/labels.ts';
 import { mountContainer, vmContainer } from '../../objects/layout.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { bindExit, bindScript } from './scripts/hold.ts';
-import { untilReadyIn } from './until-ready-script.ts';
-import { mountFailedExit, releaseExit, releaseScript } from './scripts/volume-functions.ts';
+import { untilReadyIn, mountFailedExit, releaseExit, releaseScript } from './scripts/volume-functions.ts';
 import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, isVmRunning } from '../../vm/vms.ts';
 import { mayBeMounted, hasStarted, isTerminal, takesOver } from './attachment-pod.ts';
-import { attachedAgain } from './mark-detached.ts';
+import { attachedAgain } from './attachment-record.ts';
 import { inUseExit, inUseScript } from './scripts/in-use.ts';
 
 const execTimeoutMs = 40_000;

@@ -14,20 +14,10 @@ import { inspectPodHint, startProblem } from '../../vm/wait-until-running.ts';
 import { hubPath } from '../../vm/pod.ts';
 import type { PersistentVolumeClaim } from '../disks.ts';
 import { type BindOutcome, runBindScript } from './container-commands.ts';
-import { mountFailure, isTerminal, isRunning, attachmentPod } from './attachment-pod.ts';
-import { lastVm, wasGivenTo } from './last-vm.ts';
-import { recordAttachment } from './disk-owner.ts';
-import {
-  diskCidOf,
-  attachmentReference,
-  createAttachmentPod,
-  describeVmOf,
-  findAttachment,
-  vmStillExists,
-  attachmentPlanBase,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-} from './attachments.ts';
+import { mountFailure, isTerminal, isRunning } from './attachment-pod.ts';
+import { attachmentPod } from './attachment-pod-spec.ts';
+import { lastVm, wasGivenTo, recordAttachment } from './attachment-record.ts';
+import { diskCidOf, attachmentReference, createAttachmentPod, describeVmOf, findAttachment, vmStillExists, attachmentPlanBase, deleteAttachmentPod, waitForAttachmentDeletion } from './attachments.ts';
 
 /** The number of attempts if another call creates the attachment pod between the read and the create. */
 const tries = 5;
@@ -96,7 +86,7 @@ export async function hold(
     const outcome = await waitUntilHeld(call, attachment, { diskCid, nodeName, mark, ask: holding.ask });
     return { attachment, mark, outcome };
   } catch (error) {
-    const { takenBack: rollBack } = await import('./take-back.ts');
+    const { takenBack: rollBack } = await import('./roll-back-attach.ts');
     throw await rollBack(call, attachment, { error, mark });
   }
 }
@@ -167,7 +157,7 @@ export async function refuseMountElsewhere(
  */
 export async function refuseLeftMount(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (lastVm(claim) === undefined) return;
-  const { vmWithLeftMount } = await import('./left-mount.ts');
+  const { vmWithLeftMount } = await import('./attached-elsewhere.ts');
   const vmCid = await vmWithLeftMount(call, claim);
   if (vmCid === undefined) return;
   throw new ProductError(

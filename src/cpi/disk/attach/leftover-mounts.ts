@@ -3,25 +3,17 @@ import { conflictError } from '../../objects/objects.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
-import {
-  findAttachment,
-  vmCidOf,
-  createAttachmentPod,
-  attachmentPlanBase,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-} from './attachments.ts';
+import { findAttachment, vmCidOf, createAttachmentPod, attachmentPlanBase, deleteAttachmentPod, waitForAttachmentDeletion } from './attachments.ts';
 import { type BindOutcome, isMountedInVm, isMountedOrRestarting } from './container-commands.ts';
 import { hold, refuseMountElsewhere } from './hot.ts';
-import { attachedAgain } from './mark-detached.ts';
-import { wasDetachedFrom, wasGivenAgain, wasGivenTo } from './last-vm.ts';
+import { attachedAgain, wasDetachedFrom, wasGivenAgain, wasGivenTo } from './attachment-record.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { findVm } from '../../vm/vms.ts';
 import { pods } from '../../../kubernetes/resources.ts';
-import { lockOwner } from './disk-owner.ts';
+import { lockOwner } from './disk-lock.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 import { vmContainerStatus } from '../../objects/layout.ts';
-import { sweeperPod } from './attachment-pod.ts';
+import { sweeperPod } from './attachment-pod-spec.ts';
 
 /** An attachment pod that has adopted the existing mount in the VM. */
 export interface TakenOver {

@@ -9,10 +9,10 @@ import { recordedDiskCids, recordedPod, recordDisks, reconcileRecordedPod } from
 import { hubPath } from '../../vm/pod.ts';
 import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
-import { isLockedBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-owner.ts';
+import { isLockedBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-lock.ts';
 import { clearAttachment, refuseLeftMount } from './hot.ts';
 import { assertNotInUse } from './container-commands.ts';
-import { claimsOfRecreatedVm, assertClaimsRetained } from './attachments.ts';
+import { claimsOfRecreatedVm, assertClaimsRetained } from './retained-claims.ts';
 import { strategyOf } from './strategy.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 

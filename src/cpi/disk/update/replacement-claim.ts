@@ -1,7 +1,7 @@
 import { noMetadataLabels, label, annotation } from '../../objects/labels.ts';
 import type { PersistentVolumeClaim, StorageClass, DataSource } from '../../../kubernetes/types/storage.ts';
-import { type DiskProperties } from '../disk-properties.ts';
-import { formerCids, isFormerCid } from '../former-cids.ts';
+import type { DiskProperties } from '../disk-properties.ts';
+import { formerCids, isFormerCid } from '../previous-cids.ts';
 import { diskTypeAnnotations, requestedBytes, parseBytes } from '../disks.ts';
 
 export interface ReplacementSpec {

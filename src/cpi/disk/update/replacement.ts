@@ -1,14 +1,14 @@
-import { annotation, label, baseLabels } from '../../objects/labels.ts';
+import { annotation, label, isManaged } from '../../objects/labels.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import type { PersistentVolumeClaim, PersistentVolume } from '../../../kubernetes/types/storage.ts';
+import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { claimReference, isReplaced, isProvisional } from '../disks.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import { requestDeletion, waitForDeletion } from '../../objects/objects.ts';
-import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { hasFormerCid } from '../previous-cids.ts';
 
 /** The number of attempts if other calls or controllers change the claim between the read and the write. */
 export const tries = 10;
@@ -232,52 +232,19 @@ const isHelper = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[
 
 export const consumerName = (claimName: string): string => `bind-${claimName}`;
 
-export interface ConsumerPlan {
-  readonly claimName: string;
-  readonly namespace: string;
-  /** The volume that is copied: nodes that can reach it should reach the replacement. */
-  readonly source: PersistentVolume | undefined;
-  readonly directorUuid: string | undefined;
-}
-
 /**
- * Returns the first consumer of a claim that waits for one (KEP-1845 follow-ups: the scheduler chooses a
- * node, the driver then makes the volume there). It need not run, so its image need not exist: it is deleted
- * as soon as the claim is bound.
+ * Removes the replacements of a deleted disk that no disk names. An update_disk leaves one if it was killed
+ * just after it had made the replacement, and another call had already removed the mark from the disk.
+ * Idempotent.
  */
-export function consumerPod({ claimName, namespace, source, directorUuid }: ConsumerPlan): Pod {
-  const required = source?.spec.nodeAffinity?.required;
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: consumerName(claimName),
-      namespace,
-      labels: { ...baseLabels('copy', directorUuid), [label.diskId]: claimName },
-    },
-    spec: {
-      restartPolicy: 'Never',
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      terminationGracePeriodSeconds: 0,
-      // The disk's VM may be on any node that reaches the volume, also a cordoned one or one that is tainted
-      // for it alone. Tolerating a dead node cannot be avoided: admission (DefaultTolerationSeconds) gives
-      // every pod the tolerations of its NoExecute taints anyway. It costs nothing if a provisioner serves
-      // the whole cluster; one of that node alone could not copy its volume either.
-      tolerations: [{ operator: 'Exists' }],
-      ...(required !== undefined && {
-        affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
-      }),
-      containers: [
-        {
-          name: 'bind',
-          image: 'registry.k8s.io/pause:3.10',
-          resources: { requests: { cpu: '1m', memory: '1Mi' } },
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-          volumeMounts: [{ name: 'disk', mountPath: '/disk' }],
-        },
-      ],
-      volumes: [{ name: 'disk', persistentVolumeClaim: { claimName } }],
-    },
-  };
+export async function removeLeftCopies(call: CallContext, cid: string): Promise<void> {
+  const { namespace = '' } = claimReference(call, cid);
+  const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+    namespace,
+    labelSelector: label.provisional,
+  });
+  for (const copy of items) {
+    if (isManaged(copy, 'disk') && hasFormerCid(copy, cid))
+      await removeProvisionalCopy(call, namespace, copy.metadata.name ?? '');
+  }
 }

@@ -4,18 +4,12 @@ import type { Pod } from '../../../kubernetes/types/pod.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { mountContainer } from '../../objects/layout.ts';
-import {
-  diskCidOf,
-  findAttachment,
-  vmStillExists,
-  requestEndOfSeen,
-  waitForAttachmentDeletion,
-} from './attachments.ts';
+import { diskCidOf, findAttachment, vmStillExists, requestEndOfSeen, waitForAttachmentDeletion } from './attachments.ts';
 import { findClaim, isReplaced } from '../disks.ts';
-import { lockOwner, unmarkAttached } from './disk-owner.ts';
-import { endUnlessBoundExit, endUnlessBoundScript } from './end-unless-bound-script.ts';
+import { lockOwner } from './disk-lock.ts';
+import { unmarkAttached } from './attachment-record.ts';
+import { endUnlessBoundExit, endUnlessBoundScript, untilReadyIn } from './scripts/volume-functions.ts';
 import { mayBeMounted, isTerminal, isRunning, takesOver } from './attachment-pod.ts';
-import { untilReadyIn } from './until-ready-script.ts';
 
 const tries = 5;
 const deadlineMs = 40_000;

@@ -1,7 +1,7 @@
 import type { CallContext } from '../../call.ts';
 import { findVm } from '../../vm/vms.ts';
 import type { PersistentVolumeClaim } from '../disks.ts';
-import { lastVm } from './last-vm.ts';
+import { lastVm } from './attachment-record.ts';
 
 /**
  * For a disk without an attachment pod, returns the cid of the VM that it was last attached to, if that VM

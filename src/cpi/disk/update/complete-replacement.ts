@@ -2,11 +2,52 @@ import { ignoreNotFound } from '../../../kubernetes/api.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
+import { claimReference, isProvisional, isReplaced, diskDeletedError } from '../disks.ts';
+import { waitUntilDetached } from '../detached-disk.ts';
+import { concurrentChangeError, replacementName, isDiscarded, readAgain, tries, writeSeen } from './replacement.ts';
+import { refuseShrinking } from './plan-update.ts';
 import { requestDeletion } from '../../objects/objects.ts';
 import { findAttachment, deleteAttachmentPod } from '../attach/attachments.ts';
-import { claimReference, isProvisional } from '../disks.ts';
 import { standingCopy } from './replacement-claim.ts';
-import { concurrentChangeError, replacementName, tries, writeSeen } from './replacement.ts';
+
+/**
+ * Records on a disk that the replacement which it is marked with has taken its place. Writes to exactly the
+ * version that was read before the check for attachment pods, so an attach_disk either makes this call check
+ * again or sees that the disk is replaced. Returns the claim, for `finishReplacement`, or undefined if
+ * another call has replaced the disk by this very replacement and deleted it. Rejects, without changes, with
+ * DISK_BUSY if the disk is attached, has another mark or is deleted; with DISK_NOT_FOUND while another
+ * program deletes it; and with NOT_SUPPORTED if it is now larger than the replacement.
+ *
+ * Model: update.pml
+ */
+export async function replaceDisk(
+  call: CallContext,
+  first: PersistentVolumeClaim,
+  { copyName, sizeMiB }: { readonly copyName: string; readonly sizeMiB: number },
+): Promise<PersistentVolumeClaim | undefined> {
+  for (let left = tries; left > 0; left -= 1) {
+    const claim = await readAgain(call, first);
+    if (claim === undefined) {
+      if (await isStanding(call, copyName)) return undefined;
+      throw concurrentChangeError(first);
+    }
+    if (isReplaced(claim) && replacementName(claim) === copyName) return claim;
+    if (isReplaced(claim) || replacementName(claim) !== copyName || isDiscarded(claim))
+      throw concurrentChangeError(first);
+    if (claim.metadata.deletionTimestamp !== undefined)
+      throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
+    refuseShrinking(claim, sizeMiB);
+    await waitUntilDetached(call, claim, 'updated');
+    const replaced = await writeSeen(call, claim, { annotations: { [annotation.replaced]: 'true' } });
+    if (replaced !== undefined) return replaced;
+  }
+  throw concurrentChangeError(first);
+}
+
+async function isStanding(call: CallContext, copyName: string): Promise<boolean> {
+  const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, copyName)));
+  return copy !== undefined && !isProvisional(copy);
+}
 
 /**
  * Finishes what `replaceDisk` began: the replacement gets the disk's metadata and stands for its cid from now
