@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseConfig } from '../../src/cpi/config/config.ts';
-import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
+import { buildAttachmentPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
 import { mountContainer } from '../../src/cpi/objects/layout.ts';
 import { bindScript } from '../../src/cpi/disk/attach/scripts/hold.ts';
 import { untilReadyIn, releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
@@ -146,7 +146,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     await api.create<Pod>(
       pods,
-      attachmentPod({
+      buildAttachmentPod({
         ...{ diskCid: cid, namespace, vm, nodeName: 'embedded', directorUuid: undefined },
         kubeletRootDirectory: join(directory, 'kubelet'),
       }),

@@ -6,11 +6,11 @@ import { findVm } from '../vm/vms.ts';
 import { requireActiveVm } from './attach/attachments.ts';
 import { assertNotLocked } from './attach/disk-lock.ts';
 import { attachHot, clearAttachment, refuseLeftMount } from './attach/hot.ts';
-import type { RecreatedVm } from './attach/recreate.ts';
+import type { RecreateStrategyVm } from './attach/recreate.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { discardReplacement } from './update/replacement.ts';
 import { type PersistentVolumeClaim, claimReference, findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
-import { noFormerCids } from './previous-cids.ts';
+import { noPreviousCids } from './previous-cids.ts';
 
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the disk
@@ -55,9 +55,9 @@ async function vmWithRecreateStrategy(
   call: CallContext,
   vmCid: string,
   pod: Pod | undefined,
-): Promise<RecreatedVm | undefined> {
+): Promise<RecreateStrategyVm | undefined> {
   if (pod !== undefined && strategyOf(pod) === 'hot') return undefined;
-  return (await import('./attach/recreate.ts')).findRecreatedVm(call, vmCid, pod);
+  return (await import('./attach/recreate.ts')).findRecreateStrategyVm(call, vmCid, pod);
 }
 
 /**
@@ -70,5 +70,5 @@ async function acknowledgeReplacement(
   cid: string,
 ): Promise<void> {
   if (metadata.name !== cid || metadata.labels?.[label.replaces] === undefined) return;
-  await call.api.patch(claimReference(call, cid), { metadata: { labels: noFormerCids(metadata.labels) } });
+  await call.api.patch(claimReference(call, cid), { metadata: { labels: noPreviousCids(metadata.labels) } });
 }

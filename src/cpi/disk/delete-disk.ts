@@ -4,7 +4,7 @@ import { conflictError, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { DeleteDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
-import { replacementName, discardReplacement, removeHelpers, removeLeftCopies } from './update/replacement.ts';
+import { replacementName, discardReplacement, removeHelpers, removeOrphanedReplacements } from './update/replacement.ts';
 import { claimReference, findDisk } from './disks.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 
@@ -40,7 +40,7 @@ export async function deleteDisk(call: CallContext, { diskCid: cid }: DeleteDisk
 }
 
 async function finish(call: CallContext, cid: string): Promise<null> {
-  await removeLeftCopies(call, cid);
+  await removeOrphanedReplacements(call, cid);
   return null;
 }
 

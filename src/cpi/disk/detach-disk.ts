@@ -5,10 +5,10 @@ import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
 import { findVm, vmNotFound } from '../vm/vms.ts';
 import { findAttachment, deleteAttachmentPod, requestEndOfSeen, vmCidOf, waitForAttachmentDeletion } from './attach/attachments.ts';
-import { claimsOf, assertClaimsRetained } from './attach/retained-claims.ts';
+import { findClaims, assertClaimsRetained } from './attach/retained-claims.ts';
 import { isTerminal } from './attach/attachment-pod.ts';
 import { type Release, unmountFromVm } from './attach/container-commands.ts';
-import { markOf, wasGivenAgain, attachedAgain, markDetached } from './attach/attachment-record.ts';
+import { markOf, wasAttachedAgain, attachedAgainError, recordDetach } from './attach/attachment-record.ts';
 import type { TakenOver } from './attach/leftover-mounts.ts';
 import { waitUntilOffNode } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
@@ -75,10 +75,10 @@ async function detach(
   let attachment: Pod = first;
   let known = mark;
   for (let left = tries; left > 0; left -= 1) {
-    const [claim] = await claimsOf(call, [name]);
+    const [claim] = await findClaims(call, [name]);
     const vmUid = attachment.metadata.annotations?.[annotation.vmUid];
-    if (claim !== undefined && known !== undefined && wasGivenAgain(claim, vmUid, known))
-      throw attachedAgain(attachment);
+    if (claim !== undefined && known !== undefined && wasAttachedAgain(claim, vmUid, known))
+      throw attachedAgainError(attachment);
     known = markOf(claim);
     const next = await endAttachment(call, attachment, { name, claim });
     if (next === undefined) return claim;
@@ -105,7 +105,7 @@ async function endAttachment(
     if (next !== undefined) return next;
   }
   const release = isGoing ? 'gone' : await released(call, former);
-  if (release === 'released') await markDetached(call, claim, attachment);
+  if (release === 'released') await recordDetach(call, claim, attachment);
   if (typeof release !== 'string') {
     if (!(await requestEndOfSeen(call, release))) return former;
   } else if (!isGoing) await deleteAttachmentPod(call, attachment);
@@ -114,7 +114,7 @@ async function endAttachment(
     const next = await succeed(call, former, name);
     if (next !== undefined) return next;
   }
-  if (release !== 'released') await markDetached(call, claim, attachment);
+  if (release !== 'released') await recordDetach(call, claim, attachment);
   const { nodeName } = attachment.spec;
   if (claim !== undefined && nodeName !== undefined) await waitUntilOffNode(call, claim, nodeName);
   return undefined;
@@ -130,7 +130,7 @@ const succeed = async (
   former: TakenOver,
   diskCid: string,
 ): Promise<TakenOver | undefined> =>
-  (await import('./attach/leftover-mounts.ts')).replaceTerminalAttachment(call, former, diskCid);
+  (await import('./attach/leftover-mounts.ts')).replaceAttachmentPod(call, former, diskCid);
 
 /**
  * Loads the module only if a disk has no attachment pod: that is an error, or another program deleted the
@@ -143,7 +143,7 @@ async function adoptLeftoverMount(
 ): Promise<TakenOver | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
   if (vm.metadata.deletionTimestamp !== undefined) {
-    await (await import('./attach/leftover-mounts.ts')).refuseMounted(call, vm, diskCid);
+    await (await import('./attach/leftover-mounts.ts')).assertNotMounted(call, vm, diskCid);
     return undefined;
   }
   return (await import('./attach/leftover-mounts.ts')).adoptMount(call, vm, { diskCid });
@@ -183,7 +183,7 @@ async function detachFromRecreated(
   { pod, diskCid }: { pod: Pod | undefined; diskCid: string },
 ): Promise<void> {
   if (pod === undefined || strategyOf(pod) === 'recreate') {
-    const { detachByRecreate, findRecreatedVm } = await import('./attach/recreate.ts');
+    const { detachByRecreate, findRecreateStrategyVm: findRecreatedVm } = await import('./attach/recreate.ts');
     const vm = await findRecreatedVm(call, vmCid, pod);
     if (vm !== undefined) return detachByRecreate(call, vm, diskCid);
     throw vmNotFound(call, vmCid);

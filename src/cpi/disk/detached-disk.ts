@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
 import { describeVmOf, findAttachment, vmStillExists, deleteAttachmentPod, waitForAttachmentDeletion } from './attach/attachments.ts';
 import { lockOwner } from './attach/disk-lock.ts';
-import { vmWithLeftMount } from './attach/attached-elsewhere.ts';
+import { vmWithLeftoverMount } from './attach/attached-elsewhere.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
 
@@ -63,7 +63,7 @@ async function refuseLeftMount(
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const vmCid = await vmWithLeftMount(call, claim);
+  const vmCid = await vmWithLeftoverMount(call, claim);
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_BUSY',

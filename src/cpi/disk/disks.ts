@@ -94,12 +94,12 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
     const claim = await findClaim(call, cid);
     const own = claim !== undefined && isProvisional(claim) ? undefined : claim;
     if (own !== undefined && !isReplaced(own)) return own;
-    const standing = own !== undefined && isUnfinished(own) ? [own] : await listCopies(call, cid);
+    const standing = own !== undefined && isUnfinished(own) ? [own] : await listReplacements(call, cid);
     const disk = standing.find((copy) => !isReplaced(copy));
     if (disk !== undefined) return disk;
     const unfinished = standing.find(isUnfinished);
     if (unfinished === undefined) return standing[0] ?? own;
-    const { finishReplacement } = await import('./update/complete-replacement.ts');
+    const { completeReplacement: finishReplacement } = await import('./update/complete-replacement.ts');
     await finishReplacement(call, unfinished);
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
@@ -109,7 +109,7 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
  * Returns the replacements that took the place of that disk one after the other. Those that have been
  * replaced themselves may still exist.
  */
-async function listCopies(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
+async function listReplacements(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
   const { namespace } = claimReference(call, cid);
   const lists = await Promise.all(
     selectorsOf(cid).map((labelSelector) =>

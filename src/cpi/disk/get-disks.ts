@@ -8,7 +8,7 @@ import { strategyOf } from './attach/strategy.ts';
 export async function getDisks(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<string[]> {
   const vm = await findVm(call, cid);
   if (vm === undefined || strategyOf(vm) === 'recreate') {
-    const { disksOfRecreatedVm, findRecreatedVm } = await import('./attach/recreate.ts');
+    const { disksOfVm: disksOfRecreatedVm, findRecreateStrategyVm: findRecreatedVm } = await import('./attach/recreate.ts');
     const recreated = await findRecreatedVm(call, cid, vm);
     if (recreated === undefined) throw vmNotFound(call, cid);
     return disksOfRecreatedVm(recreated);

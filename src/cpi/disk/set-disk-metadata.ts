@@ -5,7 +5,7 @@ import type { CallContext } from '../call.ts';
 import type { DiskMetadataRequest } from '../protocol/methods.ts';
 import { label, metadataPatch } from '../objects/labels.ts';
 import { claimReference, isReplaced, findDisk, diskNotFoundError } from './disks.ts';
-import { noFormerCids } from './previous-cids.ts';
+import { noPreviousCids } from './previous-cids.ts';
 
 /** The number of attempts if a replacement takes the disk's place between the read and the write. */
 const tries = 3;
@@ -23,7 +23,7 @@ export async function setDiskMetadata(
     const { name, labels: present } = (await findDisk(call, cid))?.metadata ?? {};
     if (name === undefined) throw diskNotFoundError(call, cid);
     // a caller that describes a disk knows the disk, and knows this cid
-    const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
+    const labels = { [label.unclaimed]: null, ...(name === cid && noPreviousCids(present)) };
     const patched = await patchIfExists(call, name, metadataPatch(metadata, labels));
     if (patched !== undefined && !isReplaced(patched)) return null;
   }

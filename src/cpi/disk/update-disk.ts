@@ -4,7 +4,7 @@ import type { Location } from '../input.ts';
 import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
-import { copyDisk } from './update/replace-disk.ts';
+import { replaceDisk } from './update/replace-disk.ts';
 import { expandVolume, checkAttributesClass, changeAttributesClass, annotateDiskType } from './update/change-in-place.ts';
 import { type UpdatePlan, type UpdateInput, planUpdate } from './update/plan-update.ts';
 import { parseDiskProperties } from './disk-properties.ts';
@@ -78,7 +78,7 @@ async function applyPlan(
       const answer = await findSnapshotClass(call, { named: snapshotClass, driver });
       const means = 'lacking' in answer ? undefined : answer.className;
       const { source, target } = plan;
-      return copyDisk(call, {
+      return replaceDisk(call, {
         ...{ cid, claim, sizeMiB, properties, source, target },
         snapshotClass: means,
       });

@@ -40,7 +40,7 @@ export const annotation = {
    * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
    * (src/cpi/disk/attach/attachment-pod.ts).
    */
-  takesOver: `${domain}takes-over`,
+  adoptsMount: `${domain}takes-over`,
   /**
    * On a claim: a value that each attach_disk under `hot` changes, so that it conflicts with the write of
    * every other call.
@@ -88,9 +88,9 @@ export const annotation = {
    */
   defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the replacement that may take its place. */
-  copy: `${domain}copy`,
+  replacement: `${domain}copy`,
   /** `true` on such a disk while its replacement is removed. */
-  copyDropped: `${domain}copy-dropped`,
+  replacementDiscarded: `${domain}copy-dropped`,
   /**
    * `true` on such a disk once its replacement has taken its place: only the deletion of the disk remains.
    */

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { diskCidOf, listHubPods, deleteAttachmentPod, waitForAttachmentDeletion, listAttachments } from '../disk/attach/attachments.ts';
-import { claimsOf, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
+import { findClaims, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
 import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
@@ -45,7 +45,7 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
   assertClaimsRetained(cid, [
-    ...(await claimsOf(call, attachments.map(diskCidOf))),
+    ...(await findClaims(call, attachments.map(diskCidOf))),
     ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
   const owned = objectsOfVm(call, cid, pod, secret);
@@ -80,7 +80,7 @@ async function endLateAttachments(call: CallContext, { metadata: { name = '', ui
     ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
   );
   if (late.length === 0) return;
-  assertClaimsRetained(name, await claimsOf(call, late.map(diskCidOf)));
+  assertClaimsRetained(name, await findClaims(call, late.map(diskCidOf)));
   for (const attachment of late) await deleteAttachmentPod(call, attachment);
   for (const attachment of late)
     await waitForAttachmentDeletion(call, attachment, call.config.deadlines.deleteVm);

@@ -9,7 +9,7 @@ import { lastVm } from './attachment-record.ts';
  * same `disk_namespace` cannot be checked. Sends no request if a detach_disk has detached the disk. Rejects
  * as `isMountedOrRestarting` does. Model: hot.pml
  */
-export async function vmWithLeftMount(
+export async function vmWithLeftoverMount(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {

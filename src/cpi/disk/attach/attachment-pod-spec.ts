@@ -36,7 +36,7 @@ const nodeConditionTaints: readonly Toleration[] = [
  * by itself as soon as nothing uses the disk. The pod has no ownerReference, so deleting the VM does not
  * delete it.
  */
-export function attachmentPod(plan: AttachmentPlan): Pod {
+export function buildAttachmentPod(plan: AttachmentPlan): Pod {
   const { diskCid, vm } = plan;
   const image = vmContainerStatus(vm.spec.containers)?.image ?? '';
   const uid = vm.metadata.uid ?? '';
@@ -78,7 +78,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.vmUid]: uid,
         [annotation.vmNamespace]: vm.metadata.namespace ?? '',
-        ...(plan.adoptsMount === true && { [annotation.takesOver]: 'true' }),
+        ...(plan.adoptsMount === true && { [annotation.adoptsMount]: 'true' }),
       },
     },
     spec: {
@@ -136,8 +136,8 @@ function tolerationsOf(vm: Pod): Toleration[] {
  * Returns the pod that removes leftover mounts from a VM's hub: an attachment pod without a disk, named after
  * the VM, so that policies and controllers treat it like the VM's attachment pods.
  */
-export function sweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
-  const pod = attachmentPod({ ...plan, diskCid: plan.vm.metadata.name ?? '' });
+export function buildSweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
+  const pod = buildAttachmentPod({ ...plan, diskCid: plan.vm.metadata.name ?? '' });
   const { containers, volumes = [] } = pod.spec;
   const sweeping = (container: Container): Container => ({
     ...container,

@@ -36,7 +36,7 @@ export const isTerminal = ({ status }: Pod): boolean =>
  * one.
  */
 export const takesOver = ({ metadata }: Pod): boolean =>
-  metadata.annotations?.[annotation.takesOver] === 'true';
+  metadata.annotations?.[annotation.adoptsMount] === 'true';
 
 /** Returns true if the mount container ever ran. */
 export function hasStarted(pod: Pod): boolean {

@@ -21,7 +21,7 @@ export interface LastVm {
 /**
  * Returns the claim's annotation for this attachment pod. Namespaces, cids and uids do not contain slashes.
  */
-export const lastVmWords = (attachment: Pod): string =>
+export const lastVmAnnotation = (attachment: Pod): string =>
   [
     attachment.metadata.annotations?.[annotation.vmNamespace] ?? '',
     vmCidOf(attachment),
@@ -43,7 +43,7 @@ export function lastVm({ metadata }: PersistentVolumeClaim): LastVm | undefined 
 }
 
 /** Returns true if that VM is `lastVm`. */
-export const wasGivenTo = (claim: PersistentVolumeClaim, vm: Pod): boolean =>
+export const wasAttachedTo = (claim: PersistentVolumeClaim, vm: Pod): boolean =>
   lastVm(claim)?.uid === vm.metadata.uid;
 
 /** Returns true if the last detach_disk detached the disk from that VM, and no attach_disk came after it. */
@@ -54,7 +54,7 @@ export const wasDetachedFrom = ({ metadata }: PersistentVolumeClaim, vm: Pod): b
  * Returns true if an attach_disk after the one with that mark has attached the disk to that VM, and no
  * detach_disk has detached it since.
  */
-export const wasGivenAgain = (
+export const wasAttachedAgain = (
   claim: PersistentVolumeClaim,
   vmUid: string | undefined,
   mark: number,
@@ -119,7 +119,7 @@ async function raiseAttachment(
     const { resourceVersion } = seen.metadata;
     const annotations = {
       [annotation.attachment]: String(markOf(seen) + 1),
-      [annotation.attachedTo]: lastVmWords(attachment),
+      [annotation.attachedTo]: lastVmAnnotation(attachment),
       [annotation.detachedFrom]: null,
     };
     const patch = { metadata: { resourceVersion, labels: { [label.unclaimed]: null }, annotations } };
@@ -171,7 +171,7 @@ async function removeDeletionMark(
  * otherwise the claim says that the disk may be mounted there. Does nothing if another call has marked the
  * claim since. Model: hot.pml
  */
-export async function unmarkAttached(call: CallContext, diskCid: string, mark: string): Promise<void> {
+export async function revertAttachment(call: CallContext, diskCid: string, mark: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     const claim = await findClaim(call, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
@@ -196,7 +196,7 @@ const maxAttempts = 5;
  * nothing if an attach_disk has run since. Rejects with DISK_BUSY if that one has attached the disk to this
  * VM again, and with DISK_WOULD_BE_LOST if the claim was deleted since. Model: hot.pml
  */
-export async function markDetached(
+export async function recordDetach(
   call: CallContext,
   first: PersistentVolumeClaim | undefined,
   attachment: Pod,
@@ -206,7 +206,7 @@ export async function markDetached(
   let claim = first;
   for (let left = maxAttempts; left > 0; left -= 1) {
     if (claim === undefined) return;
-    if (wasGivenAgain(claim, vmUid, markOf(first))) throw attachedAgain(attachment);
+    if (wasAttachedAgain(claim, vmUid, markOf(first))) throw attachedAgainError(attachment);
     if (markOf(claim) !== markOf(first)) return;
     if (claim.metadata.annotations?.[annotation.detachedFrom] === vmUid) return;
     const { resourceVersion } = claim.metadata;
@@ -225,7 +225,7 @@ export async function markDetached(
 }
 
 /** The error of a detach_disk if an attach_disk came after it. */
-export const attachedAgain = (attachment: Pod): ProductError =>
+export const attachedAgainError = (attachment: Pod): ProductError =>
   new ProductError(
     'DISK_BUSY',
     `disk '${diskCidOf(attachment)}' was attached again to VM '${vmCidOf(attachment)}' by another call meanwhile; if it is to be detached, run the call again`,

@@ -1,4 +1,4 @@
-import { wouldDeleteData, claimsOf } from './retained-claims.ts';
+import { wouldDeleteData, findClaims } from './retained-claims.ts';
 import { vmNotFound, recreateHint, findVm } from '../../vm/vms.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
@@ -141,7 +141,7 @@ export async function deleteAttachmentsOfTerminatingVm(call: CallContext, vm: Po
   const { deletionTimestamp, name = '' } = vm.metadata;
   if (deletionTimestamp === undefined) return;
   const attachments = await listAttachments(call, name);
-  const claims = await claimsOf(call, attachments.map(diskCidOf));
+  const claims = await findClaims(call, attachments.map(diskCidOf));
   const lost = claims.flatMap((claim) =>
     claim !== undefined && wouldDeleteData(claim) ? [claim.metadata.name] : [],
   );

@@ -10,7 +10,7 @@ import { untilReadyIn, mountFailedExit, releaseExit, releaseScript } from './scr
 import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, isVmRunning } from '../../vm/vms.ts';
 import { mayBeMounted, hasStarted, isTerminal, takesOver } from './attachment-pod.ts';
-import { attachedAgain } from './attachment-record.ts';
+import { attachedAgainError } from './attachment-record.ts';
 import { inUseExit, inUseScript } from './scripts/in-use.ts';
 
 const execTimeoutMs = 40_000;
@@ -83,7 +83,7 @@ export async function unmountFromVm(call: CallContext, attachment: Pod, mark: nu
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy) throw diskBusyError(attachment, outcome.stdout, seconds);
-      if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgain(attachment);
+      if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgainError(attachment);
       // the script did not run: another attachment pod may have the name now
       if ((await presentOf(call, attachment)) === undefined) return 'gone';
     }

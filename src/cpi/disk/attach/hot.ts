@@ -15,8 +15,8 @@ import { hubPath } from '../../vm/pod.ts';
 import type { PersistentVolumeClaim } from '../disks.ts';
 import { type BindOutcome, runBindScript } from './container-commands.ts';
 import { mountFailure, isTerminal, isRunning } from './attachment-pod.ts';
-import { attachmentPod } from './attachment-pod-spec.ts';
-import { lastVm, wasGivenTo, recordAttachment } from './attachment-record.ts';
+import { buildAttachmentPod } from './attachment-pod-spec.ts';
+import { lastVm, wasAttachedTo, recordAttachment } from './attachment-record.ts';
 import { diskCidOf, attachmentReference, createAttachmentPod, describeVmOf, findAttachment, vmStillExists, attachmentPlanBase, deleteAttachmentPod, waitForAttachmentDeletion } from './attachments.ts';
 
 /** The number of attempts if another call creates the attachment pod between the read and the create. */
@@ -35,7 +35,7 @@ export async function attachHot(call: CallContext, vm: Pod, claim: PersistentVol
   const diskCid = claim.metadata.name ?? '';
   const look = (now: PersistentVolumeClaim): Promise<void> => refuseMountElsewhere(call, now, vm);
   for (let left = tries; left > 0; left -= 1) {
-    const held = { takesOver: wasGivenTo(claim, vm), look, ask: runBindScript };
+    const held = { takesOver: wasAttachedTo(claim, vm), look, ask: runBindScript };
     const { attachment, outcome } = await hold(call, vm, claim, held);
     if (outcome === 'bound') {
       await requireThere(call, attachment, diskCid);
@@ -86,7 +86,7 @@ export async function hold(
     const outcome = await waitUntilHeld(call, attachment, { diskCid, nodeName, mark, ask: holding.ask });
     return { attachment, mark, outcome };
   } catch (error) {
-    const { takenBack: rollBack } = await import('./roll-back-attach.ts');
+    const { rollBackAttach: rollBack } = await import('./roll-back-attach.ts');
     throw await rollBack(call, attachment, { error, mark });
   }
 }
@@ -132,7 +132,7 @@ async function ensureAttachment(
     const state = attachmentState(existing, vm);
     if (existing !== undefined && state === 'ours') return { attachment: existing, isNew: false };
     takesOver ||= state === 'ended';
-    const wanted = attachmentPod({ ...attachmentPlanBase(call, vm), diskCid, adoptsMount: takesOver });
+    const wanted = buildAttachmentPod({ ...attachmentPlanBase(call, vm), diskCid, adoptsMount: takesOver });
     if (state === 'ended') await assertAdmitted(call, wanted);
     if (existing !== undefined) await clear(call, existing, state);
     await refuseMountElsewhere(call, claim, vm);
@@ -148,7 +148,7 @@ export async function refuseMountElsewhere(
   claim: PersistentVolumeClaim,
   vm: Pod,
 ): Promise<void> {
-  if (!wasGivenTo(claim, vm)) await refuseLeftMount(call, claim);
+  if (!wasAttachedTo(claim, vm)) await refuseLeftMount(call, claim);
 }
 
 /**
@@ -157,7 +157,7 @@ export async function refuseMountElsewhere(
  */
 export async function refuseLeftMount(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (lastVm(claim) === undefined) return;
-  const { vmWithLeftMount } = await import('./attached-elsewhere.ts');
+  const { vmWithLeftoverMount: vmWithLeftMount } = await import('./attached-elsewhere.ts');
   const vmCid = await vmWithLeftMount(call, claim);
   if (vmCid === undefined) return;
   throw new ProductError(

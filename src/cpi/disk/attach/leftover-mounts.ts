@@ -6,14 +6,14 @@ import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 import { findAttachment, vmCidOf, createAttachmentPod, attachmentPlanBase, deleteAttachmentPod, waitForAttachmentDeletion } from './attachments.ts';
 import { type BindOutcome, isMountedInVm, isMountedOrRestarting } from './container-commands.ts';
 import { hold, refuseMountElsewhere } from './hot.ts';
-import { attachedAgain, wasDetachedFrom, wasGivenAgain, wasGivenTo } from './attachment-record.ts';
+import { attachedAgainError, wasDetachedFrom, wasAttachedAgain, wasAttachedTo } from './attachment-record.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { findVm } from '../../vm/vms.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { lockOwner } from './disk-lock.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 import { vmContainerStatus } from '../../objects/layout.ts';
-import { sweeperPod } from './attachment-pod-spec.ts';
+import { buildSweeperPod } from './attachment-pod-spec.ts';
 
 /** An attachment pod that has adopted the existing mount in the VM. */
 export interface TakenOver {
@@ -49,7 +49,7 @@ export async function adoptMount(
   const claim = await findClaim(call, diskCid);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
   if (former !== undefined) refuseLater(claim, former);
-  const mayComeBack = wasGivenTo(claim, vm) || (former !== undefined && !wasDetachedFrom(claim, vm));
+  const mayComeBack = wasAttachedTo(claim, vm) || (former !== undefined && !wasDetachedFrom(claim, vm));
   const isMounted = mayComeBack ? isMountedOrRestarting : isMountedInVm;
   if (!(await isMounted(call, vm, diskCid))) return undefined;
   const look = (now: PersistentVolumeClaim): Promise<void> => {
@@ -74,16 +74,16 @@ function refuseLater(
   { attachment, mark }: NonNullable<TakeOver['former']>,
 ): void {
   const vmUid = attachment.metadata.annotations?.[annotation.vmUid];
-  if (wasGivenAgain(claim, vmUid, mark)) throw attachedAgain(attachment);
+  if (wasAttachedAgain(claim, vmUid, mark)) throw attachedAgainError(attachment);
 }
 
 /**
  * Replaces an attachment pod that cannot be reached, because it is terminal (`isTerminal`) or deleted, by a
  * running one that adopts the existing mount. `mark`: that of the last attach_disk that the caller knows of.
- * Returns undefined if the VM has nothing mounted any more. Rejects as `adoptMount` and `refuseMounted` do.
+ * Returns undefined if the VM has nothing mounted any more. Rejects as `adoptMount` and `assertNotMounted` do.
  * Model: hot.pml
  */
-export async function replaceTerminalAttachment(
+export async function replaceAttachmentPod(
   call: CallContext,
   former: { readonly attachment: Pod; readonly mark: number },
   diskCid: string,
@@ -93,7 +93,7 @@ export async function replaceTerminalAttachment(
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return undefined;
   if (vm.metadata.deletionTimestamp === undefined) return adoptMount(call, vm, { diskCid, former });
-  await refuseMounted(call, vm, diskCid);
+  await assertNotMounted(call, vm, diskCid);
   return undefined;
 }
 
@@ -101,7 +101,7 @@ export async function replaceTerminalAttachment(
  * Rejects with DISK_BUSY if a terminating VM has the disk mounted without an attachment pod that runs.
  * Model: hot.pml
  */
-export async function refuseMounted(call: CallContext, vm: Pod, diskCid: string): Promise<void> {
+export async function assertNotMounted(call: CallContext, vm: Pod, diskCid: string): Promise<void> {
   if (!(await isMountedInVm(call, vm, diskCid))) return;
   throw new ProductError(
     'DISK_BUSY',
@@ -174,7 +174,7 @@ export async function cleanUpHub(call: CallContext, vm: Pod, gone: Promise<unkno
     if (now === undefined || now.metadata.uid !== vm.metadata.uid) return;
     if (!isTerminal(now)) continue;
     // an existing sweeper was made by another call, and does the same
-    await createAttachmentPod(call, sweeperPod(attachmentPlanBase(call, now)));
+    await createAttachmentPod(call, buildSweeperPod(attachmentPlanBase(call, now)));
     isMade = true;
   }
   await stable;

@@ -20,7 +20,7 @@ import { waitUntilOffNode } from './volume-attachments.ts';
 const tries = 5;
 
 /** A VM with the strategy `recreate`. Its pod is undefined between the old one and the new one. */
-export interface RecreatedVm {
+export interface RecreateStrategyVm {
   readonly secret: VmSecret;
   readonly pod: Pod | undefined;
 }
@@ -29,11 +29,11 @@ export interface RecreatedVm {
  * Returns a VM of the strategy `recreate`, given its pod if it has one; undefined for a VM of another
  * strategy, and if there is no VM.
  */
-export async function findRecreatedVm(
+export async function findRecreateStrategyVm(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
-): Promise<RecreatedVm | undefined> {
+): Promise<RecreateStrategyVm | undefined> {
   if (pod !== undefined && strategyOf(pod) !== 'recreate') return undefined;
   const secret = await findVmSecret(call, cid);
   if (secret === undefined || strategyOf(secret) !== 'recreate') return undefined;
@@ -41,7 +41,7 @@ export async function findRecreatedVm(
 }
 
 /** Returns the disks in the VM's record. */
-export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
+export function disksOfVm({ secret }: RecreateStrategyVm): string[] {
   const recorded = recordedPod(secret);
   return recorded === undefined ? [] : recordedDiskCids(recorded);
 }
@@ -56,14 +56,14 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
  */
 export async function attachByRecreate(
   call: CallContext,
-  vm: RecreatedVm,
+  vm: RecreateStrategyVm,
   claim: PersistentVolumeClaim,
 ): Promise<string> {
   const vmCid = cidOf(vm);
   const diskCid = claim.metadata.name ?? '';
   assertSameNamespace(call, vmCid, diskCid);
   assertClaimsRetained(vmCid, await claimsOfRecreatedVm(call, vmCid));
-  if (!disksOfRecreatedVm(vm).includes(diskCid)) await assertNodeReachable(call, vm);
+  if (!disksOfVm(vm).includes(diskCid)) await assertNodeReachable(call, vm);
   const look = async (seen: PersistentVolumeClaim): Promise<void> => {
     await clearAttachment(call, diskCid);
     await refuseLeftMount(call, seen);
@@ -73,7 +73,7 @@ export async function attachByRecreate(
   for (let left = tries; left > 0; left -= 1) {
     known = await lockDisk(call, known, { secret: now.secret, look });
     if (await recordAndSettle(call, now, known)) return `${hubPath}/disks/${diskCid}/store`;
-    now = await readAgain(call, vmCid);
+    now = await rereadVm(call, vmCid);
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
 }
@@ -81,16 +81,16 @@ export async function attachByRecreate(
 /** Returns false if the VM's Secret has changed since it was read: nothing is recorded then. */
 async function recordAndSettle(
   call: CallContext,
-  vm: RecreatedVm,
+  vm: RecreateStrategyVm,
   claim: PersistentVolumeClaim,
 ): Promise<boolean> {
   const diskCid = claim.metadata.name ?? '';
-  const cids = disksOfRecreatedVm(vm);
+  const cids = disksOfVm(vm);
   const isNew = !cids.includes(diskCid);
   let { secret } = vm;
   const pod = await attempt().catch(async (error: unknown) => {
     if (!isProductError(error) && !isApiError(error)) throw error;
-    throw await takenBack(call, { vm: { ...vm, secret }, claim, isNew }, error);
+    throw await rollBack(call, { vm: { ...vm, secret }, claim, isNew }, error);
   });
   if (pod === undefined) return false;
   if (recordedDiskCids(pod).includes(diskCid)) return true;
@@ -114,14 +114,14 @@ async function recordAndSettle(
  * pod, nor the claim names the attachment, and the claim does not say that the disk was last detached from
  * this very VM: in that case an earlier call has done the work, and this call succeeds. Model: recreate.pml.
  */
-export async function detachByRecreate(call: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
+export async function detachByRecreate(call: CallContext, vm: RecreateStrategyVm, diskCid: string): Promise<void> {
   let now = vm;
   let isAgain = false;
   for (let left = tries; left > 0; left -= 1) {
     const step = await detachOnce(call, now, { diskCid, isAgain });
     if (step === 'detached') return;
     isAgain ||= step === 'locked again';
-    now = await readAgain(call, cidOf(vm));
+    now = await rereadVm(call, cidOf(vm));
   }
   throw conflictError('DISK_BUSY', `disk '${diskCid}'`);
 }
@@ -139,13 +139,13 @@ interface Detaching {
  */
 async function detachOnce(
   call: CallContext,
-  vm: RecreatedVm,
+  vm: RecreateStrategyVm,
   { diskCid, isAgain }: Detaching,
 ): Promise<'detached' | 'record changed' | 'locked again'> {
   const { secret, pod } = vm;
   const claim = await findClaim(call, diskCid);
   const isHeld = claim !== undefined && isLockedBy(claim, secret);
-  const cids = disksOfRecreatedVm(vm);
+  const cids = disksOfVm(vm);
   const isRecorded = cids.includes(diskCid);
   const podWithDisk = podWith(vm, diskCid);
   if (!isRecorded && podWithDisk === undefined && !isHeld) {
@@ -169,20 +169,20 @@ async function detachOnce(
   return 'locked again';
 }
 
-const podWith = ({ pod }: RecreatedVm, diskCid: string): Pod | undefined =>
+const podWith = ({ pod }: RecreateStrategyVm, diskCid: string): Pod | undefined =>
   pod !== undefined && recordedDiskCids(pod).includes(diskCid) ? pod : undefined;
 
 /** Rejects before any change. */
 async function refuseDetach(
   call: CallContext,
-  vm: RecreatedVm,
+  vm: RecreateStrategyVm,
   { diskCid, podWithDisk }: { diskCid: string; podWithDisk: Pod | undefined },
 ): Promise<void> {
   await assertNodeReachable(call, vm);
   if (podWithDisk !== undefined) await assertNotInUse(call, podWithDisk, diskCid);
 }
 
-async function settleWithout(call: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
+async function settleWithout(call: CallContext, vm: RecreateStrategyVm, diskCid: string): Promise<void> {
   const deadlineSeconds = call.config.deadlines.detachDisk;
   const wanted = { recorded: vm.secret, deadlineSeconds };
   const made = await reconcileRecordedPod(call, cidOf(vm), wanted).catch((error: unknown) => {
@@ -197,16 +197,16 @@ async function settleWithout(call: CallContext, vm: RecreatedVm, diskCid: string
   await waitForAgent(call, vm.secret, made);
 }
 
-const attachedAgain = (vm: RecreatedVm, diskCid: string): ProductError =>
+const attachedAgain = (vm: RecreateStrategyVm, diskCid: string): ProductError =>
   new ProductError(
     'DISK_BUSY',
     `disk '${diskCid}' was attached again to VM '${cidOf(vm)}' by another call meanwhile; if it is to be detached, run the call again`,
   );
 
-const cidOf = ({ secret }: RecreatedVm): string => secret.metadata.name ?? '';
+const cidOf = ({ secret }: RecreateStrategyVm): string => secret.metadata.name ?? '';
 
-async function readAgain(call: CallContext, vmCid: string): Promise<RecreatedVm> {
-  const vm = await findRecreatedVm(call, vmCid, await findVm(call, vmCid));
+async function rereadVm(call: CallContext, vmCid: string): Promise<RecreateStrategyVm> {
+  const vm = await findRecreateStrategyVm(call, vmCid, await findVm(call, vmCid));
   if (vm === undefined) throw vmNotFound(call, vmCid);
   return vm;
 }
@@ -215,7 +215,7 @@ async function readAgain(call: CallContext, vmCid: string): Promise<RecreatedVm>
  * Rejects with NODE_LOST, without changes, if the node is lost: a pod does not end while its node does not
  * answer, and no other pod can take its name.
  */
-async function assertNodeReachable(call: CallContext, { secret, pod }: RecreatedVm): Promise<void> {
+async function assertNodeReachable(call: CallContext, { secret, pod }: RecreateStrategyVm): Promise<void> {
   const nodeName = pod?.spec.nodeName;
   if (pod === undefined || nodeName === undefined) return;
   const state = await lookAtNode(call, nodeName);
@@ -239,7 +239,7 @@ function assertSameNamespace(call: CallContext, vmCid: string, diskCid: string):
 
 interface Attempt {
   /** The VM with the Secret as this call wrote it or, if it did not write it, read it. */
-  readonly vm: RecreatedVm;
+  readonly vm: RecreateStrategyVm;
   /** The claim as this call locked it. */
   readonly claim: PersistentVolumeClaim;
   /** True if the record did not name the disk before this call. */
@@ -251,7 +251,7 @@ interface Attempt {
  * error reports that, too. Removes only a disk that this call has added to a record which no call has written
  * since: each attach_disk writes the record, so no other call can have reported success for the disk.
  */
-async function takenBack(
+async function rollBack(
   call: CallContext,
   { vm, claim, isNew }: Attempt,
   error: ProductError | ApiError,
@@ -263,12 +263,12 @@ async function takenBack(
     notAttachable(vm, diskCid, `${error.message}${rest}`, error);
   if (!isNew) return failure(stays);
   try {
-    const cids = disksOfRecreatedVm(vm).filter((cid) => cid !== diskCid);
+    const cids = disksOfVm(vm).filter((cid) => cid !== diskCid);
     const { secret } = vm;
     const recorded = await recordDisks(call, secret, await findVm(call, cidOf(vm)), cids);
     if (recorded === undefined) {
-      const now = await readAgain(call, cidOf(vm));
-      return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : `; ${detachedMeanwhile}`);
+      const now = await rereadVm(call, cidOf(vm));
+      return failure(disksOfVm(now).includes(diskCid) ? stays : `; ${detachedMeanwhile}`);
     }
     const deadlineSeconds = call.config.deadlines.attachDisk;
     await reconcileRecordedPod(call, cidOf(vm), { recorded, deadlineSeconds });
@@ -284,7 +284,7 @@ const detachedMeanwhile = 'another call has detached it meanwhile; attach it aga
 const stays =
   '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk takes the disk from the VM';
 
-function notAttachable(vm: RecreatedVm, diskCid: string, words: string, cause?: Error): ProductError {
+function notAttachable(vm: RecreateStrategyVm, diskCid: string, words: string, cause?: Error): ProductError {
   return new ProductError(
     'DISK_NOT_ATTACHABLE',
     `disk '${diskCid}' cannot be attached to VM '${cidOf(vm)}': ${words}`,

@@ -41,7 +41,7 @@ export function assertClaimsRetained(
 }
 
 /** Returns the existing claims of those disks. */
-export const claimsOf = (
+export const findClaims = (
   call: CallContext,
   diskCids: readonly string[],
 ): Promise<(PersistentVolumeClaim | undefined)[]> => Promise.all(diskCids.map((cid) => findClaim(call, cid)));

@@ -7,7 +7,7 @@ import { mountContainer } from '../../objects/layout.ts';
 import { diskCidOf, findAttachment, vmStillExists, requestEndOfSeen, waitForAttachmentDeletion } from './attachments.ts';
 import { findClaim, isReplaced } from '../disks.ts';
 import { lockOwner } from './disk-lock.ts';
-import { unmarkAttached } from './attachment-record.ts';
+import { revertAttachment } from './attachment-record.ts';
 import { endUnlessBoundExit, endUnlessBoundScript, untilReadyIn } from './scripts/volume-functions.ts';
 import { mayBeMounted, isTerminal, isRunning, takesOver } from './attachment-pod.ts';
 
@@ -25,7 +25,7 @@ export interface Failure {
  * pod stays if the disk may be in the VM: another call for the same pair may have succeeded, and a job may be
  * writing. The error then reports this, and also if the attachment pod is not deleted in time. Model: hot.pml
  */
-export async function takenBack(
+export async function rollBackAttach(
   call: CallContext,
   attachment: Pod,
   { error, mark }: Failure,
@@ -33,7 +33,7 @@ export async function takenBack(
   try {
     const end = await endUnlessBound(call, attachment);
     if (end === 'stays') return await withWords(error, stays(attachment));
-    if (end === 'never bound' && mark !== undefined) await unmarkAttached(call, diskCidOf(attachment), mark);
+    if (end === 'never bound' && mark !== undefined) await revertAttachment(call, diskCidOf(attachment), mark);
     return error;
   } catch (second) {
     if (!(second instanceof Error)) throw second;

@@ -145,7 +145,7 @@ export async function changeAttributesClass(
   });
   if (outcome === 'done') return;
   const words = outcome.words ?? (await claimEvents(call, { namespace, name }));
-  throw await takenBack(call, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
+  throw await rollBackAttributesClass(call, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
 }
 
 interface DriverRejection {
@@ -155,7 +155,7 @@ interface DriverRejection {
   readonly words: string;
 }
 
-async function takenBack(
+async function rollBackAttributesClass(
   call: CallContext,
   { claim, wanted, words }: DriverRejection,
 ): Promise<ProductError> {

@@ -4,11 +4,11 @@ import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { claimReference, isProvisional, isReplaced, diskDeletedError } from '../disks.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
-import { concurrentChangeError, replacementName, isDiscarded, readAgain, tries, writeSeen } from './replacement.ts';
-import { refuseShrinking } from './plan-update.ts';
+import { concurrentChangeError, replacementName, isDiscarded, rereadClaim, tries, writeSeen } from './replacement.ts';
+import { assertNotShrinking } from './plan-update.ts';
 import { requestDeletion } from '../../objects/objects.ts';
 import { findAttachment, deleteAttachmentPod } from '../attach/attachments.ts';
-import { standingCopy } from './replacement-claim.ts';
+import { promotionPatch } from './replacement-claim.ts';
 
 /**
  * Records on a disk that the replacement which it is marked with has taken its place. Writes to exactly the
@@ -20,15 +20,15 @@ import { standingCopy } from './replacement-claim.ts';
  *
  * Model: update.pml
  */
-export async function replaceDisk(
+export async function recordReplaced(
   call: CallContext,
   first: PersistentVolumeClaim,
   { copyName, sizeMiB }: { readonly copyName: string; readonly sizeMiB: number },
 ): Promise<PersistentVolumeClaim | undefined> {
   for (let left = tries; left > 0; left -= 1) {
-    const claim = await readAgain(call, first);
+    const claim = await rereadClaim(call, first);
     if (claim === undefined) {
-      if (await isStanding(call, copyName)) return undefined;
+      if (await hasBeenPromoted(call, copyName)) return undefined;
       throw concurrentChangeError(first);
     }
     if (isReplaced(claim) && replacementName(claim) === copyName) return claim;
@@ -36,7 +36,7 @@ export async function replaceDisk(
       throw concurrentChangeError(first);
     if (claim.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
-    refuseShrinking(claim, sizeMiB);
+    assertNotShrinking(claim, sizeMiB);
     await waitUntilDetached(call, claim, 'updated');
     const replaced = await writeSeen(call, claim, { annotations: { [annotation.replaced]: 'true' } });
     if (replaced !== undefined) return replaced;
@@ -44,7 +44,7 @@ export async function replaceDisk(
   throw concurrentChangeError(first);
 }
 
-async function isStanding(call: CallContext, copyName: string): Promise<boolean> {
+async function hasBeenPromoted(call: CallContext, copyName: string): Promise<boolean> {
   const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, copyName)));
   return copy !== undefined && !isProvisional(copy);
 }
@@ -57,10 +57,10 @@ async function isStanding(call: CallContext, copyName: string): Promise<boolean>
  *
  * Model: update.pml
  */
-export async function finishReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
+export async function completeReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = disk.metadata;
-  if (!(await putInPlace(call, disk))) {
-    const { copy: mark, copyDropped, replaced } = annotation;
+  if (!(await promoteReplacement(call, disk))) {
+    const { replacement: mark, replacementDiscarded: copyDropped, replaced } = annotation;
     const annotations = { [mark]: null, [copyDropped]: null, [replaced]: null };
     if (deletionTimestamp === undefined) await writeSeen(call, disk, { annotations });
     return false;
@@ -77,13 +77,13 @@ export async function finishReplacement(call: CallContext, disk: PersistentVolum
  * Returns false if the replacement is deleted or terminating. Does not change a replacement that stands for
  * the disk already: its metadata is about the disk, and newer than that on the old claim.
  */
-async function putInPlace(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
+async function promoteReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const reference = claimReference(call, replacementName(disk) ?? '');
   for (let left = tries; left > 0; left -= 1) {
     const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(reference));
     if (copy === undefined || copy.metadata.deletionTimestamp !== undefined) return false;
     if (!isProvisional(copy)) return true;
-    if ((await writeSeen(call, copy, standingCopy(disk))) !== undefined) return true;
+    if ((await writeSeen(call, copy, promotionPatch(disk))) !== undefined) return true;
   }
   throw concurrentChangeError(disk);
 }

@@ -42,13 +42,13 @@ export function planUpdate(question: UpdateInput): UpdatePlan {
   }
   const inPlace =
     target === present && attributes !== 'none any more' && (!grows || isExpandable(classes, present));
-  if (!inPlace) return copyPlan(question, present, target);
+  if (!inPlace) return replacementPlan(question, present, target);
   const attributesClass = properties.attributesClass ?? null;
   return { kind: 'change', grows, ...(attributes !== undefined && { attributesClass }) };
 }
 
 /** Throws NOT_SUPPORTED for a disk that is larger. Model: update.pml */
-export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
+export function assertNotShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
   const now = requestedBytes(claim);
   if (parseBytes(sizeMiB) < now) {
     throw notSupported(claim, `it has ${formatMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
@@ -57,7 +57,7 @@ export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): 
 
 /** Throws NOT_SUPPORTED for changes that no volume supports, in place or by a copy. */
 function assertChangeable({ claim, sizeMiB, properties }: UpdateInput): void {
-  refuseShrinking(claim, sizeMiB);
+  assertNotShrinking(claim, sizeMiB);
   if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
     throw notSupported(claim, `its claim cannot get the access mode ${properties.accessMode}`);
   }
@@ -94,7 +94,7 @@ function isExpandable(classes: readonly StorageClass[] | undefined, name: string
 }
 
 /** Throws NOT_SUPPORTED unless both classes have the same driver: a driver can only copy its own volumes. */
-function copyPlan({ claim, classes }: UpdateInput, present: string, target: string): UpdatePlan {
+function replacementPlan({ claim, classes }: UpdateInput, present: string, target: string): UpdatePlan {
   if (classes === undefined) {
     throw notSupported(
       claim,

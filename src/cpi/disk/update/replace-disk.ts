@@ -11,8 +11,8 @@ import { createOrGet, waitForDeletion } from '../../objects/objects.ts';
 import { isAdmissionRejection } from '../../errors/explain-forbidden.ts';
 import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
-import { concurrentChangeError, replacementName, isDiscarded, recordReplacement, readAgain, assertStillPlanned, tries, copySnapshotName, discardReplacement, removeHelpers, removeProvisionalCopy, consumerName } from './replacement.ts';
-import { finishReplacement, replaceDisk } from './complete-replacement.ts';
+import { concurrentChangeError, replacementName, isDiscarded, recordReplacement, rereadClaim, assertStillPlanned, tries, replacementSnapshotName, discardReplacement, removeHelpers, removeProvisionalReplacement, consumerName } from './replacement.ts';
+import { completeReplacement, recordReplaced } from './complete-replacement.ts';
 import { annotateDiskType, directorFallbackHint } from './change-in-place.ts';
 import { isReplaced, diskDeletedError } from '../disks.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
@@ -28,18 +28,18 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  *
  * Model: update.pml
  */
-export async function copyDisk(call: CallContext, order: ReplacementSpec): Promise<string> {
+export async function replaceDisk(call: CallContext, order: ReplacementSpec): Promise<string> {
   const { claim, copyName } = await prepareReplacement(call, order);
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   let replaced: PersistentVolumeClaim | undefined;
   try {
     await createReplacement(call, { ...order, claim }, copyName);
     await removeHelpers(call, namespace, copyName);
-    replaced = await replaceDisk(call, claim, { copyName, sizeMiB: order.sizeMiB });
+    replaced = await recordReplaced(call, claim, { copyName, sizeMiB: order.sizeMiB });
   } catch (error) {
-    throw await takenBack(call, claim, error);
+    throw await rollBack(call, claim, error);
   }
-  if (replaced !== undefined && !(await finishReplacement(call, replaced)))
+  if (replaced !== undefined && !(await completeReplacement(call, replaced)))
     throw concurrentChangeError(claim);
   const reference = { resource: persistentVolumeClaims, namespace, name };
   const deadlineSeconds = call.config.deadlines.deleteDisk;
@@ -136,7 +136,7 @@ async function dataSourceFor(
 ): Promise<DataSource> {
   const { name: claimName = '', namespace = '' } = order.claim.metadata;
   if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
-  const name = copySnapshotName(copyName);
+  const name = replacementSnapshotName(copyName);
   const className = order.snapshotClass;
   const labels = baseLabels('copy', call.directorUuid);
   await takeSnapshot(call, { name, namespace, claimName, className, labels, annotations: {} });
@@ -168,9 +168,9 @@ async function findVolume(call: CallContext, name: string): Promise<PersistentVo
  * before; if this fails, the error reports that, too. No Kubernetes API shows whether a driver can copy. So a
  * driver that cannot is tried until the deadline, and then the director copies the disk itself.
  */
-async function takenBack(call: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
+async function rollBack(call: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
-    if (!(await isTakenBack(call, claim)))
+    if (!(await isRolledBack(call, claim)))
       return isProductError(error, 'DISK_BUSY') || isProductError(error, 'DISK_NOT_FOUND')
         ? error
         : concurrentChangeError(claim);
@@ -195,14 +195,14 @@ async function takenBack(call: CallContext, claim: PersistentVolumeClaim, error:
  * changed the disk: the change may have come before or after this call made the replacement, so this call
  * removes the replacement unless it has taken the disk's place.
  */
-async function isTakenBack(call: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
+async function isRolledBack(call: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
   const copyName = replacementName(first) ?? '';
   for (let left = tries; left > 0; left -= 1) {
-    const now = await readAgain(call, first);
+    const now = await rereadClaim(call, first);
     const isNamed = now !== undefined && replacementName(now) === copyName;
     if (isNamed && isReplaced(now)) return false;
     if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
-      await removeProvisionalCopy(call, first.metadata.namespace ?? '', copyName);
+      await removeProvisionalReplacement(call, first.metadata.namespace ?? '', copyName);
       return false;
     }
     try {

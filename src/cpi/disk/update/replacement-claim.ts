@@ -1,7 +1,7 @@
 import { noMetadataLabels, label, annotation } from '../../objects/labels.ts';
 import type { PersistentVolumeClaim, StorageClass, DataSource } from '../../../kubernetes/types/storage.ts';
 import type { DiskProperties } from '../disk-properties.ts';
-import { formerCids, isFormerCid } from '../previous-cids.ts';
+import { previousCids, isPreviousCid } from '../previous-cids.ts';
 import { diskTypeAnnotations, requestedBytes, parseBytes } from '../disks.ts';
 
 export interface ReplacementSpec {
@@ -33,8 +33,8 @@ export function buildReplacementClaim(
       name,
       namespace: claim.metadata.namespace ?? '',
       labels: {
-        ...ofDisk(claim.metadata.labels ?? {}),
-        ...formerCids(order.cid, claim.metadata),
+        ...preservedLabels(claim.metadata.labels ?? {}),
+        ...previousCids(order.cid, claim.metadata),
         [label.diskId]: name,
         [label.provisional]: 'true',
       },
@@ -69,18 +69,18 @@ export function matchesSpec(order: ReplacementSpec, { spec, metadata }: Persiste
 }
 
 /** Returns the labels without the cids of the disk. A deleted VM may have left its cid there, too. */
-export function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
+export function preservedLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isFormerCid(key)),
+    Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isPreviousCid(key)),
   );
 }
 
 /** Annotations that describe the old claim and not the disk, so a replacement does not get them. */
-const ofClaim: readonly string[] = [
+const claimAnnotations: readonly string[] = [
   annotation.attachment,
   annotation.attachedTo,
-  annotation.copy,
-  annotation.copyDropped,
+  annotation.replacement,
+  annotation.replacementDiscarded,
   annotation.defaultClass,
   annotation.deleting,
   annotation.detachedFrom,
@@ -95,7 +95,7 @@ const ofClaim: readonly string[] = [
 export function preservedAnnotations(annotations: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
-      ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !ofClaim.includes(key),
+      ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !claimAnnotations.includes(key),
     ),
   );
 }
@@ -104,7 +104,7 @@ export function preservedAnnotations(annotations: Readonly<Record<string, string
  * Returns the patch by which a replacement takes the place of a disk. It copies the metadata that the disk's
  * claim has now, which may have changed since the replacement was made. Model: update.pml
  */
-export function standingCopy({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
+export function promotionPatch({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
   labels: Record<string, string | null>;
   annotations: Record<string, string>;
 } {
@@ -112,7 +112,7 @@ export function standingCopy({ metadata: { labels = {}, annotations = {} } }: Pe
     labels: {
       ...noMetadataLabels,
       [label.unclaimed]: null,
-      ...ofDisk(labels),
+      ...preservedLabels(labels),
       [label.provisional]: null,
     },
     annotations: preservedAnnotations(annotations),

@@ -8,17 +8,17 @@ import { claimReference, isReplaced, isProvisional } from '../disks.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import { requestDeletion, waitForDeletion } from '../../objects/objects.ts';
-import { hasFormerCid } from '../previous-cids.ts';
+import { hasPreviousCid } from '../previous-cids.ts';
 
 /** The number of attempts if other calls or controllers change the claim between the read and the write. */
 export const tries = 10;
 
 export const replacementName = ({ metadata }: PersistentVolumeClaim): string | undefined =>
-  metadata.annotations?.[annotation.copy];
+  metadata.annotations?.[annotation.replacement];
 
 /** Returns true for a disk whose replacement is being removed: that one never takes the disk's place. */
 export const isDiscarded = ({ metadata }: PersistentVolumeClaim): boolean =>
-  metadata.annotations?.[annotation.copyDropped] === 'true';
+  metadata.annotations?.[annotation.replacementDiscarded] === 'true';
 
 /** Checks a disk that other calls have changed. Rejects if it must not be marked any more. */
 type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
@@ -36,7 +36,7 @@ export async function recordReplacement(
   copyName: string,
   look: Recheck,
 ): Promise<PersistentVolumeClaim> {
-  const mark = { [annotation.copy]: copyName, [annotation.copyDropped]: null };
+  const mark = { [annotation.replacement]: copyName, [annotation.replacementDiscarded]: null };
   const marked = await updateReplacementAnnotation(call, claim, mark, (now) => {
     if (isDiscarded(now)) throw concurrentChangeError(now);
     return look(now);
@@ -55,7 +55,7 @@ export async function markDiscarded(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  const forsaken = await updateReplacementAnnotation(call, claim, { [annotation.copyDropped]: 'true' });
+  const forsaken = await updateReplacementAnnotation(call, claim, { [annotation.replacementDiscarded]: 'true' });
   if (forsaken === undefined) throw concurrentChangeError(claim);
   return forsaken;
 }
@@ -66,10 +66,10 @@ export async function markDiscarded(
  *
  * Model: update.pml
  */
-export async function unmarkCopy(call: CallContext, forsaken: PersistentVolumeClaim): Promise<void> {
+export async function unmarkReplacement(call: CallContext, forsaken: PersistentVolumeClaim): Promise<void> {
   await updateReplacementAnnotation(call, forsaken, {
-    [annotation.copy]: null,
-    [annotation.copyDropped]: null,
+    [annotation.replacement]: null,
+    [annotation.replacementDiscarded]: null,
   });
 }
 
@@ -84,13 +84,13 @@ export async function assertStillPlanned(
   disk: PersistentVolumeClaim,
   copyName: string,
 ): Promise<void> {
-  const now = await readAgain(call, disk);
+  const now = await rereadClaim(call, disk);
   if (now !== undefined && (replacementName(now) !== copyName || isDiscarded(now)))
     throw concurrentChangeError(disk);
 }
 
 /** Undefined if the claim is deleted, or another one has its name. */
-export async function readAgain(
+export async function rereadClaim(
   call: CallContext,
   { metadata: { name = '', uid } }: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
@@ -139,7 +139,7 @@ async function updateReplacementAnnotation(
     if (claim !== first) await look?.(claim);
     const written = await writeSeen(call, claim, { annotations });
     if (written !== undefined) return written;
-    claim = await readAgain(call, first);
+    claim = await rereadClaim(call, first);
   }
   throw concurrentChangeError(first);
 }
@@ -151,7 +151,7 @@ export const concurrentChangeError = ({ metadata }: PersistentVolumeClaim): Prod
   );
 
 /** The snapshot through which a replacement is made. */
-export const copySnapshotName = (copyName: string): string => `copy-${copyName}`;
+export const replacementSnapshotName = (copyName: string): string => `copy-${copyName}`;
 
 /**
  * Discards the replacement that an update_disk made, or makes, of a disk, and then its mark on the disk: the
@@ -168,7 +168,7 @@ export async function discardReplacement(call: CallContext, claim: PersistentVol
   if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
   const forsaken = await markDiscarded(call, claim);
   await deleteReplacement(call, claim.metadata.namespace ?? '', copyName);
-  await unmarkCopy(call, forsaken);
+  await unmarkReplacement(call, forsaken);
 }
 
 /**
@@ -177,7 +177,7 @@ export async function discardReplacement(call: CallContext, claim: PersistentVol
  *
  * Model: update.pml
  */
-export async function removeProvisionalCopy(
+export async function removeProvisionalReplacement(
   call: CallContext,
   namespace: string,
   copyName: string,
@@ -196,7 +196,7 @@ async function deleteReplacement(call: CallContext, namespace: string, copyName:
     { resource: persistentVolumeClaims, namespace, name: copyName },
     ({ metadata }) => metadata.labels?.[label.replaces] !== undefined,
   );
-  await removeCopySnapshot(call, namespace, copyName);
+  await removeReplacementSnapshot(call, namespace, copyName);
 }
 
 /**
@@ -205,14 +205,14 @@ async function deleteReplacement(call: CallContext, namespace: string, copyName:
  */
 export async function removeHelpers(call: CallContext, namespace: string, copyName: string): Promise<void> {
   await removeConsumer(call, namespace, copyName);
-  await removeCopySnapshot(call, namespace, copyName);
+  await removeReplacementSnapshot(call, namespace, copyName);
 }
 
 const removeConsumer = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
   deleteIf(call, { resource: pods, namespace, name: consumerName(copyName) }, isHelper);
 
-const removeCopySnapshot = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
-  deleteIf(call, { resource: volumeSnapshots, namespace, name: copySnapshotName(copyName) }, isHelper);
+const removeReplacementSnapshot = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
+  deleteIf(call, { resource: volumeSnapshots, namespace, name: replacementSnapshotName(copyName) }, isHelper);
 
 async function deleteIf(
   call: CallContext,
@@ -237,14 +237,14 @@ export const consumerName = (claimName: string): string => `bind-${claimName}`;
  * just after it had made the replacement, and another call had already removed the mark from the disk.
  * Idempotent.
  */
-export async function removeLeftCopies(call: CallContext, cid: string): Promise<void> {
+export async function removeOrphanedReplacements(call: CallContext, cid: string): Promise<void> {
   const { namespace = '' } = claimReference(call, cid);
   const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace,
     labelSelector: label.provisional,
   });
   for (const copy of items) {
-    if (isManaged(copy, 'disk') && hasFormerCid(copy, cid))
-      await removeProvisionalCopy(call, namespace, copy.metadata.name ?? '');
+    if (isManaged(copy, 'disk') && hasPreviousCid(copy, cid))
+      await removeProvisionalReplacement(call, namespace, copy.metadata.name ?? '');
   }
 }
