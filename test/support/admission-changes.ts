@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../src/cpi/config/config.ts';
-import { type AttachmentPlan, buildAttachmentPod, buildSweeperPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
+import {
+  type AttachmentPlan,
+  buildAttachmentPod,
+  buildSweeperPod,
+} from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
 import { consumerPod } from '../../src/cpi/disk/update/replace-disk.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 

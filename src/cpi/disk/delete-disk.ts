@@ -4,8 +4,13 @@ import { conflictError, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { DeleteDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
-import { replacementName, discardReplacement, removeHelpers, removeOrphanedReplacements } from './update/replacement.ts';
-import { claimReference, findDisk } from './disks.ts';
+import {
+  replacementName,
+  discardReplacement,
+  removeHelpers,
+  removeOrphanedReplacements,
+} from './update/replacement.ts';
+import { claimReference, findDisk, patchIfUnchanged } from './disks.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 
 /**
@@ -63,16 +68,9 @@ async function markDeleting(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const { name = '', resourceVersion, deletionTimestamp, annotations = {} } = claim.metadata;
+  const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
-      metadata: { resourceVersion, annotations: { [annotation.deleting]: 'true' } },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
+  return patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: 'true' } });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { DiskProperties } from './disk-properties.ts';
 import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { CallContext } from '../call.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
@@ -78,6 +79,31 @@ export async function findClaim(call: CallContext, cid: string): Promise<Persist
   return claim !== undefined && isManaged(claim, 'disk') ? claim : undefined;
 }
 
+/** The labels and annotations of a claim that a patch changes; null removes one. */
+export interface ClaimPatch {
+  readonly labels?: Readonly<Record<string, string | null | undefined>>;
+  readonly annotations?: Readonly<Record<string, string | null | undefined>>;
+}
+
+/**
+ * Writes to exactly the version of the claim that was read. Returns undefined, without writing, if the claim
+ * has changed since, or is deleted.
+ */
+export async function patchIfUnchanged(
+  call: CallContext,
+  { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
+  metadata: ClaimPatch,
+): Promise<PersistentVolumeClaim | undefined> {
+  try {
+    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
+      metadata: { resourceVersion, ...metadata },
+    });
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
+    throw error;
+  }
+}
+
 /** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */
 const tries = 3;
 
@@ -134,6 +160,17 @@ export function diskNotFoundError(call: CallContext, cid: string): ProductError 
     `there is no disk '${cid}' in namespace ${call.diskNamespace}; if it was made elsewhere, correct ` +
       `kubernetes.namespace or kubernetes.disk_namespace; ${restoreHint}`,
   );
+}
+
+/** Returns the claim of a disk that a call may change. Rejects with DISK_NOT_FOUND. */
+export function assertUsable(
+  call: CallContext,
+  cid: string,
+  claim: PersistentVolumeClaim | undefined,
+): PersistentVolumeClaim {
+  if (claim === undefined) throw diskNotFoundError(call, cid);
+  if (claim.metadata.deletionTimestamp !== undefined) throw diskDeletedError(cid, 'is being deleted');
+  return claim;
 }
 
 /** Returns the error for a disk that is deleted while a call works on it. */

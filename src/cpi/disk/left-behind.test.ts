@@ -19,7 +19,7 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
-import { attachmentReference } from './attach/attachments.ts';
+import { attachmentReference } from './attach/attachment-pod.ts';
 import { volumeAttachments, waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';

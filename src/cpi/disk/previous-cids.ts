@@ -41,4 +41,6 @@ export const isPreviousCid = (key: string): boolean => key === label.replaces ||
 
 /** Returns the part of a patch that removes all previous cids from a disk. */
 export const noPreviousCids = (labels: Readonly<Record<string, string>> = {}): Record<string, null> =>
-  Object.fromEntries([label.replaces, ...Object.keys(labels).filter(isPreviousCid)].map((key) => [key, null]));
+  Object.fromEntries(
+    [label.replaces, ...Object.keys(labels).filter(isPreviousCid)].map((key) => [key, null]),
+  );

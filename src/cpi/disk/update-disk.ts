@@ -5,7 +5,12 @@ import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
 import { replaceDisk } from './update/replace-disk.ts';
-import { expandVolume, checkAttributesClass, changeAttributesClass, annotateDiskType } from './update/change-in-place.ts';
+import {
+  expandVolume,
+  checkAttributesClass,
+  changeAttributesClass,
+  annotateDiskType,
+} from './update/change-in-place.ts';
 import { type UpdatePlan, type UpdateInput, planUpdate } from './update/plan-update.ts';
 import { parseDiskProperties } from './disk-properties.ts';
 import { requireDetachedDisk } from './detached-disk.ts';

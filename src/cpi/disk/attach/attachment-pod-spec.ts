@@ -1,10 +1,16 @@
+import type { CallContext } from '../../call.ts';
 import type { Pod, Toleration, Container, Volume } from '../../../kubernetes/types/pod.ts';
-import { vmContainerStatus, mountContainer, cpiContainerRequests, hubVolume, unlimitedTolerations } from '../../objects/layout.ts';
+import {
+  vmContainerStatus,
+  mountContainer,
+  cpiContainerRequests,
+  hubVolume,
+  unlimitedTolerations,
+} from '../../objects/layout.ts';
 import { label, baseLabels, annotation } from '../../objects/labels.ts';
 import { holdScript } from './scripts/hold.ts';
 import { attachmentPodName } from '../../objects/names.ts';
 import { sweepScript } from './scripts/volume-functions.ts';
-
 
 export interface AttachmentPlan {
   readonly diskCid: string;
@@ -19,7 +25,18 @@ export interface AttachmentPlan {
   readonly adoptsMount?: boolean;
 }
 
-const holdSeconds = 31_536_000;
+const yearSeconds = 31_536_000;
+
+/** Returns the node and the namespace of the pods that work in a VM's hub, and what they mount. */
+export function hubPodPlan(call: CallContext, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
+  return {
+    namespace: call.diskNamespace,
+    vm,
+    nodeName: vm.spec.nodeName ?? '',
+    kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,
+    directorUuid: call.directorUuid,
+  };
+}
 
 /** An attachment pod stays on a cordoned node or a node under pressure, because its VM stays there, too. */
 const nodeConditionTaints: readonly Toleration[] = [
@@ -37,57 +54,18 @@ const nodeConditionTaints: readonly Toleration[] = [
  * delete it.
  */
 export function buildAttachmentPod(plan: AttachmentPlan): Pod {
-  const { diskCid, vm } = plan;
-  const image = vmContainerStatus(vm.spec.containers)?.image ?? '';
-  const uid = vm.metadata.uid ?? '';
-  const agentId = vm.metadata.labels?.[label.agentId];
-  const mounts = {
-    scratch: { name: 'scratch', mountPath: '/scratch' },
-    volume: { name: 'volume', mountPath: '/volume' },
-  };
-  const holder: Container = {
-    name: mountContainer,
-    image,
-    command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, uid],
-    // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods
-    // first
-    resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
-    securityContext: { privileged: true, runAsUser: 0 },
-    terminationMessagePolicy: 'FallbackToLogsOnError',
-    volumeMounts: [
-      mounts.volume,
-      mounts.scratch,
-      { name: 'vm-hub', mountPath: '/hub', mountPropagation: 'Bidirectional' },
-    ],
-  };
+  const { vm } = plan;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: {
-      name: attachmentPodName(diskCid),
-      namespace: plan.namespace,
-      labels: {
-        ...baseLabels('attachment', plan.directorUuid),
-        [label.diskId]: diskCid,
-        [label.vmId]: vm.metadata.name ?? '',
-        // without the labels of group and deployment: a Service that selects them must not select a pod of
-        // the host network
-        ...(agentId !== undefined && { [label.agentId]: agentId }),
-      },
-      annotations: {
-        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
-        [annotation.vmUid]: uid,
-        [annotation.vmNamespace]: vm.metadata.namespace ?? '',
-        ...(plan.adoptsMount === true && { [annotation.adoptsMount]: 'true' }),
-      },
-    },
+    metadata: buildMetadata(plan),
     spec: {
       restartPolicy: 'Always',
       hostNetwork: true,
       hostPID: true,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
-      terminationGracePeriodSeconds: holdSeconds,
+      terminationGracePeriodSeconds: yearSeconds,
       ...(vm.spec.priorityClassName !== undefined && { priorityClassName: vm.spec.priorityClassName }),
       ...(vm.spec.imagePullSecrets !== undefined && { imagePullSecrets: vm.spec.imagePullSecrets }),
       tolerations: tolerationsOf(vm),
@@ -100,13 +78,57 @@ export function buildAttachmentPod(plan: AttachmentPlan): Pod {
           },
         },
       },
-      containers: [holder],
-      volumes: volumesOf(plan, uid),
+      containers: [buildMountContainer(plan)],
+      volumes: volumesOf(plan),
     },
   };
 }
 
-function volumesOf({ diskCid, kubeletRootDirectory }: AttachmentPlan, vmUid: string): Volume[] {
+function buildMetadata({
+  diskCid,
+  namespace,
+  vm,
+  directorUuid,
+  adoptsMount,
+}: AttachmentPlan): Pod['metadata'] {
+  const agentId = vm.metadata.labels?.[label.agentId];
+  return {
+    name: attachmentPodName(diskCid),
+    namespace,
+    labels: {
+      ...baseLabels('attachment', directorUuid),
+      [label.diskId]: diskCid,
+      [label.vmId]: vm.metadata.name ?? '',
+      // without the labels of group and deployment: a Service that selects them must not select a pod of the
+      // host network
+      ...(agentId !== undefined && { [label.agentId]: agentId }),
+    },
+    annotations: {
+      'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+      [annotation.vmUid]: vm.metadata.uid ?? '',
+      [annotation.vmNamespace]: vm.metadata.namespace ?? '',
+      ...(adoptsMount === true && { [annotation.adoptsMount]: 'true' }),
+    },
+  };
+}
+
+const buildMountContainer = ({ diskCid, vm }: AttachmentPlan): Container => ({
+  name: mountContainer,
+  image: vmContainerStatus(vm.spec.containers)?.image ?? '',
+  command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, vm.metadata.uid ?? ''],
+  // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods first
+  resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
+  securityContext: { privileged: true, runAsUser: 0 },
+  terminationMessagePolicy: 'FallbackToLogsOnError',
+  volumeMounts: [
+    { name: 'volume', mountPath: '/volume' },
+    { name: 'scratch', mountPath: '/scratch' },
+    { name: 'vm-hub', mountPath: '/hub', mountPropagation: 'Bidirectional' },
+  ],
+});
+
+function volumesOf({ diskCid, kubeletRootDirectory, vm }: AttachmentPlan): Volume[] {
+  const vmUid = vm.metadata.uid ?? '';
   const hub = `${kubeletRootDirectory}/pods/${vmUid}/volumes/kubernetes.io~empty-dir/${hubVolume}`;
   return [
     { name: 'volume', persistentVolumeClaim: { claimName: diskCid } },
@@ -127,9 +149,9 @@ function tolerationsOf(vm: Pod): Toleration[] {
     ({ key }) => key !== undefined && key !== 'node.kubernetes.io/out-of-service',
   );
   const all = [...own, ...unlimitedTolerations, ...nodeConditionTaints];
-  const words = ({ key, operator = 'Equal', value, effect }: Toleration): string =>
+  const identity = ({ key, operator = 'Equal', value, effect }: Toleration): string =>
     JSON.stringify([key, operator, value, effect]);
-  return [...new Map(all.map((toleration) => [words(toleration), toleration])).values()];
+  return [...new Map(all.map((toleration) => [identity(toleration), toleration])).values()];
 }
 
 /**
@@ -141,7 +163,7 @@ export function buildSweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
   const { containers, volumes = [] } = pod.spec;
   const sweeping = (container: Container): Container => ({
     ...container,
-    command: (container.command ?? []).map((word, index) => (index === 2 ? sweepScript : word)),
+    command: (container.command ?? []).map((arg, index) => (index === 2 ? sweepScript : arg)),
     volumeMounts: (container.volumeMounts ?? []).filter(({ name }) => name !== 'volume'),
   });
   return {

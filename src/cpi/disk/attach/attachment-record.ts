@@ -1,14 +1,19 @@
 import type { CallContext } from '../../call.ts';
-import { assertNotLocked, clearStaleLock } from './disk-lock.ts';
-import { discardReplacement } from '../update/replacement.ts';
-import { claimReference, findClaim, diskDeletedError, type PersistentVolumeClaim } from '../disks.ts';
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import { conflictError } from '../../objects/objects.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
-import { annotation, label } from '../../objects/labels.ts';
-import { vmCidOf, diskCidOf } from './attachments.ts';
 import { ProductError } from '../../../errors/product-error.ts';
+import { annotation, label } from '../../objects/labels.ts';
+import { conflictError } from '../../objects/objects.ts';
+import { discardReplacement } from '../update/replacement.ts';
+import { type PersistentVolumeClaim, findClaim, diskDeletedError, patchIfUnchanged } from '../disks.ts';
+import type { AttachmentPod } from './attachment-pod.ts';
+import { assertNotLocked, clearStaleLock } from './disk-lock.ts';
 import { assertClaimsRetained } from './retained-claims.ts';
+
+/** The number of attempts if other calls or controllers change the claim between the read and the write. */
+const maxAttempts = 5;
+/** Several controllers write to a claim in the moment in which it gets its volume. */
+const maxRecordAttempts = 10;
 
 /** The VM of the strategy `hot` that the last attach_disk attached a disk to. */
 export interface LastVm {
@@ -21,12 +26,8 @@ export interface LastVm {
 /**
  * Returns the claim's annotation for this attachment pod. Namespaces, cids and uids do not contain slashes.
  */
-export const lastVmAnnotation = (attachment: Pod): string =>
-  [
-    attachment.metadata.annotations?.[annotation.vmNamespace] ?? '',
-    vmCidOf(attachment),
-    attachment.metadata.annotations?.[annotation.vmUid] ?? '',
-  ].join('/');
+const lastVmAnnotation = ({ vmNamespace, vmCid, vmUid = '' }: AttachmentPod): string =>
+  [vmNamespace, vmCid, vmUid].join('/');
 
 /**
  * Returns the VM that may have a disk mounted even if the disk has no attachment pod: the last attach_disk
@@ -46,9 +47,14 @@ export function lastVm({ metadata }: PersistentVolumeClaim): LastVm | undefined 
 export const wasAttachedTo = (claim: PersistentVolumeClaim, vm: Pod): boolean =>
   lastVm(claim)?.uid === vm.metadata.uid;
 
-/** Returns true if the last detach_disk detached the disk from that VM, and no attach_disk came after it. */
-export const wasDetachedFrom = ({ metadata }: PersistentVolumeClaim, vm: Pod): boolean =>
-  vm.metadata.uid !== undefined && metadata.annotations?.[annotation.detachedFrom] === vm.metadata.uid;
+/**
+ * Returns true if the last detach_disk detached the disk from that VM, and no attach_disk came after it. The
+ * VM is identified by its pod under `hot`, and by its Secret under `recreate`.
+ */
+export const wasDetachedFrom = (
+  claim: PersistentVolumeClaim | undefined,
+  { metadata: { uid } }: KubernetesObject,
+): boolean => uid !== undefined && claim?.metadata.annotations?.[annotation.detachedFrom] === uid;
 
 /**
  * Returns true if an attach_disk after the one with that mark has attached the disk to that VM, and no
@@ -62,77 +68,65 @@ export const wasAttachedAgain = (
 
 /** Returns the mark of the last attach_disk under this strategy; 0 if there was none. */
 export function markOf(claim: PersistentVolumeClaim | undefined): number {
-  const words = claim?.metadata.annotations?.[annotation.attachment] ?? '';
-  return /^\d{1,15}$/u.test(words) ? Number(words) : 0;
+  const mark = claim?.metadata.annotations?.[annotation.attachment] ?? '';
+  return /^\d{1,15}$/u.test(mark) ? Number(mark) : 0;
 }
 
-const tries = 5;
-
-/** Several controllers write to a claim in the moment in which it gets its volume. */
-const markTries = 10;
-
-/** The claim to mark. An error of `look` ends the call. */
-export interface Marking {
-  /** The claim as it was when the caller last checked whether another VM has the disk mounted. */
-  readonly claim: PersistentVolumeClaim;
-  /** Checks that again, if the claim has changed since. */
-  readonly look: (now: PersistentVolumeClaim) => Promise<void>;
-}
+/** Checks a claim that has changed since the caller read it. An error ends the call. */
+export type Recheck = (claim: PersistentVolumeClaim) => Promise<void>;
 
 /**
  * Records the attachment on the claim. The attachment pod exists already. delete_disk and `recreate` read the
  * claim first, then look for attachment pods, then write with the resourceVersion that they read. So either
  * this patch makes their write conflict and they check again, or this patch comes later and this call sees
  * the result of their write. An update_disk that began after this call had read the claim is seen in the same
- * way, and its replacement is discarded. The patch has the resourceVersion of the claim that `look` checked:
- * another attach_disk may have attached the disk to its VM since, which may have it mounted although its
- * attachment pod was force-deleted. Returns the mark, a decimal number; each attach_disk writes a higher one.
- * Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if an existing VM has it.
- * Model: hot.pml
+ * way, and its replacement is discarded. `first` is the claim as it was when the caller last checked whether
+ * another VM has the disk mounted; `recheck` checks that again if the claim has changed: another attach_disk
+ * may have attached the disk to its VM since, which may have it mounted although its attachment pod was
+ * force-deleted. Returns the mark, a decimal number; each attach_disk writes a higher one. Rejects if the
+ * disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if an existing VM has it. Model: hot.pml
  */
 export async function recordAttachment(
   call: CallContext,
-  attachment: Pod,
-  marking: Marking,
+  attachmentPod: AttachmentPod,
+  first: PersistentVolumeClaim,
+  recheck: Recheck,
 ): Promise<string> {
-  const diskCid = marking.claim.metadata.name ?? '';
-  const first = await raiseAttachment(call, attachment, marking);
-  const marked = await removeDeletionMark(call, diskCid, first);
-  await assertNotLocked(call, marked);
-  await clearStaleLock(call, marked);
-  await discardReplacement(call, marked);
-  return String(markOf(first));
+  const recorded = await raiseMark(call, attachmentPod, first, recheck);
+  const claim = await removeDeletionMark(call, attachmentPod.diskCid, recorded);
+  await assertNotLocked(call, claim);
+  await clearStaleLock(call, claim);
+  await discardReplacement(call, claim);
+  return String(markOf(recorded));
 }
 
 /**
  * Retries on conflicts: the scheduler and the volume binder write to the claim, too, as soon as the
  * attachment pod exists.
  */
-async function raiseAttachment(
+async function raiseMark(
   call: CallContext,
-  attachment: Pod,
-  { claim, look }: Marking,
+  attachmentPod: AttachmentPod,
+  first: PersistentVolumeClaim,
+  recheck: Recheck,
 ): Promise<PersistentVolumeClaim> {
-  const { name: diskCid = '' } = claim.metadata;
-  let seen = claim;
-  for (let left = markTries; left > 0; left -= 1) {
-    const { resourceVersion } = seen.metadata;
-    const annotations = {
-      [annotation.attachment]: String(markOf(seen) + 1),
-      [annotation.attachedTo]: lastVmAnnotation(attachment),
-      [annotation.detachedFrom]: null,
-    };
-    const patch = { metadata: { resourceVersion, labels: { [label.unclaimed]: null }, annotations } };
-    try {
-      return await call.api.patch<PersistentVolumeClaim>(claimReference(call, diskCid), patch);
-    } catch (error) {
-      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-    }
-    const now = await findClaim(call, diskCid);
-    if (now === undefined || now.metadata.deletionTimestamp !== undefined)
+  const { diskCid } = attachmentPod;
+  let claim = first;
+  for (let attempt = 1; attempt <= maxRecordAttempts; attempt += 1) {
+    const recorded = await patchIfUnchanged(call, claim, {
+      labels: { [label.unclaimed]: null },
+      annotations: {
+        [annotation.attachment]: String(markOf(claim) + 1),
+        [annotation.attachedTo]: lastVmAnnotation(attachmentPod),
+        [annotation.detachedFrom]: null,
+      },
+    });
+    if (recorded !== undefined) return recorded;
+    const current = await findClaim(call, diskCid);
+    if (current === undefined || current.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(diskCid, 'was deleted meanwhile');
-    await look(now);
-    seen = now;
+    await recheck(current);
+    claim = current;
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
@@ -149,18 +143,12 @@ async function removeDeletionMark(
   first: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
   let claim: PersistentVolumeClaim | undefined = first;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(diskCid, 'was deleted meanwhile');
-    const { resourceVersion, annotations = {} } = claim.metadata;
-    if (annotations[annotation.deleting] === undefined) return claim;
-    try {
-      return await call.api.patch<PersistentVolumeClaim>(claimReference(call, diskCid), {
-        metadata: { resourceVersion, annotations: { [annotation.deleting]: null } },
-      });
-    } catch (error) {
-      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-    }
+    if (claim.metadata.annotations?.[annotation.deleting] === undefined) return claim;
+    const unmarked = await patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: null } });
+    if (unmarked !== undefined) return unmarked;
     claim = await findClaim(call, diskCid);
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
@@ -172,23 +160,15 @@ async function removeDeletionMark(
  * claim since. Model: hot.pml
  */
 export async function revertAttachment(call: CallContext, diskCid: string, mark: string): Promise<void> {
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
-    const { resourceVersion } = claim.metadata;
     // the mark stays: the next one must be higher
-    const annotations = { [annotation.attachedTo]: null };
-    try {
-      await call.api.patch(claimReference(call, diskCid), { metadata: { resourceVersion, annotations } });
-      return;
-    } catch (error) {
-      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-    }
+    const reverted = await patchIfUnchanged(call, claim, { annotations: { [annotation.attachedTo]: null } });
+    if (reverted !== undefined) return;
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
-
-const maxAttempts = 5;
 
 /**
  * Records on the claim that the disk was detached from the VM of that attachment pod: if the detach_disk is
@@ -199,34 +179,34 @@ const maxAttempts = 5;
 export async function recordDetach(
   call: CallContext,
   first: PersistentVolumeClaim | undefined,
-  attachment: Pod,
+  attachmentPod: AttachmentPod,
 ): Promise<void> {
-  const vmUid = attachment.metadata.annotations?.[annotation.vmUid];
+  const { vmCid, vmUid } = attachmentPod;
   const name = first?.metadata.name ?? '';
   let claim = first;
-  for (let left = maxAttempts; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined) return;
-    if (wasAttachedAgain(claim, vmUid, markOf(first))) throw attachedAgainError(attachment);
+    if (wasAttachedAgain(claim, vmUid, markOf(first))) throw attachedAgainError(attachmentPod);
     if (markOf(claim) !== markOf(first)) return;
     if (claim.metadata.annotations?.[annotation.detachedFrom] === vmUid) return;
-    const { resourceVersion } = claim.metadata;
-    try {
-      const marked = await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
-        metadata: { resourceVersion, annotations: { [annotation.detachedFrom]: vmUid } },
-      });
-      assertClaimsRetained(vmCidOf(attachment), [marked]);
+    const recorded = await patchIfUnchanged(call, claim, {
+      annotations: { [annotation.detachedFrom]: vmUid },
+    });
+    if (recorded !== undefined) {
+      assertClaimsRetained(vmCid, [recorded]);
       return;
-    } catch (error) {
-      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }
     claim = await findClaim(call, name);
   }
   throw conflictError('DISK_BUSY', `disk '${name}'`);
 }
 
-/** The error of a detach_disk if an attach_disk came after it. */
-export const attachedAgainError = (attachment: Pod): ProductError =>
+/** Returns the error of a detach_disk if an attach_disk came after it. */
+export const attachedAgainError = ({
+  diskCid,
+  vmCid,
+}: Pick<AttachmentPod, 'diskCid' | 'vmCid'>): ProductError =>
   new ProductError(
     'DISK_BUSY',
-    `disk '${diskCidOf(attachment)}' was attached again to VM '${vmCidOf(attachment)}' by another call meanwhile; if it is to be detached, run the call again`,
+    `disk '${diskCid}' was attached again to VM '${vmCid}' by another call meanwhile; if it is to be detached, run the call again`,
   );

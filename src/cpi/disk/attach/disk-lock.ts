@@ -7,7 +7,7 @@ import { findVm, findVmSecret, type VmSecret } from '../../vm/vms.ts';
 import { podReference } from '../../objects/names.ts';
 import { recordedDiskCids } from '../../vm/recorded-pod.ts';
 import { discardReplacement } from '../update/replacement.ts';
-import { type PersistentVolumeClaim, claimReference, findClaim, diskDeletedError } from '../disks.ts';
+import { type PersistentVolumeClaim, patchIfUnchanged, findClaim, diskDeletedError } from '../disks.ts';
 
 const maxAttempts = 5;
 
@@ -31,16 +31,16 @@ export async function lockOwner(
   const vmCid = claim.metadata.labels?.[label.vmId];
   if (vmCid === undefined) return undefined;
   // a VM with such a disk is in the namespace of the claim; the VMs of this CPI may be in another one
-  const there = { ...call, namespace: call.diskNamespace };
+  const diskCall = { ...call, namespace: call.diskNamespace };
   try {
-    return await livingVm(there, vmCid, claim);
+    return await findLockingVm(diskCall, vmCid, claim);
   } catch (error) {
-    if (there.namespace !== call.namespace && isApiError(error, 403)) return vmCid;
+    if (diskCall.namespace !== call.namespace && isApiError(error, 403)) return vmCid;
     throw error;
   }
 }
 
-async function livingVm(
+async function findLockingVm(
   call: CallContext,
   vmCid: string,
   claim: PersistentVolumeClaim,
@@ -63,30 +63,30 @@ async function livingVm(
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE if an existing VM has the disk. */
 export async function assertNotLocked(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  const holder = await lockOwner(call, claim);
-  if (holder === undefined) return;
+  const vmCid = await lockOwner(call, claim);
+  if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
-    `disk '${claim.metadata.name ?? ''}' is attached to VM '${holder}'; detach it there first`,
+    `disk '${claim.metadata.name ?? ''}' is attached to VM '${vmCid}'; detach it there first`,
   );
 }
 
 /**
  * Locks the disk for that VM; if two VMs try at once, one gets it. Returns the claim with the new lock. The
  * lock gets a new value also if the VM had the disk already, so that a slow detach_disk does not remove what
- * this call locked. The caller has checked for an attachment pod of the disk and for a leftover mount; `look`
- * checks again, and rejects, if the claim has changed since. Model: recreate.pml.
+ * this call locked. The caller has checked for an attachment pod of the disk and for a leftover mount;
+ * `recheck` checks again, and rejects, if the claim has changed since. Model: recreate.pml.
  */
 export async function lockDisk(
   call: CallContext,
   first: PersistentVolumeClaim,
-  { secret, look }: { secret: VmSecret; look: (now: PersistentVolumeClaim) => Promise<void> },
+  { secret, recheck }: { secret: VmSecret; recheck: (current: PersistentVolumeClaim) => Promise<void> },
 ): Promise<PersistentVolumeClaim> {
   let claim = first;
   const { name = '' } = claim.metadata;
-  for (let left = maxAttempts; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (!isLockedBy(claim, secret)) await assertNotLocked(call, claim);
-    const locked = await patchSeen(call, claim, {
+    const locked = await patchIfUnchanged(call, claim, {
       labels: { [label.vmId]: secret.metadata.name, [label.unclaimed]: null },
       annotations: {
         [annotation.vmUid]: secret.metadata.uid,
@@ -102,7 +102,7 @@ export async function lockDisk(
       throw diskDeletedError(name, 'was deleted meanwhile');
     // an update_disk may have started since; its copy would miss what the VM writes, so discard it
     await discardReplacement(call, now);
-    await look(now);
+    await recheck(now);
     claim = now;
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${name}'`);
@@ -121,7 +121,7 @@ export async function unlockDisk(
   { secret, detached }: { secret: VmSecret; detached: boolean },
 ): Promise<boolean> {
   const { name = '' } = seen.metadata;
-  for (let left = maxAttempts; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, name);
     if (claim === undefined || !isLockedBy(claim, secret)) return true;
     if (lockOf(claim) !== lockOf(seen)) return false;
@@ -133,10 +133,6 @@ export async function unlockDisk(
   throw conflictError('DISK_BUSY', `disk '${name}'`);
 }
 
-/** Returns true if the last detach_disk detached the disk from that VM, and no VM has got it since. */
-export const wasDetachedFrom = (claim: PersistentVolumeClaim | undefined, secret: VmSecret): boolean =>
-  claim?.metadata.annotations?.[annotation.detachedFrom] === secret.metadata.uid;
-
 const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.lock];
 
@@ -146,7 +142,7 @@ const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
  */
 export async function clearStaleLock(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   let now: PersistentVolumeClaim | undefined = claim;
-  for (let left = maxAttempts; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (now?.metadata.labels?.[label.vmId] === undefined) return;
     if ((await removeLock(call, now)) !== undefined) return;
     now = await findClaim(call, claim.metadata.name ?? '');
@@ -160,7 +156,7 @@ const removeLock = (
   claim: PersistentVolumeClaim,
   detachedFrom?: string,
 ): Promise<PersistentVolumeClaim | undefined> =>
-  patchSeen(call, claim, {
+  patchIfUnchanged(call, claim, {
     labels: { [label.vmId]: null },
     annotations: {
       [annotation.vmUid]: null,
@@ -168,19 +164,3 @@ const removeLock = (
       ...(detachedFrom !== undefined && { [annotation.detachedFrom]: detachedFrom }),
     },
   });
-
-/** Undefined if the claim has changed since it was read, or is deleted. */
-async function patchSeen(
-  call: CallContext,
-  { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
-  metadata: { labels: object; annotations: object },
-): Promise<PersistentVolumeClaim | undefined> {
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
-      metadata: { resourceVersion, ...metadata },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
-}

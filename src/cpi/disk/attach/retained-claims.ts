@@ -4,7 +4,6 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { type CallContext } from '../../call.ts';
 import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
 
-
 /**
  * Returns true if detaching would delete the data. The claim has a deletionTimestamp: when the last pod that
  * uses it ends, Kubernetes deletes the claim and its volume, and nothing cancels that (kubernetes:

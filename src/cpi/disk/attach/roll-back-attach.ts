@@ -1,22 +1,19 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import type { Pod } from '../../../kubernetes/types/pod.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
-import { mountContainer } from '../../objects/layout.ts';
-import { diskCidOf, findAttachment, vmStillExists, requestEndOfSeen, waitForAttachmentDeletion } from './attachments.ts';
 import { findClaim, isReplaced } from '../disks.ts';
-import { lockOwner } from './disk-lock.ts';
+import type { AttachmentPod } from './attachment-pod.ts';
 import { revertAttachment } from './attachment-record.ts';
-import { endUnlessBoundExit, endUnlessBoundScript, untilReadyIn } from './scripts/volume-functions.ts';
-import { mayBeMounted, isTerminal, isRunning, takesOver } from './attachment-pod.ts';
+import { lockOwner } from './disk-lock.ts';
+import { endUnlessBoundExit, endUnlessBoundScript } from './scripts/volume-functions.ts';
 
-const tries = 5;
-const deadlineMs = 40_000;
+const maxAttempts = 5;
+const execTimeoutMs = 40_000;
 
-export interface Failure {
+export interface AttachFailure {
   readonly error: unknown;
-  /** The mark that the call wrote to the claim (disk-owner.ts), if it got that far. */
+  /** The mark that the call wrote to the claim (attachment-record.ts), if it got that far. */
   readonly mark: string | undefined;
 }
 
@@ -27,52 +24,53 @@ export interface Failure {
  */
 export async function rollBackAttach(
   call: CallContext,
-  attachment: Pod,
-  { error, mark }: Failure,
+  attachmentPod: AttachmentPod,
+  { error, mark }: AttachFailure,
 ): Promise<unknown> {
+  const { diskCid } = attachmentPod;
   try {
-    const end = await endUnlessBound(call, attachment);
-    if (end === 'stays') return await withWords(error, stays(attachment));
-    if (end === 'never bound' && mark !== undefined) await revertAttachment(call, diskCidOf(attachment), mark);
+    const outcome = await deleteUnlessBound(call, attachmentPod);
+    if (outcome === 'stays') return await appendToMessage(error, staysAttached(diskCid));
+    if (outcome === 'never bound' && mark !== undefined) await revertAttachment(call, diskCid, mark);
     return error;
-  } catch (second) {
-    if (!(second instanceof Error)) throw second;
-    return withWords(error, `taking it back failed: ${second.message}`);
+  } catch (rollBackError) {
+    if (!(rollBackError instanceof Error)) throw rollBackError;
+    return appendToMessage(error, `the roll-back failed: ${rollBackError.message}`);
   }
 }
 
-const stays = (attachment: Pod): string =>
-  `disk '${diskCidOf(attachment)}' may be in the VM, so its attachment stays: the same call again finishes it, detach_disk takes the disk out`;
+const staysAttached = (diskCid: string): string =>
+  `disk '${diskCid}' may be in the VM, so its attachment pod stays: the same call again finishes the attach, detach_disk detaches the disk`;
 
-async function withWords(error: unknown, words: string): Promise<unknown> {
+async function appendToMessage(error: unknown, text: string): Promise<unknown> {
   if (isApiError(error)) {
     const { explainApiError } = await import('../../errors/explain-api-error.ts');
-    return withWords(explainApiError(error), words);
+    return appendToMessage(explainApiError(error), text);
   }
   if (!isProductError(error)) return error;
-  return new ProductError(error.code, `${error.message}; ${words}`, { cause: error });
+  return new ProductError(error.code, `${error.message}; ${text}`, { cause: error });
 }
 
 /**
- * `gone`: another program has deleted it, or no call can have succeeded; what its mount container did is not
- * known.
+ * `deleted`: another program has deleted the attachment pod, or no call can have succeeded; it is not known
+ * what its mount container did.
  */
-type End = 'stays' | 'never bound' | 'gone';
+type Outcome = 'stays' | 'never bound' | 'deleted';
 
 /**
  * Deletes an attachment pod that cannot have the disk in the VM, and waits until it is deleted. Judges its
  * current state, and deletes only the version that it judged.
  */
-async function endUnlessBound(call: CallContext, attachment: Pod): Promise<End> {
-  const isVain = await cannotSucceed(call, attachment);
-  for (let left = tries; left > 0; left -= 1) {
-    const now = await findAttachment(call, diskCidOf(attachment));
-    if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return 'gone';
-    const isGoing = now.metadata.deletionTimestamp !== undefined;
-    if (!isGoing && !isVain && (await mayBeInVm(call, now))) return 'stays';
-    if (!isGoing && !(await requestEndOfSeen(call, now))) continue;
-    await waitForAttachmentDeletion(call, now, call.config.deadlines.detachDisk);
-    return isGoing || isVain ? 'gone' : 'never bound';
+async function deleteUnlessBound(call: CallContext, attachmentPod: AttachmentPod): Promise<Outcome> {
+  const isVain = await cannotSucceed(call, attachmentPod);
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const current = await attachmentPod.reread();
+    if (current === undefined) return 'deleted';
+    const { isTerminating } = current;
+    if (!isTerminating && !isVain && (await mayBeInVm(current))) return 'stays';
+    if (!isTerminating && !(await current.deleteIfUnchanged())) continue;
+    await current.waitForDeletion(call.config.deadlines.detachDisk);
+    return isTerminating || isVain ? 'deleted' : 'never bound';
   }
   return 'stays';
 }
@@ -83,33 +81,28 @@ async function endUnlessBound(call: CallContext, attachment: Pod): Promise<End> 
  * the VM of the attachment pod is deleted. The mount container then unmounts the volume as soon as nothing
  * uses it.
  */
-async function cannotSucceed(call: CallContext, attachment: Pod): Promise<boolean> {
-  const claim = await findClaim(call, diskCidOf(attachment));
+async function cannotSucceed(call: CallContext, attachmentPod: AttachmentPod): Promise<boolean> {
+  const claim = await findClaim(call, attachmentPod.diskCid);
   if (claim === undefined || isReplaced(claim)) return true;
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined) return annotations[annotation.deleting] !== undefined;
-  return (await lockOwner(call, claim)) !== undefined || !(await vmStillExists(call, attachment));
+  return (await lockOwner(call, claim)) !== undefined || !(await attachmentPod.vmExists());
 }
 
-async function mayBeInVm(call: CallContext, now: Pod): Promise<boolean> {
-  if (isTerminal(now)) return true;
-  if (!mayBeMounted(now)) return false;
-  return takesOver(now) || !isRunning(now) || !(await isEndedByHolder(call, now));
+async function mayBeInVm(attachmentPod: AttachmentPod): Promise<boolean> {
+  if (attachmentPod.isTerminal) return true;
+  if (!attachmentPod.mayBeMounted) return false;
+  return attachmentPod.adoptsMount || !attachmentPod.isRunning || !(await endIfUnbound(attachmentPod));
 }
 
-/** Returns true if the mount container has not mounted the disk, and will not do so any more. */
-async function isEndedByHolder(call: CallContext, now: Pod): Promise<boolean> {
-  const { name = '', uid = '', annotations = {} } = now.metadata;
-  const vmUid = annotations[annotation.vmUid] ?? '';
-  const script = untilReadyIn(now) + endUnlessBoundScript;
+/**
+ * Has the mount container end unless it has mounted the disk. Returns true if it has not mounted the disk,
+ * and will not do so any more.
+ */
+async function endIfUnbound(attachmentPod: AttachmentPod): Promise<boolean> {
+  const script = { name: 'end-unless-bound', text: endUnlessBoundScript };
   try {
-    const { exitCode } = await call.exec({
-      namespace: call.diskNamespace,
-      pod: name,
-      container: mountContainer,
-      command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid, uid],
-      deadlineMs,
-    });
+    const { exitCode } = await attachmentPod.exec(script, execTimeoutMs);
     return exitCode === endUnlessBoundExit.ended;
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;

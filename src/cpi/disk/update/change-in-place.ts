@@ -145,7 +145,11 @@ export async function changeAttributesClass(
   });
   if (outcome === 'done') return;
   const words = outcome.words ?? (await claimEvents(call, { namespace, name }));
-  throw await rollBackAttributesClass(call, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
+  throw await rollBackAttributesClass(call, {
+    claim,
+    wanted,
+    words: words === '' ? 'it gave no reason' : words,
+  });
 }
 
 interface DriverRejection {

@@ -2,12 +2,12 @@ import { ignoreNotFound } from '../../../kubernetes/api.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
-import { claimReference, isProvisional, isReplaced, diskDeletedError } from '../disks.ts';
+import { claimReference, isProvisional, isReplaced, diskDeletedError, patchIfUnchanged } from '../disks.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
-import { concurrentChangeError, replacementName, isDiscarded, rereadClaim, tries, writeSeen } from './replacement.ts';
+import { concurrentChangeError, replacementName, isDiscarded, rereadClaim, tries } from './replacement.ts';
 import { assertNotShrinking } from './plan-update.ts';
 import { requestDeletion } from '../../objects/objects.ts';
-import { findAttachment, deleteAttachmentPod } from '../attach/attachments.ts';
+import { AttachmentPod } from '../attach/attachment-pod.ts';
 import { promotionPatch } from './replacement-claim.ts';
 
 /**
@@ -38,7 +38,7 @@ export async function recordReplaced(
       throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
     assertNotShrinking(claim, sizeMiB);
     await waitUntilDetached(call, claim, 'updated');
-    const replaced = await writeSeen(call, claim, { annotations: { [annotation.replaced]: 'true' } });
+    const replaced = await patchIfUnchanged(call, claim, { annotations: { [annotation.replaced]: 'true' } });
     if (replaced !== undefined) return replaced;
   }
   throw concurrentChangeError(first);
@@ -62,13 +62,12 @@ export async function completeReplacement(call: CallContext, disk: PersistentVol
   if (!(await promoteReplacement(call, disk))) {
     const { replacement: mark, replacementDiscarded: copyDropped, replaced } = annotation;
     const annotations = { [mark]: null, [copyDropped]: null, [replaced]: null };
-    if (deletionTimestamp === undefined) await writeSeen(call, disk, { annotations });
+    if (deletionTimestamp === undefined) await patchIfUnchanged(call, disk, { annotations });
     return false;
   }
-  // left by a killed attach_disk; a running one sees that the disk is replaced, and deletes its attachment
-  // pod
-  const attachment = await findAttachment(call, name);
-  if (attachment !== undefined) await deleteAttachmentPod(call, attachment);
+  // of a killed attach_disk; a running one sees that the disk is replaced, and deletes its attachment pod
+  const attachmentPod = await AttachmentPod.find(call, name);
+  if (attachmentPod !== undefined) await attachmentPod.delete();
   await requestDeletion(call, claimReference(call, name), uid);
   return true;
 }
@@ -83,7 +82,7 @@ async function promoteReplacement(call: CallContext, disk: PersistentVolumeClaim
     const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(reference));
     if (copy === undefined || copy.metadata.deletionTimestamp !== undefined) return false;
     if (!isProvisional(copy)) return true;
-    if ((await writeSeen(call, copy, promotionPatch(disk))) !== undefined) return true;
+    if ((await patchIfUnchanged(call, copy, promotionPatch(disk))) !== undefined) return true;
   }
   throw concurrentChangeError(disk);
 }

@@ -4,14 +4,32 @@ import { ignoreNotFound } from '../../../kubernetes/api.ts';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
-import { type DataSource, type PersistentVolume, type PersistentVolumeClaim, volumeAnnotations } from '../../../kubernetes/types/storage.ts';
+import {
+  type DataSource,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../kubernetes/types/storage.ts';
 import { waitFor, type WaitStatus } from '../../../kubernetes/client/wait.ts';
 import type { CallContext } from '../../call.ts';
 import { createOrGet, waitForDeletion } from '../../objects/objects.ts';
 import { isAdmissionRejection } from '../../errors/explain-forbidden.ts';
 import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
-import { concurrentChangeError, replacementName, isDiscarded, recordReplacement, rereadClaim, assertStillPlanned, tries, replacementSnapshotName, discardReplacement, removeHelpers, removeProvisionalReplacement, consumerName } from './replacement.ts';
+import {
+  concurrentChangeError,
+  replacementName,
+  isDiscarded,
+  recordReplacement,
+  rereadClaim,
+  assertStillPlanned,
+  tries,
+  replacementSnapshotName,
+  discardReplacement,
+  removeHelpers,
+  removeProvisionalReplacement,
+  consumerName,
+} from './replacement.ts';
 import { completeReplacement, recordReplaced } from './complete-replacement.ts';
 import { annotateDiskType, directorFallbackHint } from './change-in-place.ts';
 import { isReplaced, diskDeletedError } from '../disks.ts';

@@ -71,7 +71,9 @@ export function matchesSpec(order: ReplacementSpec, { spec, metadata }: Persiste
 /** Returns the labels without the cids of the disk. A deleted VM may have left its cid there, too. */
 export function preservedLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isPreviousCid(key)),
+    Object.entries(labels).filter(
+      ([key]) => key !== label.vmId && key !== label.diskId && !isPreviousCid(key),
+    ),
   );
 }
 

@@ -1,10 +1,9 @@
 import { annotation, label, isManaged } from '../../objects/labels.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import { ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
-import { claimReference, isReplaced, isProvisional } from '../disks.ts';
+import { claimReference, isReplaced, isProvisional, patchIfUnchanged } from '../disks.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import { requestDeletion, waitForDeletion } from '../../objects/objects.ts';
@@ -55,7 +54,9 @@ export async function markDiscarded(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  const forsaken = await updateReplacementAnnotation(call, claim, { [annotation.replacementDiscarded]: 'true' });
+  const forsaken = await updateReplacementAnnotation(call, claim, {
+    [annotation.replacementDiscarded]: 'true',
+  });
   if (forsaken === undefined) throw concurrentChangeError(claim);
   return forsaken;
 }
@@ -98,30 +99,6 @@ export async function rereadClaim(
   return now?.metadata.uid === uid ? now : undefined;
 }
 
-/** The labels and annotations of a claim that a patch changes; null removes one. */
-interface Marks {
-  readonly labels?: Readonly<Record<string, string | null>>;
-  readonly annotations: Readonly<Record<string, string | null>>;
-}
-
-/**
- * Writes to exactly the version that was read. Returns undefined, without writing, if another call changed or
- * deleted the claim.
- */
-export async function writeSeen(
-  call: CallContext,
-  { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
-  marks: Marks,
-): Promise<PersistentVolumeClaim | undefined> {
-  const patch = { metadata: { resourceVersion, ...marks } };
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), patch);
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
-}
-
 /**
  * Returns undefined, without writing, if the disk has another mark than `first`, or is replaced, terminating
  * or deleted.
@@ -137,7 +114,7 @@ async function updateReplacementAnnotation(
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
     if (replacementName(claim) !== replacementName(first) || isReplaced(claim)) return undefined;
     if (claim !== first) await look?.(claim);
-    const written = await writeSeen(call, claim, { annotations });
+    const written = await patchIfUnchanged(call, claim, { annotations });
     if (written !== undefined) return written;
     claim = await rereadClaim(call, first);
   }
