@@ -72,7 +72,7 @@ export async function unmountFromVm(
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy)
-        throw diskBusyError(attachmentPod, inUseProblem(outcome.stdout, seconds));
+        throw diskBusyError(attachmentPod, inUseProblem(outcome.stdout, seconds), stopAndDetach);
       if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgainError(attachmentPod);
       // the script did not run: another attachment pod may have the name now
       if ((await attachmentPod.reread()) === undefined) return 'deleted';
@@ -115,28 +115,28 @@ async function mayStillBeMounted(call: CallContext, attachmentPod: AttachmentPod
   return vm !== undefined && isMountedOrRestarting(call, vm, attachmentPod.diskCid);
 }
 
+const stopAndDetach = 'stop what uses it and detach it again';
+
 const inUseProblem = (users: string, seconds: number): string => {
   const processes = users
     .trim()
     .split('\n')
     .filter((line) => line !== '.');
-  return `it was in use for ${seconds} s (${processes.join('; ')}); stop what uses it and`;
+  return `it was in use for ${seconds} s (${processes.join('; ')})`;
 };
 
 const unreachableProblem = (outcome: ExecResult | Error, seconds: number): string => {
   const reason =
     outcome instanceof Error ? outcome.message : `exit code ${outcome.exitCode}: ${outcome.stderr.trim()}`;
-  return `its attachment pod could not be reached for ${seconds} s to release it (${reason});`;
+  return `its attachment pod could not be reached for ${seconds} s to release it (${reason})`;
 };
 
 const diskBusyError = (
   { diskCid, vmCid }: Pick<AttachmentPod, 'diskCid' | 'vmCid'>,
   problem: string,
+  next = 'detach it again',
 ): ProductError =>
-  new ProductError(
-    'DISK_BUSY',
-    `disk '${diskCid}' is still attached to VM '${vmCid}': ${problem} detach it again`,
-  );
+  new ProductError('DISK_BUSY', `disk '${diskCid}' is still attached to VM '${vmCid}': ${problem}; ${next}`);
 
 /**
  * Returns true if the node was deleted or tainted out-of-service: by this an operator declares that nothing
@@ -169,14 +169,15 @@ export async function assertNotInUse(call: CallContext, pod: Pod, diskCid: strin
     if (use.kind === 'in use')
       throw diskBusyError(
         { diskCid, vmCid: name },
-        `in use: ${use.processes} for ${seconds} s; stop what uses it; then`,
+        `it was in use for ${seconds} s (${use.processes})`,
+        stopAndDetach,
       );
     const now = await findVm(call, name);
     if (now === undefined || now.metadata.uid !== uid || !isVmRunning(now)) return;
     if (call.clock.now() >= end)
       throw diskBusyError(
         { diskCid, vmCid: name },
-        `the VM could not be checked for ${seconds} s for processes that use it (${use.reason});`,
+        `the VM could not be checked for ${seconds} s for processes that use it (${use.reason})`,
       );
     await call.clock.sleep(pauseMs);
   }

@@ -212,7 +212,10 @@ class MountAttempt {
 }
 
 export const attachmentDeletedError = (diskCid: string): ProductError =>
-  notAttachableError(diskCid, 'its attachment pod was deleted meanwhile');
+  new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${diskCid}' cannot be attached: its attachment pod was deleted meanwhile; attach it again`,
+  );
 
 /** Returns the error after other calls have created and deleted the attachment pod in every attempt. */
 export const concurrentAttachError = (diskCid: string): ProductError =>

@@ -191,7 +191,7 @@ export class RecreateAttacher implements DiskAttacher {
     const isLocked = claim !== undefined && isLockedBy(claim, secret);
     const cids = this.#recordedDisks;
     const isRecorded = cids.includes(diskCid);
-    const podWithDisk = pod !== undefined && recordedDiskCids(pod).includes(diskCid) ? pod : undefined;
+    const podWithDisk = this.#podWith(diskCid);
     if (!isRecorded && podWithDisk === undefined && !isLocked) {
       if (isRemoved || wasDetachedFrom(claim, secret)) return 'detached';
       throw this.#notAttachedError(diskCid);
@@ -208,6 +208,12 @@ export class RecreateAttacher implements DiskAttacher {
     if (claim !== undefined) await waitUntilOffNode(call, claim, podWithDisk?.spec.nodeName);
     if (!isLocked || (await unlockDisk(call, claim, { secret, detached: true }))) return 'detached';
     return 'locked again';
+  }
+
+  /** The VM's pod if it has the disk. */
+  #podWith(diskCid: string): Pod | undefined {
+    const { pod } = this.#vm;
+    return pod !== undefined && recordedDiskCids(pod).includes(diskCid) ? pod : undefined;
   }
 
   /** Rejects before any change. */
@@ -267,10 +273,10 @@ export class RecreateAttacher implements DiskAttacher {
     );
   }
 
-  #notAttachableError(diskCid: string, problem: string, cause?: Error): ProductError {
+  #notAttachableError(diskCid: string, whyAndNext: string, cause?: Error): ProductError {
     return new ProductError(
       'DISK_NOT_ATTACHABLE',
-      `disk '${diskCid}' cannot be attached to VM '${this.#vmCid}': ${problem}`,
+      `disk '${diskCid}' cannot be attached to VM '${this.#vmCid}': ${whyAndNext}`,
       cause === undefined ? {} : { cause },
     );
   }
