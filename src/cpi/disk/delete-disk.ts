@@ -7,7 +7,7 @@ import { annotation } from '../objects/labels.ts';
 import {
   replacementName,
   discardReplacement,
-  removeHelpers,
+  Replacement,
   removeOrphanedReplacements,
 } from './update/replacement.ts';
 import { claimReference, findDisk, patchIfUnchanged } from './disks.ts';
@@ -16,7 +16,7 @@ import { waitUntilDetached } from './detached-disk.ts';
 /**
  * The number of attempts if other calls or controllers change the claim between the read and the deletion.
  */
-const tries = 10;
+const maxAttempts = 10;
 
 /**
  * delete_disk(disk_cid): returns when the claim is deleted. A missing disk is success. An attached disk is
@@ -25,7 +25,7 @@ const tries = 10;
  * (attach/attachments.ts). Model: hot.pml
  */
 export async function deleteDisk(call: CallContext, { diskCid: cid }: DeleteDiskRequest): Promise<null> {
-  for (let attempts = tries; attempts > 0; attempts -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findDisk(call, cid);
     if (claim === undefined) return finish(call, cid);
     await waitUntilDetached(call, claim, 'deleted');
@@ -55,9 +55,9 @@ async function finish(call: CallContext, cid: string): Promise<null> {
  */
 async function removeOwnHelpers(
   call: CallContext,
-  { metadata: { name = '', namespace = '' }, spec: { dataSource } }: PersistentVolumeClaim,
+  { metadata: { name = '' }, spec: { dataSource } }: PersistentVolumeClaim,
 ): Promise<void> {
-  if (dataSource !== undefined) await removeHelpers(call, namespace, name);
+  if (dataSource !== undefined) await new Replacement(call, name).removeHelpers();
 }
 
 /**

@@ -105,7 +105,7 @@ export async function patchIfUnchanged(
 }
 
 /** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */
-const tries = 3;
+const maxAttempts = 3;
 
 /**
  * Finds the claim of a disk. If update_disk has replaced the disk and the caller may not know the new cid,
@@ -116,12 +116,12 @@ const tries = 3;
  */
 export async function findDisk(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, cid);
     const own = claim !== undefined && isProvisional(claim) ? undefined : claim;
     if (own !== undefined && !isReplaced(own)) return own;
     const standing = own !== undefined && isUnfinished(own) ? [own] : await listReplacements(call, cid);
-    const disk = standing.find((copy) => !isReplaced(copy));
+    const disk = standing.find((replacement) => !isReplaced(replacement));
     if (disk !== undefined) return disk;
     const unfinished = standing.find(isUnfinished);
     if (unfinished === undefined) return standing[0] ?? own;
@@ -144,7 +144,7 @@ async function listReplacements(call: CallContext, cid: string): Promise<Persist
   );
   return lists
     .flatMap(({ items }) => items)
-    .filter((copy) => isManaged(copy, 'disk') && !isProvisional(copy));
+    .filter((replacement) => isManaged(replacement, 'disk') && !isProvisional(replacement));
 }
 
 const isUnfinished = (claim: PersistentVolumeClaim): boolean =>

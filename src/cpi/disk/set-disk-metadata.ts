@@ -8,7 +8,7 @@ import { claimReference, isReplaced, findDisk, diskNotFoundError } from './disks
 import { noPreviousCids } from './previous-cids.ts';
 
 /** The number of attempts if a replacement takes the disk's place between the read and the write. */
-const tries = 3;
+const maxAttempts = 3;
 
 /**
  * set_disk_metadata(disk_cid, metadata): sends one patch, which also removes the mark `unclaimed`. Sends a
@@ -19,7 +19,7 @@ export async function setDiskMetadata(
   call: CallContext,
   { diskCid: cid, metadata }: DiskMetadataRequest,
 ): Promise<null> {
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const { name, labels: present } = (await findDisk(call, cid))?.metadata ?? {};
     if (name === undefined) throw diskNotFoundError(call, cid);
     // a caller that describes a disk knows the disk, and knows this cid

@@ -189,7 +189,7 @@ for (const target of ['other', 'later']) {
       updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: target } }),
       rejection(
         'NOT_SUPPORTED',
-        /no space left on device.*provisioner of its driver.*the copy was taken back/su,
+        /no space left on device.*provisioner of its driver.*the copy was rolled back/su,
       ),
     );
     assert.deepEqual(await diskObjects(world), [disk]);

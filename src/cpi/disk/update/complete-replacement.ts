@@ -1,10 +1,16 @@
-import { ignoreNotFound } from '../../../kubernetes/api.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { claimReference, isProvisional, isReplaced, diskDeletedError, patchIfUnchanged } from '../disks.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
-import { concurrentChangeError, replacementName, isDiscarded, rereadClaim, tries } from './replacement.ts';
+import {
+  concurrentChangeError,
+  replacementName,
+  isDiscarded,
+  rereadClaim,
+  maxAttempts,
+  Replacement,
+} from './replacement.ts';
 import { assertNotShrinking } from './plan-update.ts';
 import { requestDeletion } from '../../objects/objects.ts';
 import { AttachmentPod } from '../attach/attachment-pod.ts';
@@ -13,7 +19,7 @@ import { promotionPatch } from './replacement-claim.ts';
 /**
  * Records on a disk that the replacement which it is marked with has taken its place. Writes to exactly the
  * version that was read before the check for attachment pods, so an attach_disk either makes this call check
- * again or sees that the disk is replaced. Returns the claim, for `finishReplacement`, or undefined if
+ * again or sees that the disk is replaced. Returns the claim, for `completeReplacement`, or undefined if
  * another call has replaced the disk by this very replacement and deleted it. Rejects, without changes, with
  * DISK_BUSY if the disk is attached, has another mark or is deleted; with DISK_NOT_FOUND while another
  * program deletes it; and with NOT_SUPPORTED if it is now larger than the replacement.
@@ -23,16 +29,17 @@ import { promotionPatch } from './replacement-claim.ts';
 export async function recordReplaced(
   call: CallContext,
   first: PersistentVolumeClaim,
-  { copyName, sizeMiB }: { readonly copyName: string; readonly sizeMiB: number },
+  replacement: Replacement,
+  sizeMiB: number,
 ): Promise<PersistentVolumeClaim | undefined> {
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await rereadClaim(call, first);
     if (claim === undefined) {
-      if (await hasBeenPromoted(call, copyName)) return undefined;
+      if (await replacement.isPromoted()) return undefined;
       throw concurrentChangeError(first);
     }
-    if (isReplaced(claim) && replacementName(claim) === copyName) return claim;
-    if (isReplaced(claim) || replacementName(claim) !== copyName || isDiscarded(claim))
+    if (isReplaced(claim) && replacementName(claim) === replacement.cid) return claim;
+    if (isReplaced(claim) || replacementName(claim) !== replacement.cid || isDiscarded(claim))
       throw concurrentChangeError(first);
     if (claim.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
@@ -42,11 +49,6 @@ export async function recordReplaced(
     if (replaced !== undefined) return replaced;
   }
   throw concurrentChangeError(first);
-}
-
-async function hasBeenPromoted(call: CallContext, copyName: string): Promise<boolean> {
-  const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, copyName)));
-  return copy !== undefined && !isProvisional(copy);
 }
 
 /**
@@ -60,8 +62,8 @@ async function hasBeenPromoted(call: CallContext, copyName: string): Promise<boo
 export async function completeReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = disk.metadata;
   if (!(await promoteReplacement(call, disk))) {
-    const { replacement: mark, replacementDiscarded: copyDropped, replaced } = annotation;
-    const annotations = { [mark]: null, [copyDropped]: null, [replaced]: null };
+    const { replacement, replacementDiscarded, replaced } = annotation;
+    const annotations = { [replacement]: null, [replacementDiscarded]: null, [replaced]: null };
     if (deletionTimestamp === undefined) await patchIfUnchanged(call, disk, { annotations });
     return false;
   }
@@ -77,12 +79,12 @@ export async function completeReplacement(call: CallContext, disk: PersistentVol
  * the disk already: its metadata is about the disk, and newer than that on the old claim.
  */
 async function promoteReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
-  const reference = claimReference(call, replacementName(disk) ?? '');
-  for (let left = tries; left > 0; left -= 1) {
-    const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(reference));
-    if (copy === undefined || copy.metadata.deletionTimestamp !== undefined) return false;
-    if (!isProvisional(copy)) return true;
-    if ((await patchIfUnchanged(call, copy, promotionPatch(disk))) !== undefined) return true;
+  const replacement = new Replacement(call, replacementName(disk) ?? '');
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const claim = await replacement.find();
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return false;
+    if (!isProvisional(claim)) return true;
+    if ((await patchIfUnchanged(call, claim, promotionPatch(disk))) !== undefined) return true;
   }
   throw concurrentChangeError(disk);
 }

@@ -23,16 +23,14 @@ import {
   recordReplacement,
   rereadClaim,
   assertStillPlanned,
-  tries,
-  replacementSnapshotName,
+  maxAttempts,
   discardReplacement,
-  removeHelpers,
-  removeProvisionalReplacement,
+  Replacement,
   consumerName,
 } from './replacement.ts';
 import { completeReplacement, recordReplaced } from './complete-replacement.ts';
 import { annotateDiskType, directorFallbackHint } from './change-in-place.ts';
-import { isReplaced, diskDeletedError } from '../disks.ts';
+import { isReplaced, diskDeletedError, claimReference, findClaim } from '../disks.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { describePodAndEvents } from '../../../kubernetes/describe-pod.ts';
 import { describeClaim } from '../../objects/describe-pending.ts';
@@ -46,28 +44,26 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  *
  * Model: update.pml
  */
-export async function replaceDisk(call: CallContext, order: ReplacementSpec): Promise<string> {
-  const { claim, copyName } = await prepareReplacement(call, order);
-  const { namespace = '', name = '', uid = '' } = claim.metadata;
+export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Promise<string> {
+  const { claim, replacement } = await prepareReplacement(call, spec);
+  const { name = '', uid = '' } = claim.metadata;
   let replaced: PersistentVolumeClaim | undefined;
   try {
-    await createReplacement(call, { ...order, claim }, copyName);
-    await removeHelpers(call, namespace, copyName);
-    replaced = await recordReplaced(call, claim, { copyName, sizeMiB: order.sizeMiB });
+    await createReplacement(call, { ...spec, claim }, replacement);
+    await replacement.removeHelpers();
+    replaced = await recordReplaced(call, claim, replacement, spec.sizeMiB);
   } catch (error) {
     throw await rollBack(call, claim, error);
   }
   if (replaced !== undefined && !(await completeReplacement(call, replaced)))
     throw concurrentChangeError(claim);
-  const reference = { resource: persistentVolumeClaims, namespace, name };
-  const deadlineSeconds = call.config.deadlines.deleteDisk;
   await waitForDeletion(call, {
-    reference,
+    reference: claimReference(call, name),
     uid,
-    deadlineSeconds,
+    deadlineSeconds: call.config.deadlines.deleteDisk,
     what: `disk '${name}', which was copied,`,
   });
-  return copyName;
+  return replacement.cid;
 }
 
 /**
@@ -75,70 +71,76 @@ export async function replaceDisk(call: CallContext, order: ReplacementSpec): Pr
  */
 async function prepareReplacement(
   call: CallContext,
-  order: ReplacementSpec,
-): Promise<{ claim: PersistentVolumeClaim; copyName: string }> {
-  const { claim } = order;
-  const { namespace = '', name = '' } = claim.metadata;
-  const previousReplacement = replacementName(claim);
-  const copyName = `disk-${call.newUuid()}`;
-  const recheck = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(call, now, 'updated');
-  if (previousReplacement === undefined)
-    return { claim: await recordReplacement(call, claim, copyName, recheck), copyName };
-  const found = await findClaim(call, namespace, previousReplacement);
-  if (!isDiscarded(claim) && (found === undefined || matchesSpec(order, found))) {
-    // again, because an attach_disk may have removed the mark and that replacement
-    return {
-      claim: await recordReplacement(call, claim, previousReplacement, recheck),
-      copyName: previousReplacement,
-    };
-  }
+  spec: ReplacementSpec,
+): Promise<{ claim: PersistentVolumeClaim; replacement: Replacement }> {
+  const { claim } = spec;
+  const newCid = `disk-${call.newUuid()}`;
+  const recheck = (current: PersistentVolumeClaim): Promise<void> =>
+    waitUntilDetached(call, current, 'updated');
+  const record = async (
+    disk: PersistentVolumeClaim,
+    cid: string,
+  ): Promise<{ claim: PersistentVolumeClaim; replacement: Replacement }> => ({
+    claim: await recordReplacement(call, disk, cid, recheck),
+    replacement: new Replacement(call, cid),
+  });
+  const previousCid = replacementName(claim);
+  if (previousCid === undefined) return record(claim, newCid);
+  const previous = await new Replacement(call, previousCid).find();
+  // the mark is written again, because an attach_disk may have removed it and that replacement
+  if (!isDiscarded(claim) && (previous === undefined || matchesSpec(spec, previous)))
+    return record(claim, previousCid);
   await discardReplacement(call, claim);
-  const unmarked = await findClaim(call, namespace, name);
+  const { name = '' } = claim.metadata;
+  const unmarked = await findClaim(call, name);
   if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
   await recheck(unmarked);
-  return { claim: await recordReplacement(call, unmarked, copyName, recheck), copyName };
+  return record(unmarked, newCid);
 }
 
-async function createReplacement(call: CallContext, order: ReplacementSpec, copyName: string): Promise<void> {
-  const { namespace = '' } = order.claim.metadata;
-  const dataSource = await dataSourceFor(call, order, copyName);
+async function createReplacement(
+  call: CallContext,
+  spec: ReplacementSpec,
+  replacement: Replacement,
+): Promise<void> {
+  const { cid } = replacement;
+  const dataSource = await createDataSource(call, spec, replacement);
   // an existing claim was made by an earlier attempt: no other has the name
-  await createOrGet(call.api, persistentVolumeClaims, buildReplacementClaim(order, copyName, dataSource));
+  await createOrGet(call.api, persistentVolumeClaims, buildReplacementClaim(spec, cid, dataSource));
   // an attach_disk that came before this claim has removed its snapshot, and without that it is never bound
-  await assertStillPlanned(call, order.claim, copyName);
-  const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
-  if (waits) await ensureConsumer(call, order.claim, copyName);
-  const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
+  await assertStillPlanned(call, spec.claim, cid);
+  const waits = spec.target.volumeBindingMode === 'WaitForFirstConsumer';
+  if (waits) await ensureConsumer(call, spec.claim, cid);
+  const claim = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
     api: call.api,
     clock: call.clock,
-    reference: { resource: persistentVolumeClaims, namespace, name: copyName },
-    condition: (now) => {
-      if (now === undefined)
+    reference: claimReference(call, cid),
+    condition: (current) => {
+      if (current === undefined)
         throw new ProductError(
           'DISK_NOT_FOUND',
-          `the copy '${copyName}' was deleted meanwhile; run the call again`,
+          `the copy '${cid}' was deleted meanwhile; run the call again`,
         );
-      return now.status?.phase === 'Bound' ? now : undefined;
+      return current.status?.phase === 'Bound' ? current : undefined;
     },
-    awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
+    awaited: `the copy '${cid}' of disk '${spec.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: call.config.deadlines.updateDisk * 1000,
-    lastWords: (last) => describeReplacement(call, { namespace, name: copyName, waits }, last),
+    lastWords: (last) => describeReplacement(call, { namespace: call.diskNamespace, name: cid, waits }, last),
     onProgress: call.reportProgress,
   });
   // it may be the replacement of a killed call whose type named other classes
-  await annotateDiskType(call, copy, order.properties);
+  await annotateDiskType(call, claim, spec.properties);
 }
 
 async function ensureConsumer(
   call: CallContext,
-  claim: PersistentVolumeClaim,
+  disk: PersistentVolumeClaim,
   claimName: string,
 ): Promise<void> {
-  const { namespace = '' } = claim.metadata;
-  const source = await findVolume(call, claim.spec.volumeName ?? '');
-  const pod = consumerPod({ claimName, namespace, source, directorUuid: call.directorUuid });
+  const source = await findVolume(call, disk.spec.volumeName ?? '');
+  const { diskNamespace: namespace, directorUuid } = call;
   try {
-    await createOrGet(call.api, pods, pod);
+    await createOrGet(call.api, pods, consumerPod({ claimName, namespace, source, directorUuid }));
   } catch (error) {
     // a policy of the namespace: the replacement is rolled back, and the director copies the disk itself
     if (isAdmissionRejection(error))
@@ -147,28 +149,21 @@ async function ensureConsumer(
   }
 }
 
-async function dataSourceFor(
+/** Returns the source of the replacement's data: the disk itself, or a snapshot that is taken here. */
+async function createDataSource(
   call: CallContext,
-  order: ReplacementSpec,
-  copyName: string,
+  { claim, snapshotClass }: ReplacementSpec,
+  { snapshotName: name }: Replacement,
 ): Promise<DataSource> {
-  const { name: claimName = '', namespace = '' } = order.claim.metadata;
-  if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
-  const name = replacementSnapshotName(copyName);
-  const className = order.snapshotClass;
-  const labels = baseLabels('copy', call.directorUuid);
-  await takeSnapshot(call, { name, namespace, claimName, className, labels, annotations: {} });
+  const { name: claimName = '' } = claim.metadata;
+  if (snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
+  const { diskNamespace: namespace, directorUuid } = call;
+  const labels = baseLabels('copy', directorUuid);
+  await takeSnapshot(call, {
+    ...{ name, namespace, claimName, className: snapshotClass },
+    ...{ labels, annotations: {} },
+  });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
-}
-
-async function findClaim(
-  call: CallContext,
-  namespace: string,
-  name: string,
-): Promise<PersistentVolumeClaim | undefined> {
-  return ignoreNotFound(
-    call.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }),
-  );
 }
 
 /** Undefined if the role may not read volumes: the scheduler then chooses any node for the replacement. */
@@ -188,21 +183,19 @@ async function findVolume(call: CallContext, name: string): Promise<PersistentVo
  */
 async function rollBack(call: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
-    if (!(await isRolledBack(call, claim)))
+    if (!(await removeReplacement(call, claim)))
       return isProductError(error, 'DISK_BUSY') || isProductError(error, 'DISK_NOT_FOUND')
         ? error
         : concurrentChangeError(claim);
     if (!isProductError(error, 'DEADLINE')) return error;
     return new ProductError(
       'NOT_SUPPORTED',
-      `${error.message}; the copy was taken back, and ${directorFallbackHint}`,
-      {
-        cause: error,
-      },
+      `${error.message}; the copy was rolled back, and ${directorFallbackHint}`,
+      { cause: error },
     );
-  } catch (second) {
-    if (!isProductError(error) || !(second instanceof Error)) return error;
-    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+  } catch (rollBackError) {
+    if (!isProductError(error) || !(rollBackError instanceof Error)) return error;
+    return new ProductError(error.code, `${error.message}; the roll-back failed: ${rollBackError.message}`, {
       cause: error,
     });
   }
@@ -213,18 +206,18 @@ async function rollBack(call: CallContext, claim: PersistentVolumeClaim, error: 
  * changed the disk: the change may have come before or after this call made the replacement, so this call
  * removes the replacement unless it has taken the disk's place.
  */
-async function isRolledBack(call: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
-  const copyName = replacementName(first) ?? '';
-  for (let left = tries; left > 0; left -= 1) {
-    const now = await rereadClaim(call, first);
-    const isNamed = now !== undefined && replacementName(now) === copyName;
-    if (isNamed && isReplaced(now)) return false;
-    if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
-      await removeProvisionalReplacement(call, first.metadata.namespace ?? '', copyName);
+async function removeReplacement(call: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
+  const replacement = new Replacement(call, replacementName(first) ?? '');
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const current = await rereadClaim(call, first);
+    const isNamed = current !== undefined && replacementName(current) === replacement.cid;
+    if (isNamed && isReplaced(current)) return false;
+    if (!isNamed || current.metadata.deletionTimestamp !== undefined) {
+      await replacement.deleteIfProvisional();
       return false;
     }
     try {
-      await discardReplacement(call, now);
+      await discardReplacement(call, current);
       return true;
     } catch (error) {
       // the disk was changed between this read and the first write
@@ -242,19 +235,19 @@ const schedulingHint =
  * Describes why a replacement is not bound: the events of its claim and, if its class waits for a consumer,
  * the state of that pod.
  */
-export async function describeReplacement(
+async function describeReplacement(
   call: CallContext,
-  copy: { readonly namespace: string; readonly name: string; readonly waits: boolean },
+  replacement: { readonly namespace: string; readonly name: string; readonly waits: boolean },
   last: PersistentVolumeClaim | undefined,
 ): Promise<WaitStatus> {
-  if (!copy.waits) return describeClaim(call, copy, provisionerHint);
-  const consumer = { namespace: copy.namespace, name: consumerName(copy.name) };
+  if (!replacement.waits) return describeClaim(call, replacement, provisionerHint);
+  const consumer = { namespace: replacement.namespace, name: consumerName(replacement.name) };
   const pod = await ignoreNotFound(call.api.get<Pod>({ resource: pods, ...consumer }));
-  const words = await describePodAndEvents(call.api, consumer, pod);
+  const podState = await describePodAndEvents(call.api, consumer, pod);
   // before that the provisioner does nothing
   const isPlaced = last?.metadata.annotations?.[volumeAnnotations.selectedNode] !== undefined;
-  const onClaim = await describeClaim(call, copy, isPlaced ? provisionerHint : schedulingHint);
-  return { state: `its pod ${consumer.name}: ${words}; the copy: ${onClaim.state}`, next: onClaim.next };
+  const onClaim = await describeClaim(call, replacement, isPlaced ? provisionerHint : schedulingHint);
+  return { state: `its pod ${consumer.name}: ${podState}; the copy: ${onClaim.state}`, next: onClaim.next };
 }
 
 export interface ConsumerPlan {

@@ -21,11 +21,11 @@ export interface ReplacementSpec {
  * for.
  */
 export function buildReplacementClaim(
-  order: ReplacementSpec,
+  replacementSpec: ReplacementSpec,
   name: string,
   dataSource: DataSource,
 ): PersistentVolumeClaim {
-  const { claim, properties, target } = order;
+  const { claim, properties, target } = replacementSpec;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -34,7 +34,7 @@ export function buildReplacementClaim(
       namespace: claim.metadata.namespace ?? '',
       labels: {
         ...preservedLabels(claim.metadata.labels ?? {}),
-        ...previousCids(order.cid, claim.metadata),
+        ...previousCids(replacementSpec.cid, claim.metadata),
         [label.diskId]: name,
         [label.provisional]: 'true',
       },
@@ -51,19 +51,22 @@ export function buildReplacementClaim(
         volumeAttributesClassName: properties.attributesClass,
       }),
       dataSource,
-      resources: { requests: { storage: `${order.sizeMiB}Mi` } },
+      resources: { requests: { storage: `${replacementSpec.sizeMiB}Mi` } },
     },
   };
 }
 
 /** Returns true for a claim that `buildReplacementClaim` would make. */
-export function matchesSpec(order: ReplacementSpec, { spec, metadata }: PersistentVolumeClaim): boolean {
-  const kind = order.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
+export function matchesSpec(
+  replacementSpec: ReplacementSpec,
+  { spec, metadata }: PersistentVolumeClaim,
+): boolean {
+  const kind = replacementSpec.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
   return (
     metadata.deletionTimestamp === undefined &&
-    requestedBytes({ metadata, spec }) === parseBytes(order.sizeMiB) &&
-    spec.storageClassName === order.target.metadata.name &&
-    spec.volumeAttributesClassName === order.properties.attributesClass &&
+    requestedBytes({ metadata, spec }) === parseBytes(replacementSpec.sizeMiB) &&
+    spec.storageClassName === replacementSpec.target.metadata.name &&
+    spec.volumeAttributesClassName === replacementSpec.properties.attributesClass &&
     spec.dataSource?.kind === kind
   );
 }
