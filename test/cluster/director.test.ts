@@ -8,7 +8,7 @@ import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.t
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { writeReplacement } from '../director/write-replacement.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
 import { runWell } from './machine/run.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createDisk } from '../../src/cpi/disk/create-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { runWell } from './machine/run.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { keepParametersRead } from './support/disks-namespace.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { parallelGroupsOf, long, suites, suitesBelow, disruptiveSuites } from './suites.ts';
 
 test('suites that disturb nodes run one by one on their own clusters, then the conformance and the contract', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { stringify } from 'yaml';
-import { checkout } from '../../support/embedded-line.ts';
+import { checkout } from '../../support/embedded-environment.ts';
 import { type ObjectKind, label } from '../../../src/cpi/objects/labels.ts';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openLayout } from '../../../src/oci/layout/open-layout.ts';
-import { checkout } from '../../support/embedded-line.ts';
+import { checkout } from '../../support/embedded-environment.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
 import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';

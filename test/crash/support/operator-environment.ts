@@ -33,7 +33,7 @@ export interface CommandOptions {
   readonly onOutput?: (stdout: string, child: ChildProcess) => void;
 }
 
-export interface LineOptions {
+export interface OperatorOptions {
   /** An address of 127.64.0.0/10. Two lines that run at the same time must have different ones. */
   readonly address: string;
   /** Replaces `bin/cpi`. It finds the real one beside itself. */
@@ -52,7 +52,7 @@ export interface CloudObjects {
  * An embedded cluster, the example's manifest and the command line in one directory: what an operator has,
  * except for the address. `dist/` must have been built.
  */
-export class EmbeddedLine {
+export class OperatorEnvironment {
   readonly directory: string;
   readonly address: string;
   readonly home: string;
@@ -67,9 +67,9 @@ export class EmbeddedLine {
   }
 
   /** Writes the manifest. Starts nothing. */
-  static async prepare({ address, cpi }: LineOptions): Promise<EmbeddedLine> {
+  static async prepare({ address, cpi }: OperatorOptions): Promise<OperatorEnvironment> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-crash-')));
-    const line = new EmbeddedLine(directory, address);
+    const line = new OperatorEnvironment(directory, address);
     await mkdir(line.controlDirectory);
     const example = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
     const own = example
@@ -217,7 +217,7 @@ export class EmbeddedLine {
    * Returns the response of the example's job, which has been on the persistent disk since the disk's first
    * deploy.
    */
-  async answer(): Promise<string> {
+  async jobResponse(): Promise<string> {
     const response = await fetch(this.url);
     if (response.status !== 200) throw new Error(`${this.url} answered ${response.status}`);
     return response.text();
