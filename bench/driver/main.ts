@@ -94,7 +94,10 @@ async function measureMounts(driver: MeasuredDriver, directory: string): Promise
 }
 
 /** Mounts volumes with `driver`, stops it, and compares the start of its successors with parsing the mountinfo. */
-async function measureRecovery(driver: MeasuredDriver, restart: () => Promise<MeasuredDriver>): Promise<void> {
+async function measureRecovery(
+  driver: MeasuredDriver,
+  restart: () => Promise<MeasuredDriver>,
+): Promise<void> {
   for (let number = 0; number < volumeCount; number += 8)
     await Promise.all(
       Array.from({ length: 8 }, async () => driver.call('VolumeDriver.Mount', await createVolume(driver))),

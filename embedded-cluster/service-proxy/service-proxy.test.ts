@@ -5,13 +5,13 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { endpointSlices, events, services } from '../../src/kubernetes/resources.ts';
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/types/service.ts';
 import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
+import { until } from '../../test/support/until.ts';
 import { ServiceProxy } from './service-proxy.ts';
 
 interface World {
@@ -86,16 +86,6 @@ async function isListening(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-async function until<T>(what: string, attempt: () => Promise<T | undefined | false>): Promise<T> {
-  const end = Date.now() + 10_000;
-  while (Date.now() < end) {
-    const value = await attempt();
-    if (value !== undefined && value !== false) return value;
-    await delay(10);
-  }
-  return assert.fail(`waited in vain for ${what}`);
 }
 
 const makeService = (spec: Partial<ServiceSpec> = {}): Service => ({

@@ -12,10 +12,14 @@ import { secrets } from '../../src/kubernetes/resources.ts';
 import { deleteManifest } from '../../src/oci/registry/manifests.ts';
 import { openRegistry } from '../../src/oci/registry/open-registry.ts';
 import type { RegistryClient } from '../../src/oci/registry/registry-client.ts';
-import { type DockerRegistry, dockerRegistryIsMissing, startDockerRegistry } from '../../src/oci/registry/testing/docker-registry.ts';
+import {
+  type DockerRegistry,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from '../../src/oci/registry/testing/docker-registry.ts';
 import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { network } from './network.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';

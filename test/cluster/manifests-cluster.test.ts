@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { createDisk } from '../../src/cpi/disk/create-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { checkout } from '../support/embedded-environment.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { keepParametersRead } from './support/disks-namespace.ts';
 import { survivesDetach } from './support/detach-scenarios.ts';

@@ -3,11 +3,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { type DockerRegistry, dockerRegistryIsMissing, startDockerRegistry } from '../../src/oci/registry/testing/docker-registry.ts';
+import {
+  type DockerRegistry,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from '../../src/oci/registry/testing/docker-registry.ts';
 import { shapeOf } from '../line/readme-screens.ts';
 import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { network, nodePlans } from './network.ts';
 import { nodeUnderTest } from './support/node-under-test.ts';
 import { forgetRegistry, nameRegistry } from './support/node-registry.ts';

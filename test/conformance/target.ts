@@ -56,7 +56,10 @@ export async function openTarget(agent: TestAgent | undefined): Promise<Target> 
 }
 
 async function embedded(agent: TestAgent | undefined): Promise<Target> {
-  const line = await EmbeddedEnvironment.start({ nodes: ['embedded-2=two'], ...(agent !== undefined && { agent }) });
+  const line = await EmbeddedEnvironment.start({
+    nodes: ['embedded-2=two'],
+    ...(agent !== undefined && { agent }),
+  });
   return {
     kind: 'embedded',
     access: line.access,

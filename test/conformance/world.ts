@@ -11,7 +11,16 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { execInPod, type ExecResult } from '../../src/kubernetes/client/exec.ts';
-import { clusterRoleBindings, clusterRoles, namespaces, persistentVolumeClaims, pods, secrets, services, storageClasses } from '../../src/kubernetes/resources.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  namespaces,
+  persistentVolumeClaims,
+  pods,
+  secrets,
+  services,
+  storageClasses,
+} from '../../src/kubernetes/resources.ts';
 import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/types/storage.ts';
 import { checkout, mbusPassword } from '../support/embedded-environment.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject, type PolicySubject, type Somebody } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**

@@ -22,7 +22,7 @@ import {
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 import type { CreateVmRequest } from '../../src/cpi/protocol/methods.ts';
 
 /**

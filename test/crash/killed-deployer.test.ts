@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { assertConverged, assertKilled, assertNothingLeft, assertSucceeded, killCases } from './support/converged.ts';
+import {
+  assertConverged,
+  assertKilled,
+  assertNothingLeft,
+  assertSucceeded,
+  killCases,
+} from './support/converged.ts';
 import { OperatorEnvironment } from './support/operator-environment.ts';
 import { CpiControl, killingCpi } from './support/killing-cpi.ts';
 import { killHard, processesOf } from '../support/machine.ts';

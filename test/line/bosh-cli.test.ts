@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { assertConverged, assertKilled, assertNothingLeft, assertSucceeded } from '../crash/support/converged.ts';
+import {
+  assertConverged,
+  assertKilled,
+  assertNothingLeft,
+  assertSucceeded,
+} from '../crash/support/converged.ts';
 import { OperatorEnvironment, type Outcome } from '../crash/support/operator-environment.ts';
 import { CpiControl, killingCpi } from '../crash/support/killing-cpi.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';

@@ -5,7 +5,12 @@ import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { namespaces, persistentVolumeClaims, persistentVolumes, secrets } from '../../src/kubernetes/resources.ts';
+import {
+  namespaces,
+  persistentVolumeClaims,
+  persistentVolumes,
+  secrets,
+} from '../../src/kubernetes/resources.ts';
 import { evict } from '../cluster/support/vm-actions.ts';
 import { namespace } from '../support/embedded-environment.ts';
 import { isAlive } from '../support/machine.ts';

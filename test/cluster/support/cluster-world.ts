@@ -22,7 +22,7 @@ import {
 } from '../../../src/kubernetes/resources.ts';
 import { waitFor } from '../../../src/kubernetes/client/wait.ts';
 import { until } from '../../support/until.ts';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import { AcknowledgedWrites } from './acknowledged-writes.ts';
 import type { ClusterUnderTest, DiskClass, NodeUnderTest } from './cluster-under-test.ts';
 

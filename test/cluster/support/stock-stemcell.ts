@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { openLayout } from '../../../src/oci/layout/open-layout.ts';
 import { checkout } from '../../support/embedded-environment.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';

@@ -1,8 +1,7 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { mainModulePath } from '../../../src/cli/installation.ts';
 import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
@@ -13,9 +12,8 @@ import { openTransport } from '../../../src/kubernetes/client/open-transport.ts'
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
 import { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 import type { Transport } from '../../../src/kubernetes/client/transport.ts';
+import { runWell } from '../../support/run.ts';
 import { hasExecutable, packCpiVariant, root } from './cpi-variant.ts';
-
-const run = promisify(execFile);
 
 export const namespace = 'bosh';
 const kind = 'bosh.cloudfoundry.org/kind';
@@ -174,9 +172,8 @@ export class OperatorEnvironment {
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];
   }
 
-  async kubectl(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run('kubectl', ['--kubeconfig', this.kubeconfig, ...args]);
-    return stdout;
+  kubectl(...args: readonly string[]): Promise<string> {
+    return runWell(['kubectl', '--kubeconfig', this.kubeconfig, ...args]);
   }
 
   /**
