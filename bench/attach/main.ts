@@ -21,12 +21,14 @@ import { kubeletMoments, watchVolume } from './volume-moments.ts';
  */
 const runs = Number(process.argv[2] ?? 10);
 if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
-const asked = askedCluster();
-if (asked.kind !== 'own')
+const requested = askedCluster();
+if (requested.kind !== 'own')
   throw new Error(
-    asked.kind === 'none' ? asked.reason : "needs the logs of the suite's own kubelets: without KUBECONFIG",
+    requested.kind === 'none'
+      ? requested.reason
+      : "needs the logs of the suite's own kubelets: without KUBECONFIG",
   );
-const world = await ClusterWorld.open(await openCluster(asked));
+const world = await ClusterWorld.open(await openCluster(requested));
 try {
   const vm = await world.newVm();
   const { name: node } = await world.nodeOf(vm);

@@ -22,8 +22,8 @@ describeCluster('an attachment that somebody else ends', (world) => {
           const [disk = ''] = subject.disks;
           await killContainers(world(), subject);
           await untilRestarted(world(), subject);
-          for (const place of [storeOf(0), `/warden-cpi-dev/disks/${disk}/store`]) {
-            assert.equal(await world().inVm(subject.vm, `cat ${place}/canary`), `${disk}\n`);
+          for (const mountPoint of [storeOf(0), `/warden-cpi-dev/disks/${disk}/store`]) {
+            assert.equal(await world().inVm(subject.vm, `cat ${mountPoint}/canary`), `${disk}\n`);
           }
           await assertWritesOn(world(), subject.vm, storeOf(0));
         },

@@ -128,8 +128,8 @@ async function unpacked(
 
 function prePull(namespace: string, image: string, pullSecret: string): Promise<string> {
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-  const words = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
-  return runWell([process.execPath, program, ...words]);
+  const args = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
+  return runWell([process.execPath, program, ...args]);
 }
 
 function clientOf(t: TestContext, { origin, ca, credentials }: DockerRegistry): RegistryClient {

@@ -66,19 +66,19 @@ async function untilNoObjects({ api, namespace }: ClusterWorld): Promise<void> {
 }
 
 async function untilNothingAdded(before: Traces, traces: () => Promise<Traces>): Promise<void> {
-  let left: string[] = [];
+  let remaining: string[] = [];
   try {
     await until(
       'the traces to go',
       async () => {
-        left = addedSince(before, await traces());
-        return left.length === 0;
+        remaining = addedSince(before, await traces());
+        return remaining.length === 0;
       },
       collectionMs,
       // Poll rarely, because the kubelet collects this once a minute and each poll starts a dozen processes.
       3000,
     );
   } catch (error) {
-    assert.deepEqual(left, [], String(error));
+    assert.deepEqual(remaining, [], String(error));
   }
 }

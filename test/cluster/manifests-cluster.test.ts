@@ -22,8 +22,8 @@ describeCluster('manifests/cluster', (world) => {
       await keepParametersRead(api);
       const own = `apply-${randomUUID().slice(0, 8)}`;
       const folder = await manifestsNamed(own);
-      const kubectl = (...words: readonly string[]): Promise<string> =>
-        runWell([...cluster.kubectl, ...words, '-k', join(folder, 'cluster')]);
+      const kubectl = (...args: readonly string[]): Promise<string> =>
+        runWell([...cluster.kubectl, ...args, '-k', join(folder, 'cluster')]);
       t.after(async () => {
         await kubectl('delete', '--ignore-not-found', '--wait=false');
         await rm(folder, { recursive: true });

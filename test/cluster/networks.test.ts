@@ -46,10 +46,10 @@ describeCluster('manual networks by static-ip', (world) => {
     assert.match(await world().inVm(vm, 'cat /etc/resolv.conf'), /^nameserver 192\.0\.2\.53$/mu);
     // The cluster's DNS is not used in this VM.
     const { spec } = await world().api.get<Service>(apiServer);
-    const place = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
+    const serviceAddress = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
     // The last file that the entrypoint writes of these. create_vm does not wait for it.
     const written = 'grep . /etc/bosh-kubernetes/api-server';
-    assert.equal(await world().untilInVm(vm, written), place);
+    assert.equal(await world().untilInVm(vm, written), serviceAddress);
     for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
       const renamed = await world().inVm(
         vm,

@@ -17,7 +17,7 @@ import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 const sections = await cpiSections();
 const job = await kubernetesCpiJob();
 after(() => job.close());
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
+const location: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const config = parseConfig({}, {});
 
 function section(heading: string): Section {
@@ -31,12 +31,12 @@ const withoutContext = (value: unknown): Json => {
   const { context: _, ...rest } = value as Json;
   return rest;
 };
-const parseVm = (value: unknown): unknown => parseVmProperties(withoutContext(value), place, config);
-const parseDisk = (value: unknown): unknown => parseDiskProperties(withoutContext(value), place);
+const parseVm = (value: unknown): unknown => parseVmProperties(withoutContext(value), location, config);
+const parseDisk = (value: unknown): unknown => parseDiskProperties(withoutContext(value), location);
 const parseNetwork = (value: unknown): unknown => {
   const type = 'vip' in (value as Json) ? 'vip' : 'manual';
   const network = { type, ip: '192.0.2.1', cloud_properties: value };
-  return parseNetworks(type === 'vip' ? { default: { type: 'dynamic' }, network } : { network }, place);
+  return parseNetworks(type === 'vip' ? { default: { type: 'dynamic' }, network } : { network }, location);
 };
 
 const parseManaged = (value: unknown): unknown =>

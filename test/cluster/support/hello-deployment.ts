@@ -19,7 +19,7 @@ import type { ClusterWorld } from './cluster-world.ts';
 import { fixedAddress } from './fixed-address.ts';
 
 /** The command of `bosh-kubernetes` or of the bosh CLI. Both have create-env and delete-env. */
-export type Deployer = readonly [program: string, ...words: string[]];
+export type Deployer = readonly [program: string, ...args: string[]];
 
 export const ownDeployer: Deployer = [process.execPath, join(checkout, 'bin', 'bosh-kubernetes.mjs')];
 
