@@ -20,7 +20,8 @@ import { kubeletMoments, watchVolume } from './volume-moments.ts';
  * volume plugin itself. `npm run bench:attach -- [runs]`; fails if the VM restarted.
  */
 const runs = Number(process.argv[2] ?? 10);
-if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
+if (!Number.isInteger(runs) || runs < 1)
+  throw new Error(`"${process.argv[2]}" is not a valid number of runs`);
 const requested = askedCluster();
 if (requested.kind !== 'own')
   throw new Error(

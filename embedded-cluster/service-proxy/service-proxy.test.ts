@@ -130,7 +130,7 @@ test('connections use the endpoints in turn, and skip one that refuses', async (
   const { spec } = await api.create<Service>(services, makeService());
   const nodePort = spec.ports?.[0]?.nodePort ?? 0;
   await until('the socket', () => isListening(nodePort));
-  assert.equal(await ask('127.0.0.1', nodePort, 'x'), undefined, 'nobody is behind it');
+  assert.equal(await ask('127.0.0.1', nodePort, 'x'), undefined, 'the service has no endpoint');
   // 127.64.9.3 is ready but does not listen, 127.64.9.4 is not ready.
   await api.create(
     endpointSlices,
@@ -139,7 +139,7 @@ test('connections use the endpoints in turn, and skip one that refuses', async (
   await until('one', () => ask('127.0.0.1', nodePort, 'x'));
   for (let times = 0; times < 4; times += 1) assert.equal(await ask('127.0.0.1', nodePort, 'ab'), 'one:ba');
   await put(api, slice({ '127.64.9.4': false }, port));
-  await until('nobody', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
+  await until('the end of the endpoint', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
 });
 
 test('a closed connection of the client or the endpoint closes the other one', async (t) => {

@@ -18,7 +18,7 @@ import { testCluster, withoutNodes } from './test-cluster.ts';
 const collectionMs = 300_000;
 
 describeCluster(
-  'what a VM leaves',
+  'leftovers of a VM',
   (world) => {
     const node = 'node-1';
     const traces = (): Promise<Traces> => tracesOf(testCluster(), testCluster().node(node), world().api);

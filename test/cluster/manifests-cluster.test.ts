@@ -15,7 +15,7 @@ import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('manifests/cluster', (world) => {
   test(
-    'kubectl apply -k makes all of it, nothing changes when it is applied again, and its volumes are disks',
+    'kubectl apply -k creates all objects, a second apply changes nothing, and its volumes serve as disks',
     withoutNodes,
     async (t) => {
       const { api, cloud, cluster } = world();

@@ -65,7 +65,7 @@ describeCluster('manual networks by static-ip', (world) => {
   });
 
   test(
-    'an address that another VM has, or a stranger: a clear error, nothing left',
+    'an address of another VM or of a foreign pod is refused with a clear error, and nothing remains',
     { skip: withoutAddresses() },
     async () => {
       const ip = fixedAddress(world(), 'networks', 1);
@@ -80,7 +80,7 @@ describeCluster('manual networks by static-ip', (world) => {
       await deleteVm(world().cloud, { vmCid: holder });
       await world().api.create(pods, stranger(world(), asking, node));
       await until(
-        'the stranger to have it',
+        'the foreign pod to have it',
         async () => (await world().pod('stranger')).status?.podIP === ip,
       );
       // The CPI does not know that pod. The node's network rejects the address.

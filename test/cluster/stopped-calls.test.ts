@@ -25,14 +25,14 @@ describeCluster(
   (world) => {
     before(() => makeCpiAccount(world()));
 
-    test('recreate: attach_disk, which waited for a pod, makes none with a disk that another VM has by now', () =>
+    test('recreate: attach_disk that waited for a pod creates none with a disk that another VM has meanwhile', () =>
       withTwoVms(world(), stopAttach));
 
-    test('recreate: detach_disk, which waited for a pod, leaves the VM a disk that was attached to it again', () =>
+    test('recreate: detach_disk that waited for a pod keeps a disk that was attached to the VM again', () =>
       withTwoVms(world(), stopDetach));
 
     test(
-      'hot: detach_disk, whose attachment is deleted by force, does not say that a disk in use is detached',
+      'hot: detach_disk whose attachment pod is deleted by force does not report a disk in use as detached',
       withoutNodes,
       () =>
         withStoppedCpi(world(), async (cpi) => {

@@ -47,7 +47,7 @@ const addressOps = `
 
 describe('docs/your-cluster.md', () => {
   test(
-    'its commands print what it says, by each way to the agent, and nothing is left',
+    'its commands print the shown output, by each way to the agent, and nothing remains',
     { ...skip, timeout: 600_000 },
     async (t) => {
       const blocks = blocksOf(await readFile(join(checkout, 'docs', 'your-cluster.md'), 'utf8'));

@@ -60,7 +60,7 @@ function sinceTime(registry: Registry, query: URLSearchParams): Date | undefined
   if (time === null || time === '') return undefined;
   const parsed = new Date(time);
   if (Number.isNaN(parsed.getTime()))
-    throw badRequest(`sinceTime: ${JSON.stringify(time)} is no RFC 3339 time`);
+    throw badRequest(`sinceTime: ${JSON.stringify(time)} is not a valid RFC 3339 time`);
   return parsed;
 }
 
