@@ -2,15 +2,19 @@ import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import { Fields, isObject, type JsonObject } from '../../platform/fields.ts';
 import type { BasicAuth } from './http/auth.ts';
-import type { AllowedShare, Offering, OfferingSettings } from './offerings/offering.ts';
-import { nfsOffering } from './offerings/nfs.ts';
-import { smbOffering } from './offerings/smb.ts';
+import {
+  type AllowedShare,
+  type Offering,
+  type OfferingSettings,
+  nfsOffering,
+  smbOffering,
+} from './offerings/offering.ts';
 import { isSecretPath } from '../signature/secret-reference.ts';
 import { readSigningKey } from '../signature/signed-volume-id.ts';
 import type { VolumeIdScheme } from './volume-mount.ts';
 import { find, type Options } from './offerings/option-table.ts';
 import type { OptionValue } from '../options/option-types.ts';
-import type { SecretPrefix } from './offerings/password-options.ts';
+import type { SecretPrefix } from './offerings/user-options.ts';
 import type { PreflightMode } from './preflight.ts';
 import {
   type CredhubConfig,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nfsOffering } from '../broker/offerings/nfs.ts';
-import { smbOffering } from '../broker/offerings/smb.ts';
+import { nfsOffering, smbOffering } from '../broker/offerings/offering.ts';
 import { mountCommand, type MountSpec } from './mount/mount-command.ts';
 import { parseMountConfig } from './parse-mount-config.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nfsOffering } from './nfs.ts';
-import { smbOffering } from './smb.ts';
+import { nfsOffering, smbOffering } from './offering.ts';
 import { mergeOptions, type OptionScope, parseOptions, toMountConfig } from './option-table.ts';
 
 const operator = { defaults: {}, forced: {} };

@@ -1,4 +1,3 @@
-import { containerDir } from '../../options/share.ts';
 import type { OptionType, OptionValue } from '../../options/option-types.ts';
 import { isSecretPath } from '../../signature/secret-reference.ts';
 
@@ -38,15 +37,6 @@ export interface OptionDefinition {
 }
 
 export type OptionTable = readonly OptionDefinition[];
-
-/** The option for the path of the share in the app's container. Every offering has it. */
-export const mountPathOption: OptionDefinition = {
-  name: 'mount',
-  type: containerDir,
-  scopes: ['provision', 'bind'],
-  mountConfigKey: 'mount',
-  description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
-};
 
 /** Returns the options that map to the same mount_config key. One of them replaces another. */
 const equivalentNames = (table: OptionTable, mountOption: string): readonly string[] =>
