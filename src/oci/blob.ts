@@ -16,7 +16,7 @@ export async function* verifyBlob(
   let length = 0;
   for await (const chunk of source) {
     length += chunk.length;
-    if (length > size) throw mismatch(`${what} is longer than the ${size} bytes that its descriptor says`);
+    if (length > size) throw mismatch(`${what} is longer than the ${size} bytes in its descriptor`);
     hash.update(chunk);
     yield chunk;
   }

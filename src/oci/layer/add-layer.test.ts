@@ -89,7 +89,7 @@ test('a tar in zstd is unchanged, in one or more frames and in chunks of any siz
     assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
   }
   const cut = addPackedLayer(blobs, { bytes: inChunks(frames[0] ?? tar, 1), what: 'image', path: 'image' });
-  await assert.rejects(cut, { code: 'ARCHIVE_INVALID', message: /^image: the tar ends too early/ });
+  await assert.rejects(cut, { code: 'ARCHIVE_INVALID', message: /^image: the tar is truncated/ });
 });
 
 test('a layer in xz or bzip2 is named, with the command that repacks it', async (t) => {
@@ -120,7 +120,7 @@ test('trailing bytes after the gzip stream are refused, as by containerd, at eac
             bytes: inChunks(Buffer.concat([packed, behind, more]), size),
             ...{ what: 'image', path: 'image' },
           }),
-          { code: 'ARCHIVE_INVALID', message: /^image: there is something behind the end of the gzip/ },
+          { code: 'ARCHIVE_INVALID', message: /^image: there is data after the end of the gzip stream/ },
           `${behind.length} zeros, ${more.length} more, in chunks of ${size}`,
         );
   assert.deepEqual(await readdir(layoutPaths.blobs(directory)), []);
@@ -133,10 +133,10 @@ test('a damaged, truncated or dangerous tar leaves no blob', async (t) => {
   damaged.fill(0, 1000, 1100);
   const dangerous = await packTar([{ header: { name: '../x', size: 1 }, body: 'x' }]);
   const cases: readonly [Uint8Array, RegExp][] = [
-    [packed.subarray(0, packed.length - 9), /image is damaged or cut off/],
-    [packed.subarray(0, 70_000), /image is damaged or cut off/],
-    [damaged, /image is damaged or cut off/],
-    [Buffer.from('no gzip at all'), /image is damaged or cut off/],
+    [packed.subarray(0, packed.length - 9), /image is damaged or truncated/],
+    [packed.subarray(0, 70_000), /image is damaged or truncated/],
+    [damaged, /image is damaged or truncated/],
+    [Buffer.from('no gzip at all'), /image is damaged or truncated/],
     [Buffer.alloc(0), /image/],
     [gzipSync(dangerous), /image: its entry '\.\.\/x'/],
     [gzipSync(Buffer.concat([dangerous, randomBytes(3_000_000)])), /image: its entry '\.\.\/x'/],

@@ -57,7 +57,7 @@ test('zstd that needs two gigabytes of memory is refused', async () => {
   block.writeUIntLE((tar.length << 3) | 1, 0, 3);
   const frame = (windowLog: number): Buffer =>
     Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3]), block, tar]);
-  await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or cut off: .*memory/iu });
+  await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or truncated: .*memory/iu });
   // Every decompressor must allow a window of 8 MiB.
   await readOf(frame(23), 'zstd', { limits: { entries: 0 }, message: /'file' is one too many/u });
 });

@@ -51,7 +51,7 @@ interface Unpacker {
 const chunkSize = 1 << 16;
 
 function gzipUnpacker(what: string): Unpacker {
-  const message = `${what}: there is something behind the end of the gzip, which containerd refuses: pack the tar anew`;
+  const message = `${what}: there is data after the end of the gzip stream, which containerd rejects; compress the tar again`;
   return {
     stream: createGunzip({ chunkSize }),
     split: (chunk) => [chunk],
@@ -111,7 +111,7 @@ async function digestOfTar(
     for await (const chunk of checkRootTar(plain, what, options)) hash.update(chunk);
   } catch (error) {
     if (!isDecompressionError(error)) throw error;
-    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${error.message}`, {
+    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or truncated: ${error.message}`, {
       cause: error,
     });
   }

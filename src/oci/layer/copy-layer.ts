@@ -33,7 +33,7 @@ export async function copyLayer(
   if (expected !== undefined && expected !== diffId)
     throw new ProductError(
       'DIGEST_MISMATCH',
-      `${what} unpacks to ${diffId} and not to ${expected}, as the image's config says`,
+      `${what} unpacks to ${diffId}, but the config of the image names ${expected}`,
     );
 }
 
@@ -41,7 +41,7 @@ function compressionOf({ mediaType }: Descriptor, what: string): CompressedLayer
   if (/[+.]gzip$/.test(mediaType)) return 'gzip';
   if (mediaType.endsWith('+zstd')) return 'zstd';
   if (mediaType.endsWith('.tar')) return 'none';
-  throw imageInvalid(`${what} is of a type that is not known: ${mediaType}`);
+  throw imageInvalid(`${what} has an unknown media type: ${mediaType}`);
 }
 
 async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {

@@ -46,14 +46,14 @@ export class ZstdFrames {
   /** Must be called after the last byte. Throws ARCHIVE_INVALID if it is not the end of a frame. */
   end(): void {
     if (!this.#hasFrame || !this.#isBetween())
-      throw this.#invalid(' is damaged or cut off: its zstd ends too early');
+      throw this.#invalid(' is damaged or truncated: its zstd stream ends too early');
   }
 
   /** Returns the error for bytes that are not a frame. */
   trailingBytes(): ProductError {
     return this.#invalid(
       this.#hasFrame
-        ? ': there is something behind the end of the zstd: pack the tar anew'
+        ? ': there is data after the end of the zstd stream; compress the tar again'
         : ' is damaged: it is no zstd',
     );
   }

@@ -49,7 +49,7 @@ async function findManifest(directory: string, imageChoice: ImageChoice): Promis
     choice = selectManifest(inner['manifests'], { platform: imageChoice.platform }, what);
   }
   if (!manifestTypes.includes(choice.mediaType))
-    throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);
+    throw imageInvalid(`'${directory}' contains ${choice.mediaType}, which is not the manifest of an image`);
   return choice;
 }
 
@@ -59,7 +59,8 @@ function openBlob(directory: string, blob: Descriptor): Readable {
 }
 
 async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
-  if (blob.size > documentLimit) throw imageInvalid(`${blob.digest} has ${blob.size} bytes: no manifest has`);
+  if (blob.size > documentLimit)
+    throw imageInvalid(`${blob.digest} has ${blob.size} bytes, which is more than a manifest may have`);
   await checkSize(directory, blob);
   return buffer(openBlob(directory, blob));
 }
@@ -69,7 +70,7 @@ async function checkSize(directory: string, { digest, size }: Descriptor): Promi
   await using file = await openForReading(path, layoutError);
   const found = await file.stat();
   if (found.size !== size)
-    throw imageInvalid(`'${path}' does not have the ${size} bytes of its descriptor, but ${found.size}`);
+    throw imageInvalid(`'${path}' has ${found.size} bytes instead of the ${size} in its descriptor`);
 }
 
 /** Reads index.json or oci-layout. Rejects with FILE_NOT_FOUND or IMAGE_INVALID. */

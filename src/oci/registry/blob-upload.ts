@@ -253,7 +253,7 @@ export class BlobUpload {
     const { host, repository } = this.#client;
     return new ProductError(
       'REGISTRY_ERROR',
-      `registry ${host}, repository ${repository}: ${this.#what}: it wants chunks of ${this.#minChunkBytes} bytes or more, which are not held in memory; have it take smaller ones, or blobs whole`,
+      `registry ${host}, repository ${repository}: ${this.#what}: it requires chunks of at least ${this.#minChunkBytes} bytes, which are too large for the memory; configure it to accept smaller chunks or whole blobs`,
     );
   }
 
@@ -261,7 +261,7 @@ export class BlobUpload {
     const { host, repository } = this.#client;
     return new ProductError(
       'DIGEST_MISMATCH',
-      `registry ${host}, repository ${repository}: what arrived there is not ${this.#digest}; something on the way changes bytes`,
+      `registry ${host}, repository ${repository}: it received other bytes than those of ${this.#digest}; check the proxies between this machine and the registry`,
     );
   }
 }

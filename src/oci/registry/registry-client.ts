@@ -65,7 +65,7 @@ export class RegistryClient {
   async request(request: RepositoryRequest): Promise<RegistryAnswer> {
     return this.#followed(request, (sent) => {
       const { host } = sent.url;
-      const way = host === this.host ? '' : `${host}, where requests are sent by `;
+      const way = host === this.host ? '' : `${host}, to which requests are redirected by `;
       return this.retries.send(sent, `${way}the registry ${this.host}`);
     });
   }
@@ -79,7 +79,7 @@ export class RegistryClient {
       const { host } = sent.url;
       if (!(answer instanceof ConnectionFailure) || host === this.host) return answer;
       const { message, isFinal, cause } = answer;
-      return new ConnectionFailure(`it sends the request to ${host}: ${message}`, { isFinal, cause });
+      return new ConnectionFailure(`it redirects the request to ${host}: ${message}`, { isFinal, cause });
     });
   }
 
@@ -101,15 +101,15 @@ export class RegistryClient {
     const text = answer.headers['location'];
     const base = this.#url(request);
     if (text === undefined || !URL.canParse(text, base.href))
-      throw this.error(answer, request.what, 'it named no location to go on with');
+      throw this.error(answer, request.what, 'its response has no valid Location');
     const url = new URL(text, base);
     if (!isAtLeastAsSecure(base, url))
       throw this.error(
         answer,
         request.what,
         base.protocol === 'https:'
-          ? `its location is not https: it is ${url.origin}, and the proxy before the registry has to tell it (X-Forwarded-Proto)`
-          : `its location is plain http on another host, ${url.host}`,
+          ? `its Location is not https: ${url.origin}; the proxy in front of the registry must send X-Forwarded-Proto`
+          : `its Location is plain http on another host, ${url.host}`,
       );
     return url;
   }
@@ -147,11 +147,7 @@ export class RegistryClient {
       if (!keepsMethod(answer.status) || (request.method === 'HEAD' && !leadsToPath(answer, from)))
         return redirects === 0 ? answer : withLocationFrom(answer, from);
       if (redirects === maxRedirects)
-        throw this.error(
-          answer,
-          request.what,
-          `that is redirect ${redirects + 1}, and more than ${maxRedirects} are not followed`,
-        );
+        throw this.error(answer, request.what, `it redirects the request more than ${maxRedirects} times`);
       at = { ...at, path: this.location(answer, at) };
     }
   }
@@ -230,12 +226,16 @@ function withLocationFrom(answer: RegistryAnswer, from: URL): RegistryAnswer {
  * no path or query, which may be signed.
  */
 function originNotes({ status, headers, sentBy }: RegistryAnswer): readonly string[] {
-  const remedy = status === 401 ? ' and no password; name that registry itself' : '';
+  const remedy = status === 401 ? ' but no password; use the address of that registry' : '';
   const from =
-    sentBy === undefined ? [] : [`so says ${sentBy}, where the registry sends the request${remedy}`];
+    sentBy === undefined
+      ? []
+      : [`the response is from ${sentBy}, to which the registry redirects the request${remedy}`];
   const { location = '' } = headers;
   if (status < 300 || status >= 400 || !URL.canParse(location)) return from;
   const { origin } = new URL(location);
-  const next = keepsMethod(status) ? [] : ['only 307 and 308 are followed; name that registry itself'];
+  const next = keepsMethod(status)
+    ? []
+    : ['only redirects with 307 and 308 are followed; use the address of that registry'];
   return [...from, [`it redirects to ${origin}`, ...next].join(', and ')];
 }

@@ -102,7 +102,7 @@ function parseYaml(text: string): JsonObject {
   // the parser's messages quote lines, which may contain passwords
   const problems = document.errors.map(
     ({ code, linePos }) =>
-      `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
+      `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a duplicate key' : 'not valid YAML'}`,
   );
   if (problems.length > 0) throw configError(problems);
   const value: unknown = toJs(document);
@@ -115,7 +115,8 @@ function toJs(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
-    if (error instanceof ReferenceError) throw configError(['it has an alias (*name); write its value out']);
+    if (error instanceof ReferenceError)
+      throw configError(['it has an alias (*name), which is not supported; write the value instead']);
     throw error;
   }
 }
@@ -160,7 +161,7 @@ function parseVolumeIdScheme(read: Fields): BrokerConfig['scheme'] {
   const volumeId = read.value('volume_id');
   if (read.value('signing') !== undefined) {
     if (volumeId !== undefined)
-      read.report('volume_id', 'must not be set beside signing, whose key makes the ids');
+      read.report('volume_id', 'must not be set together with signing, whose key makes the ids');
     return parseSigning(read.nested('signing'));
   }
   if (volumeId === 'md5') return 'md5';
@@ -201,7 +202,7 @@ function parseSecretPrefix(read: Fields): SecretPrefix | undefined {
   if (name !== '' && !(name.startsWith('/') && isSecretPath(name.slice(1))))
     secrets.report(
       store,
-      'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
+      'must be a path such as /volumes, of letters, digits, dots, dashes and underscores',
     );
   return { store, name };
 }
@@ -291,7 +292,7 @@ function parseMaintenance(settings: Fields): Offering['maintenance'] {
   const info = settings.nested('maintenance_info');
   const version = info.text('version');
   if (version !== '' && !/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/u.test(version))
-    info.report('version', 'must be a version as semver.org has it, for example 1.0.0');
+    info.report('version', 'must be a semantic version such as 1.0.0');
   const description = info.optionalText('description');
   return { version, ...(description === undefined ? {} : { description }) };
 }

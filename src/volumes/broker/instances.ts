@@ -52,8 +52,8 @@ function maintenanceConflict(
   version: string | undefined,
 ): BrokerResponse | undefined {
   if (version === undefined || version === maintenance?.version) return undefined;
-  const has = maintenance === undefined ? 'none' : `version ${maintenance.version}`;
-  const description = `maintenance_info asks for another version than the plan of ${name} has, which is ${has}; fetch the catalog again`;
+  const has = maintenance === undefined ? 'no maintenance_info' : `version ${maintenance.version}`;
+  const description = `maintenance_info does not match the plan of ${name}, which has ${has}; fetch the catalog again`;
   return errorResponse(422, 'MaintenanceInfoConflict', description);
 }
 

@@ -42,9 +42,11 @@ export function createPreflight({ ports, deadlineMs }: PreflightOptions): Prefli
       return `${host} refuses connections to port ${port}, where ${name} servers listen`;
     if (outcome === 'silent') return `${host} did not answer at port ${port} within ${deadlineMs / 1000} s`;
     if (outcome === 'closed')
-      return `${host} closed the connection to port ${port} without an answer of ${name}`;
+      return `${host} closed the connection to port ${port} without a response of ${name}`;
     const speaks = protocol === 'nfs' ? isNfsAnswer(outcome) : isSmbAnswer(outcome);
-    return speaks ? undefined : `what listens at port ${port} of ${host} is no ${name} server`;
+    return speaks
+      ? undefined
+      : `the program that listens at port ${port} of ${host} is not an ${name} server`;
   };
 }
 

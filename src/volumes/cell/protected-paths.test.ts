@@ -54,7 +54,7 @@ test('a driver that mounts above a directory that the app needs is refused', () 
   const found = mounts('/ rw - ext4', '/data/own rw - nfs4');
   assert.throws(() => planHidden(found, { ...machine, sources: ['/data/own'] }), {
     code: 'CONTAINER_FAILED',
-    message: /'\/data', which the app must not see, and '\/data\/cell'/u,
+    message: /'\/data', which is hidden from the app, but the app needs '\/data\/cell'/u,
   });
 });
 

@@ -114,7 +114,7 @@ function idsFromEntry(entry: Entry): IdMapping {
     if (number < 1 || number > lastId)
       throw ldapError(
         'FAILED',
-        `${name} of the user in the directory is not from 1 to ${lastId}; the operator must correct it`,
+        `${name} of the user in the directory is not between 1 and ${lastId}; the operator must correct it`,
       );
     return number;
   };

@@ -116,12 +116,12 @@ test('keys of the cell are not options, and errors have the texts of the upstrea
     [
       'smb',
       { ...smb, version: '3.0', vers: '2.1' },
-      '- validation mount options failed: version and vers say different things',
+      '- validation mount options failed: version and vers have different values',
     ],
     [
       'smb',
       { ...smb, forceuid: true, noforceuid: true },
-      '- validation mount options failed: forceuid cannot be given beside noforceuid',
+      '- validation mount options failed: forceuid cannot be used together with noforceuid',
     ],
   ];
   for (const [protocol, options, problem] of problems) assert.equal(problemOf(protocol, options), problem);

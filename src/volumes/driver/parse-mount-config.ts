@@ -155,9 +155,9 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
   read.require('username', 'password');
   const [version, vers] = [read.optional('version'), read.optional('vers')];
   if (version !== undefined && vers !== undefined && version !== vers)
-    read.problem('version and vers say different things');
+    read.problem('version and vers have different values');
   for (const id of ['forceuid', 'forcegid'] as const)
-    if (read.isSet(id) && read.isSet(`no${id}`)) read.problem(`${id} cannot be given beside no${id}`);
+    if (read.isSet(id) && read.isSet(`no${id}`)) read.problem(`${id} cannot be used together with no${id}`);
   const problem = read.problems();
   if (problem !== '') return { problem };
   const isForced = (name: SmbFlag): boolean =>

@@ -88,7 +88,7 @@ export function verifyVolumeId(
   if (verify(null, signedText(mount, mountConfig), key, parts.signature)) return mount;
   return {
     refused: 'changed',
-    why: 'the volume is not the one that the volume broker signed; bind the app again',
+    why: 'the volume differs from the one that the volume broker signed; bind the app again',
   };
 }
 

@@ -74,7 +74,7 @@ async function entriesOf(directory: string): Promise<readonly string[]> {
 
 async function readSpec(file: Omit<SpecFile, 'text'>): Promise<SpecFile> {
   const { name, kind, path } = file;
-  if (parsePathSegment(name) === undefined) throw invalid(path, 'has a name that no driver has');
+  if (parsePathSegment(name) === undefined) throw invalid(path, 'has a name that is invalid for a driver');
   if (kind === 'sock') {
     checkOwner(path, await lstat(path), kind);
     return { ...file, text: '' };
@@ -83,7 +83,8 @@ async function readSpec(file: Omit<SpecFile, 'text'>): Promise<SpecFile> {
   try {
     const found = await opened.stat();
     checkOwner(path, found, kind);
-    if (found.size > maxSpecBytes) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
+    if (found.size > maxSpecBytes)
+      throw invalid(path, `has ${found.size} bytes, which is too large for a spec file`);
     return { ...file, text: await opened.readFile('utf8') };
   } finally {
     await opened.close();
@@ -96,7 +97,7 @@ async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>>>
     return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ELOOP' || error.code === 'ENXIO'))
-      throw invalid(path, 'is a link or no regular file');
+      throw invalid(path, 'is a symbolic link or not a regular file');
     throw error;
   }
 }
@@ -110,7 +111,7 @@ interface SpecFileStat {
 
 function checkOwner(path: string, found: SpecFileStat, kind: SpecKind): void {
   if (kind === 'sock' ? !found.isSocket() : !found.isFile())
-    throw invalid(path, `is no ${kind === 'sock' ? 'socket' : 'regular file'}`);
+    throw invalid(path, `is not a ${kind === 'sock' ? 'socket' : 'regular file'}`);
   if (found.uid !== 0 && found.uid !== process.geteuid?.())
     throw invalid(path, `belongs to user ${found.uid}, who would get the passwords of volumes`);
   // only the owner of a socket matters: other users may be allowed to connect to it

@@ -82,7 +82,7 @@ export class Volman {
       throw new ProductError(
         'DRIVER_FAILED',
         `volume driver '${volume.driver}' mounted at '${path}', outside ${this.#ports.mountDirectories.join(', ')}; ` +
-          'name its folder for mounts, if it is to be trusted there',
+          'if you trust it, allow its folder for mounts',
       );
     });
   }
@@ -153,7 +153,7 @@ export class Volman {
       for (const [name, known] of this.#drivers)
         if (!listed.has(name)) this.#drivers.set(name, { ...known, isListed: false });
     } catch (error) {
-      log(`drivers were not looked for, those known before stay: ${messageOf(error)}`);
+      log(`the search for drivers failed, and the known drivers stay: ${messageOf(error)}`);
     }
   }
 
@@ -212,7 +212,9 @@ async function removeVolume(client: DriverClient, name: string, mountCount: numb
   if (!(await isThere())) return;
   await client.remove(name);
   if (!(await isThere())) return;
-  throw failure ?? new ProductError('DRIVER_FAILED', `volume '${name}' is still there; see its driver's log`);
+  throw (
+    failure ?? new ProductError('DRIVER_FAILED', `volume '${name}' still exists; see the log of its driver`)
+  );
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

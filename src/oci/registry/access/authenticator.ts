@@ -63,7 +63,7 @@ export class Authenticator {
       return;
     }
     if (this.#options.credentials === undefined)
-      throw this.#unauthorized('wants a user and a password, and none are configured');
+      throw this.#unauthorized('requires a user name and a password, and none are configured');
     this.#usesBasic = true;
   }
 
@@ -114,7 +114,7 @@ export class Authenticator {
     const isFit = isAtLeastAsSecure(new URL(this.#options.origin), url);
     if (!isFit || url.username !== '' || url.password !== '')
       throw this.#unauthorized(
-        `sends to the token server ${url.protocol}//${url.host}, which is not https (plain http is for the registry's own host)`,
+        `names the token server ${url.protocol}//${url.host}, which is not https (plain http is allowed only for the registry's own host)`,
       );
     return url;
   }

@@ -99,8 +99,8 @@ function handleErrors(app: FastifyInstance): void {
         errorResponse(413, 'InvalidRequest', `the body has more than ${maxBodyBytes} bytes`),
       );
     if (statusCode >= 400 && statusCode < 500) return send(reply, badRequest(error.message));
-    request.log.error({ err: error }, 'a fault in the broker');
-    return send(reply, errorResponse(500, 'InternalError', 'a fault in the broker; its log says more'));
+    request.log.error({ err: error }, 'internal error');
+    return send(reply, errorResponse(500, 'InternalError', 'internal error of the broker; see its log'));
   });
 }
 
@@ -241,7 +241,7 @@ function parseId(request: FastifyRequest, name: string): string | undefined {
 }
 
 const describeInvalidId = (kind: string): string =>
-  `the ${kind} id in the path must have 1 to ${maxIdLength} letters, digits, dots, dashes, underscores and tildes, and no dot first`;
+  `the ${kind} id in the path must have 1 to ${maxIdLength} letters, digits, dots, dashes, underscores and tildes, and must not begin with a dot`;
 
 /** Returns the query. A repeated parameter is an array, which no parser here accepts as a string. */
 const singleValuedQuery = (request: FastifyRequest): JsonObject => ({ ...(request.query as JsonObject) });
@@ -268,7 +268,7 @@ function parseBody(body: Buffer): { readonly value: unknown } | { readonly probl
 function handleClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
-  const { body } = errorResponse(status, 'InvalidRequest', 'the request is not HTTP that this server reads');
+  const { body } = errorResponse(status, 'InvalidRequest', 'the request is not valid HTTP');
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
@@ -289,13 +289,13 @@ export function brokerMetrics(): BrokerMetrics {
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'volume_broker_requests_total',
-    help: 'Requests that were answered, by operation and status',
+    help: 'Requests, by operation and status of the response',
     labelNames: ['operation', 'status'],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: 'volume_broker_request_duration_seconds',
-    help: 'From the request to its answer, by operation',
+    help: 'Time from a request to its response, by operation',
     labelNames: ['operation'],
     registers: [registry],
   });

@@ -153,7 +153,7 @@ test('a binding overrides the instance, the operator overrides both, and a missi
     mergeOptions(smb.table, operator, { share: '//h/s' }, { forceuid: true, noforceuid: true }),
     {
       description:
-        '- validation mount options failed: forceuid cannot be given beside noforceuid\n' +
+        '- validation mount options failed: forceuid cannot be used together with noforceuid\n' +
         '- Missing mandatory options: password, username',
     },
   );

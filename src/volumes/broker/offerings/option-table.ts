@@ -117,7 +117,7 @@ export function mergeOptions(
   const isMet = (name: string): boolean => equivalentOptions(table, name).some(isGiven);
   for (const row of table.filter(({ name }) => isGiven(name))) {
     for (const other of (row.excludes ?? []).filter(isGiven))
-      problems.invalid.push(`${row.name} cannot be given beside ${other}`);
+      problems.invalid.push(`${row.name} cannot be used together with ${other}`);
     if (row.requires !== undefined && !isMet(row.requires)) problems.missing.push(row.requires);
   }
   problems.missing.push(...missingOptions(table, options, 'bind', options));

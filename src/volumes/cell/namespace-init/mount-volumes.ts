@@ -19,7 +19,7 @@ export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'vol
     for (const { at, args } of bindSteps(source, stage, volume.isReadOnly)) {
       const step = (directory: DirectoryHandle): boolean => (mountAt(directory, args), true);
       const path = at === 'stage' ? stage : target;
-      if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
+      if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} no longer exists`);
     }
     detach(stage);
   }
@@ -57,7 +57,7 @@ function checkSource({ source, device }: PlannedVolume, inside: string): void {
   const found = mounts.findLast(({ target }) => target === inside);
   if (found?.device === device) return;
   throw new Error(
-    `the driver's mount at ${source} does not show in the app's mount namespace: no mount that is shared has that folder`,
+    `the driver's mount at ${source} is not visible in the app's mount namespace: that folder is not on a shared mount`,
   );
 }
 
@@ -113,5 +113,5 @@ function detach(path: string): void {
 
 function mountOn(path: string, args: readonly string[]): void {
   if (withDirectory(path, (directory) => (mountAt(directory, args), true)) === undefined)
-    throw new Error(`the folder ${path} is gone`);
+    throw new Error(`the folder ${path} no longer exists`);
 }
