@@ -24,11 +24,11 @@ export class ZstdFrames {
   #bytes = Buffer.alloc(0);
   #hasFrame = false;
   #hasChecksum = false;
-  readonly #what: string;
+  readonly #label: string;
 
-  /** `what`: for error messages. */
-  constructor(what: string) {
-    this.#what = what;
+  /** `label` names the layer in error messages. */
+  constructor(label: string) {
+    this.#label = label;
   }
 
   /** Splits the chunk: each part ends where a frame ends, except perhaps the last one. */
@@ -59,7 +59,7 @@ export class ZstdFrames {
   }
 
   #invalid(problem: string): ProductError {
-    return new ProductError('ARCHIVE_INVALID', `${this.#what}${problem}`);
+    return new ProductError('ARCHIVE_INVALID', `${this.#label}${problem}`);
   }
 
   #isBetween(): boolean {

@@ -35,7 +35,7 @@ export interface RepositoryRequest {
   /** Another repository that is read, for a mount. */
   readonly from?: string;
   /** The operation as error messages name it: `upload of sha256:…`. */
-  readonly what: string;
+  readonly operation: string;
 }
 
 /**
@@ -101,12 +101,12 @@ export class RegistryClient {
     const text = answer.headers['location'];
     const base = this.#url(request);
     if (text === undefined || !URL.canParse(text, base.href))
-      throw this.error(answer, request.what, 'its response has no valid Location');
+      throw this.error(answer, request.operation, 'its response has no valid Location');
     const url = new URL(text, base);
     if (!isAtLeastAsSecure(base, url))
       throw this.error(
         answer,
-        request.what,
+        request.operation,
         base.protocol === 'https:'
           ? `its Location is not https: ${url.origin}; the proxy in front of the registry must send X-Forwarded-Proto`
           : `its Location is plain http on another host, ${url.host}`,
@@ -115,15 +115,15 @@ export class RegistryClient {
   }
 
   /** Returns the error for an unexpected response. It never quotes a URL's query or the credentials. */
-  error(answer: RegistryAnswer, what: string, note?: string): ProductError {
-    const location = `registry ${this.host}, repository ${this.repository}: ${what}`;
+  error(answer: RegistryAnswer, operation: string, note?: string): ProductError {
+    const location = `registry ${this.host}, repository ${this.repository}: ${operation}`;
     const redact = (text: string): string => this.#authenticator.redact(text);
     const notes = [...originNotes(answer), note].filter((text) => text !== undefined);
     return registryError(answer, location, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
   }
 
-  unreachable(failure: ConnectionFailure, what: string, tries: number): ProductError {
-    return unreachableError(`the registry ${this.host} (${what})`, failure, tries);
+  unreachable(failure: ConnectionFailure, operation: string, tries: number): ProductError {
+    return unreachableError(`the registry ${this.host} (${operation})`, failure, tries);
   }
 
   close(): void {
@@ -147,7 +147,11 @@ export class RegistryClient {
       if (!keepsMethod(answer.status) || (request.method === 'HEAD' && !leadsToPath(answer, from)))
         return redirects === 0 ? answer : withLocationFrom(answer, from);
       if (redirects === maxRedirects)
-        throw this.error(answer, request.what, `it redirects the request more than ${maxRedirects} times`);
+        throw this.error(
+          answer,
+          request.operation,
+          `it redirects the request more than ${maxRedirects} times`,
+        );
       at = { ...at, path: this.location(answer, at) };
     }
   }
@@ -167,14 +171,14 @@ export class RegistryClient {
     if (!this.#isSameOrigin(url)) {
       const answer: RegistryAnswer = first;
       const other = { ...answer, sentBy: url.host };
-      if (other.status === 401) throw this.error(other, request.what);
+      if (other.status === 401) throw this.error(other, request.operation);
       return other;
     }
     if (first.status !== 401) return first;
     await this.#authenticator.authenticate(first, scopes);
     const second = await send(this.#request(request, scopes));
     if (!(second instanceof ConnectionFailure) && second.status === 401)
-      throw this.error(second, request.what);
+      throw this.error(second, request.operation);
     return second;
   }
 

@@ -13,7 +13,7 @@ import { isSecretPath } from '../signature/secret-reference.ts';
 import { readSigningKey } from '../signature/signed-volume-id.ts';
 import type { VolumeIdScheme } from './volume-mount.ts';
 import { find, type Options } from './offerings/option-table.ts';
-import type { OptionValue } from '../options/option-types.ts';
+import { type OptionValue, printableName } from '../options/option-types.ts';
 import type { SecretPrefix } from './offerings/user-options.ts';
 import type { PreflightMode } from './preflight.ts';
 import {
@@ -70,7 +70,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
   const problems: string[] = [];
   const root = parseYaml(text);
   for (const name of Object.keys(root))
-    if (!knownSettings.includes(name)) problems.push(`${truncate(name)} is not a setting`);
+    if (!knownSettings.includes(name)) problems.push(`${printableName(name)} is not a setting`);
   const read = new Fields(root, '', problems);
   const username = read.text('username');
   const password = read.text('password');
@@ -240,12 +240,12 @@ function parseOfferings(
       ...(name === 'nfs' ? ['ldap'] : []),
     ];
     for (const other of Object.keys(read.map(name)))
-      if (!allowed.includes(other)) settings.report(truncate(other), 'is not a setting');
+      if (!allowed.includes(other)) settings.report(printableName(other), 'is not a setting');
     const maintenance = parseMaintenance(settings);
-    const offeringFactory = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
+    const offeringFactory = (parsed: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
       name === 'nfs'
-        ? nfsOffering({ ...own, ldap: ldap === true, secrets, maintenance })
-        : smbOffering({ ...own, secrets, maintenance });
+        ? nfsOffering({ ...parsed, ldap: ldap === true, secrets, maintenance })
+        : smbOffering({ ...parsed, secrets, maintenance });
     const { table } = offeringFactory({ operator: { defaults: {}, forced: {} } });
     const operator = {
       defaults: parseOperatorOptions(settings, 'defaults', table),
@@ -277,7 +277,7 @@ function parseOperatorOptions(settings: Fields, name: string, table: Offering['t
   for (const [key, value] of Object.entries(settings.map(name))) {
     const row = find(table, key);
     if (row === undefined) {
-      settings.report(`${name}.${truncate(key)}`, 'is not an option of this offering');
+      settings.report(`${name}.${printableName(key)}`, 'is not an option of this offering');
       continue;
     }
     const parsed = row.type.parse(value);
@@ -296,5 +296,3 @@ function parseMaintenance(settings: Fields): Offering['maintenance'] {
   const description = info.optionalText('description');
   return { version, ...(description === undefined ? {} : { description }) };
 }
-
-const truncate = (name: string): string => name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

@@ -53,7 +53,11 @@ test('an invalid database is an error of the setting, with the remedy and withou
     { uri: 'postgres://h/d' },
     { host: 'h', port: 'x' },
   ])
-    assert.match(problemOf(servicesOf(wrong)), /neither uri nor all of hostname, port/u, JSON.stringify(wrong));
+    assert.match(
+      problemOf(servicesOf(wrong)),
+      /neither uri nor all of hostname, port/u,
+      JSON.stringify(wrong),
+    );
 });
 
 const key = Buffer.alloc(32, 5).toString('base64');

@@ -38,14 +38,14 @@ export function planHidden(
     .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
     .filter((directory) => keeps(directory) === undefined && !own.some((each) => liesIn(directory, each)));
   const directories = [...new Set([...own, ...others])];
-  const holders = [
+  const parentMounts = [
     ...[...directories, ...mountDirectories].map(
       (directory) => parentMount(mounts, directory)?.target ?? '/',
     ),
     // a driver whose directory is itself a mount may have no volume yet
     ...mounts.filter((mount) => mayHoldVolumes(mount, mountDirectories)).map(({ target }) => target),
   ];
-  return { at, folders: directories, holders: [...new Set(holders)] };
+  return { at, folders: directories, parentMounts: [...new Set(parentMounts)] };
 }
 
 const mayHoldVolumes = (

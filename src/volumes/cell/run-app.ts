@@ -203,10 +203,10 @@ async function rebindReplacedMounts(
   while (await sleep(deadlines.watch, signal)) {
     const mounts = await readMountTable();
     for (const volume of planned) {
-      const found = mountAt(mounts, volume.source);
-      if (found === undefined || found.device === known.get(volume.source)) continue;
-      known.set(volume.source, found.device);
-      const failed = await app.rebind([{ ...volume, device: found.device }], deadlines.start);
+      const mount = mountAt(mounts, volume.source);
+      if (mount === undefined || mount.device === known.get(volume.source)) continue;
+      known.set(volume.source, mount.device);
+      const failed = await app.rebind([{ ...volume, device: mount.device }], deadlines.start);
       log(
         `the driver mounted ${volume.source} again; in the app: ${failed ?? 'bound over the previous mount'}`,
       );

@@ -81,7 +81,7 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
   return code;
 }
 
-/** What undoes the steps of a demo. It runs in reverse order. */
+/** The functions that undo the steps of a demo. They run in reverse order. */
 type Cleanups = (() => Promise<unknown>)[];
 
 interface Demo extends DemoPorts {

@@ -74,7 +74,7 @@ async function readFromCredhub(
 }
 
 async function readFromFile(reference: SecretReference, prefix: string | undefined): Promise<string> {
-  const fail = (why: string): MountError => secretUnavailable(reference, why);
+  const fail = (reason: string): MountError => secretUnavailable(reference, reason);
   if (prefix === undefined || !isBelowPrefix(reference, prefix))
     throw fail('it is not in the folder that the driver reads (-secretFiles)');
   try {
@@ -93,10 +93,10 @@ async function readFromFile(reference: SecretReference, prefix: string | undefin
   }
 }
 
-const secretUnavailable = (reference: SecretReference, why: string, cause?: unknown): MountError =>
+const secretUnavailable = (reference: SecretReference, reason: string, cause?: unknown): MountError =>
   new MountError(
     'SECRET_UNAVAILABLE',
-    `the password ${formatSecretReference(reference)} cannot be read: ${why}`,
+    `the password ${formatSecretReference(reference)} cannot be read: ${reason}`,
     { cause },
   );
 

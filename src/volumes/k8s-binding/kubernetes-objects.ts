@@ -226,5 +226,5 @@ function persistent(
   ];
 }
 
-const refused = (where: string, why: string): ProductError =>
-  new ProductError('VOLUME_MOUNT_INVALID', `nothing was written: ${where} ${why}`);
+const refused = (where: string, reason: string): ProductError =>
+  new ProductError('VOLUME_MOUNT_INVALID', `nothing was written: ${where} ${reason}`);

@@ -101,10 +101,10 @@ export class Volman {
     await this.#measured('Unmount', volumeRef.driver, async () => {
       const { spec, client } = this.#getDriver(volumeRef.driver);
       const name = volumeName(volumeRef, spec.hasUniqueVolumeIds);
-      const found = (await client.list()).find((volume) => volume.name === name);
-      if (found === undefined) return;
-      if (spec.hasUniqueVolumeIds) await removeVolume(client, name, found.mountCount);
-      else if (found.mountCount > 0) await client.unmount(name, volumeRef.containerId);
+      const existing = (await client.list()).find((volume) => volume.name === name);
+      if (existing === undefined) return;
+      if (spec.hasUniqueVolumeIds) await removeVolume(client, name, existing.mountCount);
+      else if (existing.mountCount > 0) await client.unmount(name, volumeRef.containerId);
     });
   }
 
@@ -157,14 +157,14 @@ export class Volman {
     }
   }
 
-  async #activate(found: Pick<KnownDriver, 'spec' | 'client'>): Promise<void> {
-    const { name } = found.spec;
+  async #activate(existing: Pick<KnownDriver, 'spec' | 'client'>): Promise<void> {
+    const { name } = existing.spec;
     try {
-      await found.client.activate();
-      this.#drivers.set(name, { ...found, isActive: true, isListed: true });
+      await existing.client.activate();
+      this.#drivers.set(name, { ...existing, isActive: true, isListed: true });
     } catch (error) {
       this.#ports.log(messageOf(error));
-      if (this.#drivers.has(name)) this.#drivers.set(name, { ...found, isActive: false, isListed: true });
+      if (this.#drivers.has(name)) this.#drivers.set(name, { ...existing, isActive: false, isListed: true });
     }
   }
 

@@ -30,8 +30,8 @@ export async function findCredentials(question: CredentialQuery): Promise<Regist
     ? defaultAuthFiles(question.environment)
     : [question.authFile]) {
     const content = await readAuthFile(path, question.authFile !== undefined);
-    const found = content === undefined ? undefined : await credentialsIn(content, question, path);
-    if (found !== undefined) return found;
+    const credentials = content === undefined ? undefined : await credentialsIn(content, question, path);
+    if (credentials !== undefined) return credentials;
   }
   return undefined;
 }

@@ -204,8 +204,8 @@ const blocks = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?(?:-----END [A-
  * program.
  */
 export function isCertificatePem(pem: string): boolean {
-  const found = pem.match(blocks) ?? [];
-  return found.length > 0 && found.every(isReadable);
+  const certificates = pem.match(blocks) ?? [];
+  return certificates.length > 0 && certificates.every(isReadable);
 }
 
 function isReadable(block: string): boolean {
