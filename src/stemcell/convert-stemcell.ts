@@ -72,7 +72,7 @@ async function fromStemcell(
   const { manifest, image } = await streamStemcell(request.source, { compression }, (bytes) =>
     addPackedLayer(blobs, {
       bytes: freeAsItPasses(bytes, request.signal),
-      ...{ what: 'its image', path: 'image' },
+      ...{ label: 'its image', path: 'image' },
       onEntry: root.nextLayer(),
     }),
   );

@@ -31,7 +31,7 @@ test('the directories of all drivers are hidden, and nothing else of the machine
   assert.deepEqual(planHidden(found, machine), {
     at: '/data/cell',
     folders: ['/data/nfs', '/data/smb', '/data/share'],
-    holders: ['/data', '/'],
+    parentMounts: ['/data', '/'],
   });
 });
 
@@ -46,7 +46,7 @@ test('a driver whose directory is a mount shows none of its later volumes', () =
   assert.deepEqual(planHidden(found, machine), {
     at: '/data/cell',
     folders: ['/data/nfs'],
-    holders: ['/data', '/', '/data/smb'],
+    parentMounts: ['/data', '/', '/data/smb'],
   });
 });
 
