@@ -227,8 +227,8 @@ class OptionReader {
     return this.optional(name) ?? '';
   }
 
-  problem(text: string): void {
-    this.#errors.invalid.push(text);
+  problem(message: string): void {
+    this.#errors.invalid.push(message);
   }
 
   require(...names: readonly string[]): void {

@@ -76,7 +76,7 @@ function mountAt(directory: DirectoryHandle, args: readonly string[]): void {
  * The directories stay available in a directory that only root can enter. Later mounts of drivers appear
  * there, because they may belong to the app.
  */
-export function hideDrivers({ at, folders, parentMounts: parentMounts }: HiddenDirectories): void {
+export function hideDrivers({ at, folders, parentMounts }: HiddenDirectories): void {
   mountOn(at, ['-t', 'tmpfs', '-o', 'mode=0700,nosuid,nodev,noexec', '--', 'tmpfs']);
   mkdirSync(stageIn(at));
   for (const [index, directory] of folders.entries()) {
