@@ -84,7 +84,7 @@ test('the broker of an errand keeps its records in CredHub, like the upstream br
   assert.ok(scheme !== 'md5' && 'signingKey' in scheme);
   assert.equal(preflight, 'log');
   assert.deepEqual(offerings[0]?.operator.forced, { readonly: true });
-  await assert.rejects(appOf('nfsbrokerpush', nfsBroker), /nowhere to keep its records/u);
+  await assert.rejects(appOf('nfsbrokerpush', nfsBroker), /no store for its records/u);
   await assert.rejects(appOf('smbbrokerpush', { ...smbBroker, volume_id_key: 'short' }), /at least 20 char/u);
 });
 
