@@ -13,7 +13,7 @@ import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
 import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
-import { terminateGroup } from '../../stemcell/debian/terminate-group.ts';
+import { signalGroup } from '../../platform/run-program.ts';
 import { assertOutputFree } from '../../stemcell/output-directory.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../output/terminal.ts';
@@ -150,7 +150,7 @@ export async function buildAgent(
     detached: true,
   });
   const interrupt = (): void => {
-    if (child.pid !== undefined) terminateGroup(child.pid);
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
   };
   signal.addEventListener('abort', interrupt);
   let lastReported = '';

@@ -11,7 +11,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { dependencyKey } from '../package/compiled-package-cache.ts';
 import type { ChildWatch } from '../process/leftover-process.ts';
-import { runProcess } from '../process/run-process.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { InstallationDirectory } from './installation-directory.ts';
 import { InstalledPackages, type PackageKey } from './installed-packages.ts';
@@ -144,9 +144,9 @@ export interface PackagingRequest {
  */
 export async function runPackaging(request: PackagingRequest): Promise<void> {
   const { name, source, target, packagesDirectory, children } = request;
-  const result = await runProcess({
+  const result = await runProgram({
     file: 'bash',
-    arguments: ['-x', 'packaging'],
+    args: ['-x', 'packaging'],
     directory: source,
     environment: {
       ...request.environment,

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { ProductError } from '../../errors/product-error.ts';
 import type { RootRequest } from './root-request.ts';
 import { mmdebstrapOptions } from './root-request.ts';
-import { terminateGroup } from './terminate-group.ts';
+import { signalGroup } from '../../platform/run-program.ts';
 
 export interface MmdebstrapContext {
   /** An abort terminates mmdebstrap. It removes its temporary root before the calls reject. */
@@ -99,7 +99,7 @@ function start(
     detached: true,
   });
   const interrupt = (): void => {
-    if (child.pid !== undefined) terminateGroup(child.pid);
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
   };
   if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);
