@@ -67,7 +67,7 @@ test('a directory as manifest is refused, and no state file is created beside it
   for (const run of [createEnv, stopEnv, startEnv, deleteEnv]) {
     await assert.rejects(run({ ...others, manifestPath }, ports), {
       code: 'FILE_NOT_FOUND',
-      message: `'${manifestPath}' is a folder; name the manifest, a file`,
+      message: `'${manifestPath}' is a directory; name the manifest file`,
     });
   }
   assert.equal(existsSync(`${manifestPath}-state.json`), false);

@@ -145,7 +145,7 @@ test('the named image of a layout with two is converted', async (t) => {
 test('an image for an unsupported architecture is refused', async (t) => {
   const { directory, fails } = await workshop(t);
   const layout = await layoutOf(join(directory, 'layout'), [await sampleBoshRoot()], 's390x');
-  const message = /has an image for linux\/s390x, and stemcells are for amd64 and arm64/u;
+  const message = /has an image for linux\/s390x, but stemcells are for amd64 and arm64/u;
   await fails(layout, { code: 'IMAGE_INVALID', message }, 'x');
 });
 
@@ -155,7 +155,7 @@ test('a layout whose only image has another architecture than the requested one 
   const options = { architecture: 'arm64', operatingSystem: 'x' } as const;
   await assert.rejects(convert(layout, { ...options, isArchitectureRequired: true, output: 'other' }), {
     code: 'INVALID_ARGUMENT',
-    message: /has one image, for amd64, and --architecture asks for arm64$/u,
+    message: /has one image, for amd64, but --architecture requests arm64$/u,
   });
   assert.ok(!(await readdir(directory)).includes('other'));
   // The default architecture of an arm64 machine was not given by the user.

@@ -46,7 +46,7 @@ test('a stemcell is written to an empty directory, also through a link', async (
   await symlink('elsewhere/empty', join(directory, 'out'));
   await build('out');
   assert.deepEqual(await readdir(join(directory, 'elsewhere')), ['empty']);
-  await fails('out', /out' is there already and is not empty; remove it, or name another/);
+  await fails('out', /out' already exists and is not empty; remove it, or name another/);
   await symlink('elsewhere', join(directory, 'link'));
   await build('link/new');
   await symlink('nowhere', join(directory, 'dangling'));

@@ -34,7 +34,7 @@ export function runScript(options: RunScriptOptions): Action {
       if (!scripts.has(name)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
-          `there is no script '${name}': it is one of ${[...scripts].join(', ')}`,
+          `there is no script '${name}'; it must be one of ${[...scripts].join(', ')}`,
         );
       }
       const environment = parseEnv(args[1]);
@@ -52,7 +52,10 @@ function parseEnv(argument: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => {
       if (typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return [name, value];
-      throw new ProductError('AGENT_ARGUMENT_INVALID', `env.${name} is not a text with a variable's name`);
+      throw new ProductError(
+        'AGENT_ARGUMENT_INVALID',
+        `env.${name} must be a string, and its name must be a valid name of a variable`,
+      );
     }),
   );
 }
@@ -72,7 +75,7 @@ export function runErrand(options: RunErrandOptions): Action {
     async run(args, signal) {
       const [first] = (await options.specFile.read()).jobs;
       if (first === undefined)
-        throw new ProductError('AGENT_SCRIPT_FAILED', 'no job is applied that could be run as an errand');
+        throw new ProductError('AGENT_SCRIPT_FAILED', 'no applied job can be run as an errand');
       const job = args[0] === undefined ? first.name : parsePathElement(args[0], 'argument 1 (job)');
       if (!(await hasScript(job, 'run', options.directories)))
         throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is not an errand: it has no bin/run`);

@@ -56,7 +56,7 @@ for (const [what, list, message] of [
   [
     'a duplicate service',
     services({ a: '' }).concat(services({ a: '' }, 'two')),
-    /job 'two'.*declared by job 'job', too/,
+    /job 'two'.*also declared by job 'job', too/,
   ],
   [
     'a duplicate in one file',

@@ -67,7 +67,7 @@ test('status names a missing manifest or state file, and reports a manifest that
   });
   await writeFile(manifestPath, '');
   assert.equal(await run(manifestPath), 0);
-  assert.match(spoken.out, /Nothing of '.*m\.yml' is deployed: there is no state file '.*m-state\.json'/);
+  assert.match(spoken.out, /'.*m\.yml' is not deployed: there is no state file '.*m-state\.json'/);
 });
 
 interface Kubeconfig {

@@ -44,8 +44,8 @@ const lacksDavcli = ({ from }: BuildArguments): boolean =>
   from.kind === 'debian' && from.agent !== undefined && from.davcli === undefined;
 
 const withoutDavcli =
-  'The stemcell has no bosh-blobstore-dav, by which the agent reads and writes the blobstore of a director: in VMs of a director ' +
-  'the agent would end at its start and never answer. For those, build it again with --davcli FILE; create-env does not need it';
+  'The stemcell has no bosh-blobstore-dav, with which the agent reads and writes the blobstore of a director: in VMs of a director ' +
+  'the agent would exit at its start and never respond. For such VMs, build it again with --davcli FILE; create-env does not need it';
 
 function make(parsed: BuildArguments, context: CommandContext): Promise<PublishedStemcell> {
   const { from, identity, output } = parsed;

@@ -46,7 +46,7 @@ export async function installPackages(
       key: keyOf(release, candidate),
     })),
   );
-  refuseNameClash(requested.map(({ key }) => key));
+  assertUniqueNames(requested.map(({ key }) => key));
   for (const { source, key } of requested) {
     await stage.perform(`Compiling package '${key.name}/${key.fingerprint}'`, async (step) => {
       if (source.compiled) step.skip('Package already compiled');
@@ -77,7 +77,7 @@ function keyOf(release: Release, { name, fingerprint }: ReleasePackage): Package
   return { name, fingerprint, dependencyKey: dependencyKey(dependenciesOf(release, name)) };
 }
 
-function refuseNameClash(keys: readonly PackageKey[]): void {
+function assertUniqueNames(keys: readonly PackageKey[]): void {
   const clash = keys.find((key, index) =>
     keys
       .slice(0, index)

@@ -40,14 +40,16 @@ async function closedPort(): Promise<number> {
 }
 
 /** By default the wait for an answer is so long that a slow machine does not run into it. */
-const pinging = (port: number, idleTimeoutMs = 60_000) => (): Promise<unknown> =>
-  new MbusConnection({ mbusUrl: `https://u:p@127.0.0.1:${port}` }).send(
-    {
-      ...{ method: 'POST', path: '/agent', idleTimeoutMs, deadline: 120_000 },
-      body: { stream: Readable.from([]), length: 0 },
-    },
-    async () => 'pong',
-  );
+const pinging =
+  (port: number, idleTimeoutMs = 60_000) =>
+  (): Promise<unknown> =>
+    new MbusConnection({ mbusUrl: `https://u:p@127.0.0.1:${port}` }).send(
+      {
+        ...{ method: 'POST', path: '/agent', idleTimeoutMs, deadline: 120_000 },
+        body: { stream: Readable.from([]), length: 0 },
+      },
+      async () => 'pong',
+    );
 
 const causes: readonly {
   readonly what: string;
@@ -64,7 +66,7 @@ const causes: readonly {
     what: 'an address that does not answer',
     port: (t) => portOf(t, createServer()),
     idleTimeoutMs: 100,
-    line: /cannot be reached: no answer within 0\.1 s; this machine has no route to that address, or a firewall/,
+    line: /cannot be reached: no response within 0\.1 s; this machine has no route to that address, or a firewall/,
   },
   {
     what: 'another server at the port',
@@ -132,7 +134,7 @@ test('the line follows the cause: the pod, the connection to the agent, the CPI'
   );
   assert.match(second, /2 restarts/);
   assert.match(third, /nothing listens there yet/);
-  assert.match(fourth, /VM 'vm-1': the CPI cannot say how it is: no token/);
+  assert.match(fourth, /VM 'vm-1': the CPI cannot report its state: no token/);
   assert.equal(lines.length, 4, lines.join('\n'));
 });
 

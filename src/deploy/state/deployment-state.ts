@@ -132,8 +132,7 @@ class FieldReader {
     const value = this.#document[key] ?? [];
     if (!Array.isArray(value)) throw this.#invalid(`has a '${key}' that is not a list`);
     const wrong = value.findIndex((entry) => !accepts(entry));
-    if (wrong >= 0)
-      throw this.#invalid(`has a '${key}[${wrong}]' that lacks something or has the wrong shape`);
+    if (wrong >= 0) throw this.#invalid(`has a '${key}[${wrong}]' that is incomplete or has the wrong shape`);
     return value as T[];
   }
 }

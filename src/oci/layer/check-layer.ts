@@ -111,7 +111,7 @@ async function digestOfTar(
     for await (const chunk of checkRootTar(plain, what, options)) hash.update(chunk);
   } catch (error) {
     if (!isDecompressionError(error)) throw error;
-    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${error.message}`, {
+    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or truncated: ${error.message}`, {
       cause: error,
     });
   }

@@ -46,7 +46,7 @@ export class ZstdFrames {
   /** Must be called after the last byte. Throws ARCHIVE_INVALID if it is not the end of a frame. */
   end(): void {
     if (!this.#hasFrame || !this.#isBetween())
-      throw this.#invalid(' is damaged or cut off: its zstd ends too early');
+      throw this.#invalid(' is damaged or truncated: its zstd ends too early');
   }
 
   /** Returns the error for bytes that are not a frame. */

@@ -53,7 +53,7 @@ test('the monit command reaches the supervisor of a VM', async (t) => {
   assert.deepEqual(ended, {
     code: 1,
     output: '',
-    error: 'monit: error connecting to the monit daemon: the agent does not run\n',
+    error: 'monit: error connecting to the monit daemon: the agent is not running\n',
   });
   await vm.start();
   assert.match((await monit(vm, 'summary')).output, /^Process 'hello' {21}not monitored$/m);
