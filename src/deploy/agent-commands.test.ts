@@ -9,7 +9,7 @@ import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
-test('stop-env stops the jobs and start-env starts them, through the agent alone', async (t) => {
+test('stop-env stops the jobs and start-env starts them, and both use only the agent', async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const before = await state();

@@ -218,7 +218,7 @@ test('rejects invalid commands and configurations with a message', options, asyn
   const refusals: readonly (readonly [words: string, message: RegExp])[] = [
     ['start', /^Error: must specify a job\n$/],
     ['frobnicate job', /^Error: unknown command "frobnicate" for "bpm"\n$/],
-    ['logs job', /has no 'logs'/],
+    ['logs job', /does not support 'logs'/],
     ['start job -x', /^Error: Unknown option '-x'/],
     ['start ../job', /cannot be the name of one file or folder/],
     ['start none', /there is no .*jobs\/none\/config\/bpm\.yml/],

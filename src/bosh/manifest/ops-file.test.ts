@@ -105,7 +105,7 @@ test('an operation that cannot be applied names file, line and path', async (t) 
     [remove('')]: /cannot remove '': the whole document cannot be removed/,
     [remove('/array/-')]: /nothing can be removed at '\/array\/-'/,
     [remove('/none')]: /there is no key 'none'/,
-    [JSON.stringify([{ type: 'test', path: '/key', value: 2 }])]: /not what is expected/,
+    [JSON.stringify([{ type: 'test', path: '/key', value: 2 }])]: /is not the expected value/,
     [JSON.stringify([{ type: 'test', path: '/key', absent: true }])]: /expected no value at '\/key'/,
     [JSON.stringify([{ type: 'remove', path: '/none', error: 'Take another' }])]:
       /'\/none': Take another: there is no key/,

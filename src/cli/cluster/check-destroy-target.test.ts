@@ -76,7 +76,7 @@ for (const [what, storage, marks, requested] of [
   ['that is claimed', '64Mi', {}, disk],
   ['from before the request', '64Mi', unclaimed, { ...disk, requested_at: '2999-01-01T00:00:00.000Z' }],
 ] as const)
-  test(`a disk ${what} is not taken for the requested disk`, async (t) => {
+  test(`a disk ${what} is not treated as the requested disk`, async (t) => {
     const { server, refuse } = await killedCreateEnv(t, { disks: [requested] });
     await makeClaim(server, storage, marks);
 

@@ -133,10 +133,10 @@ test('a damaged, truncated or dangerous tar leaves no blob', async (t) => {
   damaged.fill(0, 1000, 1100);
   const dangerous = await packTar([{ header: { name: '../x', size: 1 }, body: 'x' }]);
   const cases: readonly [Uint8Array, RegExp][] = [
-    [packed.subarray(0, packed.length - 9), /image is damaged or cut off/],
-    [packed.subarray(0, 70_000), /image is damaged or cut off/],
-    [damaged, /image is damaged or cut off/],
-    [Buffer.from('no gzip at all'), /image is damaged or cut off/],
+    [packed.subarray(0, packed.length - 9), /image is damaged or truncated/],
+    [packed.subarray(0, 70_000), /image is damaged or truncated/],
+    [damaged, /image is damaged or truncated/],
+    [Buffer.from('no gzip at all'), /image is damaged or truncated/],
     [Buffer.alloc(0), /image/],
     [gzipSync(dangerous), /image: its entry '\.\.\/x'/],
     [gzipSync(Buffer.concat([dangerous, randomBytes(3_000_000)])), /image: its entry '\.\.\/x'/],

@@ -87,7 +87,7 @@ test('zstd that is truncated anywhere, damaged or followed by other bytes is ref
   for (const size of [1, 65_536]) {
     // If the second frame has not begun, the error is a truncated tar.
     for (let length = 0; length < blob.length; length += 1)
-      await refused(blob.subarray(0, length), /^layer sha256:.*(cut off|ends too early|no zstd)/, size);
+      await refused(blob.subarray(0, length), /^layer sha256:.*(truncated|ends too early|no zstd)/, size);
     for (const behind of [
       'x',
       '\0',
@@ -98,7 +98,7 @@ test('zstd that is truncated anywhere, damaged or followed by other bytes is ref
     ])
       await refused(
         Buffer.concat([blob, Buffer.from(behind, 'latin1')]),
-        /^layer sha256:.*(behind the end of the zstd|cut off)/,
+        /^layer sha256:.*(behind the end of the zstd|truncated)/,
         size,
       );
     const damaged = Buffer.from(blob);

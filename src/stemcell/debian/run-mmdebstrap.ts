@@ -34,7 +34,7 @@ export async function checkMachine(context: MmdebstrapContext): Promise<string> 
     ...(context.user === 0 ? [] : ['root (sudo)']),
   ];
   if (version !== undefined && missing.length === 0) return version;
-  const message = `A Debian root cannot be built on this machine, because it lacks ${missing.join(' and ')}. To build without: bosh-kubernetes stemcell build --from ROOTFS`;
+  const message = `A Debian root cannot be built on this machine, because it lacks ${missing.join(' and ')}. Alternatively: bosh-kubernetes stemcell build --from ROOTFS`;
   throw new ProductError('STEMCELL_BUILD_UNSUPPORTED', message);
 }
 

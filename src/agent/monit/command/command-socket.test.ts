@@ -73,7 +73,7 @@ test('rejects malformed requests, and ends only their connections', async (t) =>
     const socket = connect(vm.directories.monitSocket);
     await once(socket, 'connect');
     socket.write(request);
-    assert.match(await text(socket), /the request is not a list of words/);
+    assert.match(await text(socket), /the request is not a list of strings/);
   }
   assert.equal((await monit(vm, '-V')).code, 0);
 });
