@@ -230,7 +230,7 @@ test('rejects invalid commands and configurations with a message', options, asyn
     ['run job -e secret', /^Error: an environment variable must have the form KEY=value\n$/],
     [
       'start broken',
-      /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, for example 512M or 1G\n.*'\/etc' is not below .*\n.*own folder/,
+      /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, for example 512M or 1G\n.*'\/etc' is not below .*\n.*own directory/,
     ],
   ];
   for (const [args, message] of refusals) {

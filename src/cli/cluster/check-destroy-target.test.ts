@@ -88,7 +88,7 @@ test('if nothing is found, the advice does not propose to start a cluster that a
 
   for (const isRunning of [true, false])
     await assert.rejects(refuse(isRunning), ({ message }: Error) => {
-      assert.match(message, /'delete-env' deletes it where it is/);
+      assert.match(message, /'delete-env' with the flags of its create-env deletes it/);
       assert.equal(message.includes("'cluster start'"), !isRunning, message);
       for (const path of [statePath, `${statePath}.pending`])
         assert.ok(message.includes(`'${path}'`), message);

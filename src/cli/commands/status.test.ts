@@ -113,7 +113,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbourin
   };
 
   assert.match(await run(status, environment), /VM .*Instance/u);
-  assert.match(await run(orphans, environment), /Nothing that a killed call may have left/u);
+  assert.match(await run(orphans, environment), /No objects that a killed call may have left/u);
   await assert.rejects(
     run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(otherDirectory, 'ca.crt')}` }),
     { code: 'INVALID_ARGUMENT', message: /KUBECONFIG names several files.*--kubeconfig/u },
