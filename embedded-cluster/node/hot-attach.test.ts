@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseConfig } from '../../src/cpi/config/config.ts';
-import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { buildAttachmentPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
 import { mountContainer } from '../../src/cpi/objects/layout.ts';
 import { bindScript } from '../../src/cpi/disk/attach/scripts/hold.ts';
-import { untilReadyIn } from '../../src/cpi/disk/attach/until-ready-script.ts';
-import { releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
+import { untilReadyIn, releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
 import { buildClaim } from '../../src/cpi/disk/disks.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
@@ -131,7 +130,7 @@ describeInNamespace(import.meta.filename, () => {
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
       nameServers: [],
     };
-    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
+    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid));
     await untilReady(cid);
     return pod;
   }
@@ -151,7 +150,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     await api.create<Pod>(
       pods,
-      attachmentPod({
+      buildAttachmentPod({
         ...{ diskCid: cid, namespace, vm, nodeName: 'embedded', directorUuid: undefined },
         kubeletRootDirectory: join(directory, 'kubelet'),
       }),

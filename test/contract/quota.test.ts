@@ -56,7 +56,7 @@ async function lift(name: string): Promise<void> {
 
 /** Creates an object for which a quota has room again: admission may see that later than the status. */
 async function admitted(resource: Resource, object: KubernetesObject): Promise<void> {
-  const name = object.metadata.name ?? '';
+  const name = object.metadata.name;
   await until(`room for ${name}`, async () => {
     try {
       return await subject.admin.api.create(resource, object);

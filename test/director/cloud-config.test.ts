@@ -8,7 +8,7 @@ import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { parseNetworks } from '../../src/cpi/network/networks.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import type { JsonObject } from '../../src/platform/fields.ts';
+import type { JsonObject } from '../../src/platform/json.ts';
 import { Field } from '../../src/platform/field.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 

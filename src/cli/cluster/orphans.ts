@@ -1,6 +1,5 @@
-import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { type KubernetesApi, type Resource, ifAllowed, ignoreNotFound } from '../../kubernetes/api.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -49,7 +48,7 @@ export interface Orphan {
   readonly createdAt: string;
 }
 
-interface Secret extends KubernetesObject {
+interface Secret extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -108,18 +107,6 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
   return { found, areVmsKnown: ofOwners !== undefined, areVolumesKnown: volumes !== undefined };
 }
 
-/**
- * Returns undefined if the account may not list these objects. Read-only roles often lack this permission.
- */
-async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
-  try {
-    return await objects;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
-}
-
 /** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/claims.ts). */
 const diskName = /^disk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
@@ -158,7 +145,7 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
       .map((snapshot) => orphan(snapshot, 'snapshot', labelOf(snapshot, diskId))),
     ...snapshots
       .filter(isKind('copy'))
-      .map((snapshot) => orphan(snapshot, 'helper snapshot', copies.diskOf(nameOf(snapshot).slice(5)))),
+      .map((snapshot) => orphan(snapshot, 'helper snapshot', copies.diskOf(snapshot.metadata.name.slice(5)))),
     ...podsOfDisks
       .filter(isKind('copy'))
       .map((pod) => orphan(pod, 'helper pod', copies.diskOf(labelOf(pod, diskId)))),
@@ -169,18 +156,18 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
 }
 
 function orphan(object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan {
-  return { what, disk, name: nameOf(object), createdAt: object.metadata.creationTimestamp ?? '' };
+  return { what, disk, name: object.metadata.name, createdAt: object.metadata.creationTimestamp ?? '' };
 }
 
 function orphanedDisks({ claims, pods: podsOfDisks }: ClusterObjects, copies: DiskCopies): Orphan[] {
   const disks = claims.filter(isKind('disk'));
   const attached = new Set(podsOfDisks.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
   const isInUse = (claim: KubernetesObject): boolean =>
-    attached.has(nameOf(claim)) || labelOf(claim, vmId) !== undefined;
+    attached.has(claim.metadata.name) || labelOf(claim, vmId) !== undefined;
   return [
     ...disks
       .filter((claim) => copies.isNamed(claim))
-      .map((claim) => orphan(claim, 'copy', copies.diskOf(nameOf(claim)))),
+      .map((claim) => orphan(claim, 'copy', copies.diskOf(claim.metadata.name))),
     ...disks
       .filter((claim) => copies.isUnused(claim))
       .map((claim) => orphan(claim, 'left copy', labelOf(claim, replaces))),
@@ -214,7 +201,7 @@ class DiskCopies {
     this.#disks = new Map(
       copied
         .filter((claim) => !isReplaced(claim))
-        .map((claim) => [claim.metadata.annotations?.[copy], nameOf(claim)]),
+        .map((claim) => [claim.metadata.annotations?.[copy], claim.metadata.name]),
     );
     this.#successors = new Set(disks.filter(isReplaced).map(({ metadata }) => metadata.annotations?.[copy]));
   }
@@ -226,7 +213,7 @@ class DiskCopies {
 
   /** Returns true if a disk names the claim as its copy. */
   isNamed(claim: KubernetesObject): boolean {
-    return this.#disks.has(nameOf(claim));
+    return this.#disks.has(claim.metadata.name);
   }
 
   /** Returns true for a copy that no disk names and that has not replaced its disk. */
@@ -235,7 +222,7 @@ class DiskCopies {
       labelOf(claim, provisional) !== undefined &&
       claim.metadata.deletionTimestamp === undefined &&
       !this.isNamed(claim) &&
-      !this.#successors.has(nameOf(claim))
+      !this.#successors.has(claim.metadata.name)
     );
   }
 }
@@ -284,12 +271,8 @@ async function listOurs<T extends KubernetesObject = KubernetesObject>(
   resource: Resource,
   namespace: string,
 ): Promise<T[]> {
-  try {
-    return (await api.list<T>(resource, { namespace, labelSelector: kind })).items;
-  } catch (error) {
-    if (isApiError(error, 404)) return [];
-    throw error;
-  }
+  const list = await ignoreNotFound(api.list<T>(resource, { namespace, labelSelector: kind }));
+  return list?.items ?? [];
 }
 
 const isKind =
@@ -298,5 +281,3 @@ const isKind =
     labelOf(object, kind) === type;
 
 const labelOf = ({ metadata }: KubernetesObject, name: string): string | undefined => metadata.labels?.[name];
-
-const nameOf = ({ metadata }: KubernetesObject): string => metadata.name ?? '';
