@@ -6,7 +6,7 @@ import { parseArgs, promisify } from 'node:util';
 import { bindMounter } from '../../src/volumes/driver/mount/bind-mounter.ts';
 import { MountError } from '../../src/volumes/driver/mount/mount-error.ts';
 import { parseMountInfo } from '../../src/platform/mountinfo.ts';
-import { runProgram } from '../../src/volumes/driver/mount/run-program.ts';
+import { runMountProgram } from '../../src/volumes/driver/mount/run-program.ts';
 import { rate } from '../broker/load.ts';
 import { createVolume, type MeasuredDriver, measuredDriver, mountAndUnmount } from './measured-driver.ts';
 
@@ -127,7 +127,7 @@ async function measureWaiting(directory: string, shares: string): Promise<void> 
     ...bindMounter(shares),
     mount: async (_order, _target, signal) => {
       const sleep = { program: 'sleep', args: [String(seconds)], searchPath: '/usr/bin:/bin', signal };
-      const { exitCode } = await runProgram(sleep);
+      const { exitCode } = await runMountProgram(sleep);
       if (exitCode !== 0) throw new MountError('FAILED', 'sleep(1) failed');
     },
   });

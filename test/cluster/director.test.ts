@@ -140,7 +140,7 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
     const ops = join(directory, 'ops', 'cpi.yml');
     await writeFile(ops, `${await readFile(ops, 'utf8')}${edits}`);
     const [table = ''] = await run([command]);
-    assert.match(table, /^Kept, since they were edited: ops\/cpi\.yml;/mu);
+    assert.match(table, /^Kept because they were edited: ops\/cpi\.yml;/mu);
     for (const check of ['Kubernetes', 'Rights', 'Pod Security', 'Storage class', 'Address'])
       assert.match(table, new RegExp(`^${check} +ok `, 'mu'));
     await writeReplacement(join(directory, 'bosh-deployment'));

@@ -102,7 +102,7 @@ test('a layer in xz or bzip2 is named, with the command that repacks it', async 
       const bytes = inChunks(Buffer.concat([Buffer.from(start, 'hex'), randomBytes(100)]), size);
       await assert.rejects(addPackedLayer(blobs, { bytes, label: 'image', path: `root/${file}` }), {
         code: 'ARCHIVE_INVALID',
-        message: `image is compressed with ${name}, which is not read here. Repack it: ${name} -dc 'root/${file}' | gzip > 'root/a b.gz'`,
+        message: `image is compressed with ${name}, which is not supported. Repack it: ${name} -dc 'root/${file}' | gzip > 'root/a b.gz'`,
       });
     }
 });

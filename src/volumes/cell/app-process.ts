@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { HiddenDirectories, Plan, MountResult, PlannedVolume } from './namespace-init/plan.ts';
 import { planDescriptor } from './namespace-init/plan.ts';
-import { runProgram } from './run-program.ts';
+import { runCellProgram } from './run-program.ts';
 
 export interface AppSpec {
   readonly command: readonly string[];
@@ -94,7 +94,7 @@ export class AppProcess {
     // uses the shell's kill, because the kill of procps rejects -1
     const signalCommand = ['sh', '-c', 'kill -TERM -1'];
     const args = [...this.#namespaces(['pid']), '--', ...signalCommand];
-    const { failure, signal } = await runProgram('nsenter', args, seconds);
+    const { failure, signal } = await runCellProgram('nsenter', args, seconds);
     // if the app ends at once, the kernel kills all processes of its namespace, this command too
     return signal === 'SIGKILL' ? undefined : failure;
   }

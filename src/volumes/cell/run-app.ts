@@ -10,7 +10,7 @@ import type { VolumeMount } from '../options/volume-mount.ts';
 import { createMountPoints, lockContainer, releaseContainer } from './containers.ts';
 import type { PlannedVolume } from './namespace-init/plan.ts';
 import { planHidden, assertNotOverSystemPaths } from './protected-paths.ts';
-import { runProgram } from './run-program.ts';
+import { runCellProgram } from './run-program.ts';
 
 /** All values are in seconds. */
 interface CellDeadlines {
@@ -177,8 +177,8 @@ async function stop(
   if (await app.waitForExit(kill)) return true;
   for (const { source } of planned) {
     const args = ['--force', '--no-canonicalize', '--', source];
-    const end = await runProgram('umount', args, kill);
-    log(`umount --force ${source}: ${end.failure ?? 'done'}`);
+    const { failure } = await runCellProgram('umount', args, kill);
+    log(`umount --force ${source}: ${failure ?? 'done'}`);
   }
   return app.waitForExit(kill);
 }

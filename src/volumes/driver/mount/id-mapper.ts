@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { containerUid, type IdMapping } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import { cannotStart, killGroup } from './run-program.ts';
+import { signalGroup } from '../../../platform/run-program.ts';
+import { cannotStart } from './run-program.ts';
 
 interface IdMapperOptions {
   readonly ids: IdMapping;
@@ -52,7 +53,7 @@ export async function startIdMapper(
     while (!(await start.isMounted())) {
       if (state.error !== undefined) throw cannotStart(program, state.error);
       if (state.ended || start.signal.aborted) {
-        if (!state.ended && child.pid !== undefined) killGroup(child.pid);
+        if (!state.ended && child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
         return { stderr: await truncate(output), wasKilled: !state.ended };
       }
       await pause(10);

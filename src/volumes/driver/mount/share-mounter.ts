@@ -7,9 +7,9 @@ import { idMapperPrograms, startIdMapper } from './id-mapper.ts';
 import {
   killProcessesByArgument,
   mountPrograms,
-  type ProgramResult,
+  type MountProgramResult,
   type ProgramRun,
-  runProgram,
+  runMountProgram,
 } from './run-program.ts';
 import {
   type IdMapping,
@@ -197,7 +197,7 @@ export class ShareMounter implements Mounter {
   }
 
   /** Runs umount without access to the path and without umount.nfs, which would wait for a dead server. */
-  #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<ProgramResult> {
+  #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<MountProgramResult> {
     return this.#run('umount', ['-i', '-c', ...how, '--', path], this.#stepDeadline(signal));
   }
 
@@ -215,8 +215,8 @@ export class ShareMounter implements Mounter {
     args: readonly string[],
     signal: AbortSignal,
     more: Pick<ProgramRun, 'secret' | 'outputLimit'> = {},
-  ): Promise<ProgramResult> {
-    return runProgram({ program, args, searchPath: this.#searchPath, signal, ...more });
+  ): Promise<MountProgramResult> {
+    return runMountProgram({ program, args, searchPath: this.#searchPath, signal, ...more });
   }
 }
 
