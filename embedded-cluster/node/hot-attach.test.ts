@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseConfig } from '../../src/cpi/config/config.ts';
 import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
 import { mountContainer } from '../../src/cpi/objects/layout.ts';
 import { bindScript } from '../../src/cpi/disk/attach/scripts/hold.ts';
@@ -11,8 +10,9 @@ import { untilReadyIn } from '../../src/cpi/disk/attach/until-ready-script.ts';
 import { releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
 import { buildClaim } from '../../src/cpi/disk/disks.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
-import { vmPod } from '../../src/cpi/vm/pod.ts';
+import { podTemplate } from '../../src/cpi/vm/pod.ts';
+import { withOwner } from '../../src/cpi/vm/vms.ts';
+import { vmPlan } from '../../src/cpi/testing/planned-pod.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
@@ -116,18 +116,13 @@ describeInNamespace(import.meta.filename, () => {
       metadata: { namespace, name: cid },
       data: { 'settings.json': Buffer.from('{}').toString('base64') },
     } as KubernetesObject);
-    const properties = parseVmProperties(
-      { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
-      { code: 'INVALID_ARGUMENT', path: 'cloud_properties' },
-      parseConfig({}, {}),
-    );
-    const plan = {
-      ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
-      ...{ group: undefined, groupLabels: {}, directorUuid: undefined, attach: 'hot' as const },
+    const plan = vmPlan({
+      ...{ cid, agentId: cid.replace('vm-', ''), image: hostRootImage },
+      properties: { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
-      nameServers: [],
-    };
-    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
+    });
+    const template = podTemplate({ namespace, directorUuid: undefined }, plan);
+    const pod = await api.create<Pod>(pods, withOwner(template, secret));
     await untilReady(cid);
     return pod;
   }

@@ -140,7 +140,7 @@ test('create_network ends if others make and delete its network again and again'
     if (request !== `create networkpolicies ${cid}`) return;
     count += 1;
     assert.ok(count < enough);
-    const metadata = { name: cid, namespace, labels: baseLabels('network', 'director-1') };
+    const metadata = { name: cid, namespace, labels: baseLabels({ directorUuid: 'director-1' }, 'network') };
     if (count > 1) await api.create(networkPolicies, { ...object, metadata });
   });
   await assert.rejects(
@@ -160,7 +160,7 @@ test('create_vm ends if others make and delete a claim of its name again and aga
     count += 1;
     assert.ok(count < enough);
     const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
-    const labels = baseLabels('volume', 'director-1');
+    const labels = baseLabels({ directorUuid: 'director-1' }, 'volume');
     await api.create(persistentVolumeClaims, { metadata: { name, namespace, labels }, spec });
   });
   await assert.rejects(

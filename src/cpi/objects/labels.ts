@@ -1,4 +1,5 @@
-import { type Location, recordAt, child, stringsAt, optionalStringAt, type Json } from '../input.ts';
+import type { Json } from '../input.ts';
+import type { ObjectContext } from '../call.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 
@@ -117,7 +118,11 @@ export type ObjectKind =
   | 'network'
   | 'budget';
 
-export function baseLabels(kind: ObjectKind, directorUuid: string | undefined): Record<string, string> {
+/** Returns the labels that every object of the CPI has. */
+export function baseLabels(
+  { directorUuid }: Pick<ObjectContext, 'directorUuid'>,
+  kind: ObjectKind,
+): Record<string, string> {
   return {
     [label.layout]: '1',
     [label.kind]: kind,
@@ -176,32 +181,4 @@ export function metadataPatch(
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** What the director sends about a VM's instance group; empty with create-env. */
-export interface InstanceGroup {
-  /** Director, deployment and instance group in one name: VMs of one group avoid each other's node. */
-  readonly group: string | undefined;
-  /** The three names as separate labels, for every object of the VM. */
-  readonly groupLabels: Readonly<Record<string, string>>;
-}
-
-/**
- * Parses the group in `env.bosh`. `groups` is six names: director, deployment and instance group first, and
- * the three in one last (bosh-director: deployment_plan/steps/create_vm_step.rb). If it is anything else, it
- * is unknown which name is which, so there are no group labels.
- */
-export function parseInstanceGroup(env: Json, place: Location): InstanceGroup {
-  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
-  const groups = stringsAt(bosh['groups'], child(place, 'bosh.groups'));
-  const group = optionalStringAt(bosh['group'], child(place, 'bosh.group')) ?? groups.at(-1);
-  const [director = '', deployment = '', instanceGroup = ''] = groups;
-  if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
-    return { group, groupLabels: {} };
-  const groupLabels = {
-    [label.director]: labelValue(director),
-    [label.deployment]: labelValue(deployment),
-    [label.instanceGroup]: labelValue(instanceGroup),
-  };
-  return { group, groupLabels };
 }

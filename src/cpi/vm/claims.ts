@@ -2,12 +2,12 @@ import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import { conflictError, createOrGet, requestDeletion, waitForDeletion } from '../objects/objects.ts';
-import type { CallContext } from '../call.ts';
+import type { CallContext, ObjectContext } from '../call.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
 import { baseLabels, isManaged, label } from '../objects/labels.ts';
 import { labelValue } from '../objects/names.ts';
-import { ownerUidOf } from './vms.ts';
-import type { VmPlan } from './plan-vm.ts';
+import { ownerUidOf, withOwner, type VmSecret } from './vms.ts';
+import type { VmSpec } from './vm-spec.ts';
 
 const tries = 10;
 
@@ -17,33 +17,30 @@ const stateMiB = 1024;
 export const stateClaimName = (cid: string): string => `${cid}-state`;
 export const dataClaimName = (cid: string): string => `${cid}-data`;
 
-/** The labels of every claim of a VM that is not a disk. */
-export const volumeLabels = ({
-  cid,
-  agentId,
-  directorUuid,
-  groupLabels,
-}: VmPlan): Record<string, string> => ({
-  ...baseLabels('volume', directorUuid),
+/** Returns the labels of every claim of a VM that is not a disk. */
+export const volumeLabels = (
+  call: ObjectContext,
+  { cid, agentId, groupLabels }: VmSpec,
+): Record<string, string> => ({
+  ...baseLabels(call, 'volume'),
   [label.agentId]: labelValue(agentId),
   [label.vmId]: cid,
   ...groupLabels,
 });
 
 /**
- * Returns the claims for the state and /var/vcap/data of a VM whose pod is recreated, owned by the Secret
- * with that uid.
+ * Returns the claims for the state and /var/vcap/data of a VM whose pod is recreated, without their owner,
+ * the Secret of the VM (`withOwner`).
  */
-export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
-  const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
+export function vmClaims(call: ObjectContext, spec: VmSpec): PersistentVolumeClaim[] {
+  const { sizeMiB, storageClass } = spec.properties.compute.ephemeralDisk;
   const claim = (name: string, size: number): PersistentVolumeClaim => ({
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: {
       name,
-      namespace: plan.namespace,
-      labels: volumeLabels(plan),
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
+      namespace: call.namespace,
+      labels: volumeLabels(call, spec),
     },
     spec: {
       accessModes: ['ReadWriteOnce'],
@@ -51,18 +48,16 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
       resources: { requests: { storage: `${size}Mi` } },
     },
   });
-  return [claim(stateClaimName(plan.cid), stateMiB), claim(dataClaimName(plan.cid), sizeMiB)];
+  return [claim(stateClaimName(spec.cid), stateMiB), claim(dataClaimName(spec.cid), sizeMiB)];
 }
 
 /**
- * Creates those claims; idempotent. Deletes one that a previous VM of the same name left, waits for that and
- * creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not manage has the name,
+ * Creates those claims, owned by the Secret; idempotent. Deletes a claim of a previous VM of the same name,
+ * waits for that and creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not manage has the name,
  * with VM_CREATION_FAILED_RETRY if other writers keep creating it.
  */
-export async function ensureVmClaims(call: CallContext, plan: VmPlan, secretUid: string): Promise<void> {
-  for (const claim of vmClaims(plan, secretUid)) {
-    await ensureClaim(call, claim);
-  }
+export async function ensureVmClaims(call: CallContext, spec: VmSpec, secret: VmSecret): Promise<void> {
+  for (const claim of vmClaims(call, spec)) await ensureClaim(call, withOwner(claim, secret));
 }
 
 async function ensureClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {

@@ -96,7 +96,7 @@ function budget(
     metadata: {
       name: budgetName(group),
       namespace,
-      labels: { ...baseLabels('budget', directorUuid), [label.group]: group },
+      labels: { ...baseLabels({ directorUuid }, 'budget'), [label.group]: group },
       annotations: { [annotation.settledBy]: cid },
     },
     spec: {

@@ -1,4 +1,4 @@
-import { type VmSecret, findVm, findVmSecret, ownerUidOf, vmNotFound } from './vms.ts';
+import { type VmSecret, findVm, findVmSecret, ownerUidOf, vmNotFound, withOwner } from './vms.ts';
 import type { Container, Pod, SchedulingGate } from '../../kubernetes/types/pod.ts';
 import { annotation } from '../objects/labels.ts';
 import { isDiskCid, podReference, secretReference } from '../objects/names.ts';
@@ -23,15 +23,10 @@ const gate = { name: `${managedFields}recorded` };
 export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
 
 /** Returns the recorded pod of a VM, owned by that Secret; undefined if there is no record. */
-export function recordedPod({ metadata, data }: VmSecret): Pod | undefined {
-  const text = data[podKey];
+export function recordedPod(secret: VmSecret): Pod | undefined {
+  const text = secret.data[podKey];
   if (text === undefined) return undefined;
-  const pod = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Pod;
-  const { name = '', uid = '' } = metadata;
-  return {
-    ...pod,
-    metadata: { ...pod.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid }] },
-  };
+  return withOwner(JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Pod, secret);
 }
 
 /** Returns the cids of the disks that are volumes of a VM's pod, in the order of their attachment. */

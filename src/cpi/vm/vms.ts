@@ -29,6 +29,13 @@ export async function findVmSecret(call: CallContext, cid: unknown): Promise<VmS
 export const ownerUidOf = (object: KubernetesObject | undefined): string | undefined =>
   object?.metadata.ownerReferences?.[0]?.uid;
 
+/** Returns the object with the Secret of a VM as its only owner: it is deleted with that Secret. */
+export function withOwner<T extends KubernetesObject>(object: T, secret: KubernetesObject): T {
+  const { name = '', uid = '' } = secret.metadata;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name, uid }];
+  return { ...object, metadata: { ...object.metadata, ownerReferences } };
+}
+
 /** What an operator does about a VM that does not exist anymore. */
 export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
 

@@ -5,7 +5,8 @@ import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CallContext, ExecResult } from '../call.ts';
 import { createVmRequest, mbusPassword, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
-import { agentSocketExit, waitForAgent } from './wait-for-agent.ts';
+import { agentSocketExit } from './scripts/agent-socket.ts';
+import { waitForAgent } from './wait-for-agent.ts';
 import { createVm } from './create-vm.ts';
 import { findVm, findVmSecret } from './vms.ts';
 

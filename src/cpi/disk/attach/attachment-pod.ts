@@ -72,7 +72,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
       name: attachmentPodName(diskCid),
       namespace: plan.namespace,
       labels: {
-        ...baseLabels('attachment', plan.directorUuid),
+        ...baseLabels(plan, 'attachment'),
         [label.diskId]: diskCid,
         [label.vmId]: vm.metadata.name ?? '',
         // without the labels of group and deployment: a Service that selects them must not select a pod of

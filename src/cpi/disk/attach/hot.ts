@@ -11,7 +11,7 @@ import { vmNotFound } from '../../vm/vms.ts';
 import { whileNodeAnswers } from '../../objects/node-state.ts';
 import { waitForScheduling } from '../../objects/describe-pending.ts';
 import { inspectPodHint, startProblem } from '../../vm/wait-until-running.ts';
-import { hubPath } from '../../vm/pod.ts';
+import { hubPath } from '../../objects/layout.ts';
 import type { PersistentVolumeClaim } from '../disks.ts';
 import { type BindOutcome, runBindScript } from './container-commands.ts';
 import { mountFailure, isTerminal, isRunning, attachmentPod } from './attachment-pod.ts';

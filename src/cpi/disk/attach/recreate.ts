@@ -6,7 +6,7 @@ import type { CallContext } from '../../call.ts';
 import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, findVmSecret, vmNotFound, type VmSecret } from '../../vm/vms.ts';
 import { recordedDiskCids, recordedPod, recordDisks, reconcileRecordedPod } from '../../vm/recorded-pod.ts';
-import { hubPath } from '../../vm/pod.ts';
+import { hubPath } from '../../objects/layout.ts';
 import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 import { isLockedBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-owner.ts';

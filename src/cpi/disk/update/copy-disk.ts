@@ -158,7 +158,7 @@ async function dataSourceFor(
   if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
   const name = copySnapshotName(copyName);
   const className = order.snapshotClass;
-  const labels = baseLabels('copy', call.directorUuid);
+  const labels = baseLabels(call, 'copy');
   await takeSnapshot(call, { name, namespace, claimName, className, labels, annotations: {} });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
 }

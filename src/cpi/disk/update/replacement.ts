@@ -253,7 +253,7 @@ export function consumerPod({ claimName, namespace, source, directorUuid }: Cons
     metadata: {
       name: consumerName(claimName),
       namespace,
-      labels: { ...baseLabels('copy', directorUuid), [label.diskId]: claimName },
+      labels: { ...baseLabels({ directorUuid }, 'copy'), [label.diskId]: claimName },
     },
     spec: {
       restartPolicy: 'Never',
