@@ -6,7 +6,8 @@ import {
   describeEventsIfAllowed,
   describePodAndEvents,
 } from '../../kubernetes/describe-pod.ts';
-import { type WaitStatus, waitFor } from '../../kubernetes/client/wait.ts';
+import { type WaitStatus } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from './wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { podReference } from './names.ts';
@@ -148,10 +149,8 @@ export async function waitForScheduling(
   const { name = '', uid, namespace = call.namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   let lastPod = pod;
-  const waiting = waitFor<Pod, Pod>({
-    ...(signal !== undefined && { signal }),
-    api: call.api,
-    clock: call.clock,
+  const waiting = waitForObject<Pod, Pod>(call, {
+    signal,
     reference: { ...podReference(call, name), namespace },
     known: pod,
     condition: (now) => {
@@ -162,14 +161,13 @@ export async function waitForScheduling(
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: call.config.deadlines.schedule * 1000,
-    lastWords: async (last) => {
+    describeState: async (last) => {
       const onPod = await describePodAndEvents(call.api, { namespace, name }, last);
       return {
         state: [onPod, ...(await describeClaims(call, namespace, pod))].join('; '),
         next: schedulingHint,
       };
     },
-    onProgress: call.reportProgress,
   });
   return waiting.catch((error: unknown) => {
     if (!isProductError(error, 'DEADLINE') || !isUnschedulable(lastPod)) throw error;

@@ -7,7 +7,7 @@ import {
 } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from './wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import { describePendingDeletion } from './describe-pending.ts';
 import { whileNodeAnswers, lostNodeError, type LostNode } from './node-state.ts';
@@ -113,16 +113,13 @@ async function waitForNotFound(
   signal?: AbortSignal,
 ): Promise<void> {
   const { reference, uid } = options;
-  await waitFor<KubernetesObject, true>({
-    ...(signal !== undefined && { signal }),
-    api: call.api,
-    clock: call.clock,
+  await waitForObject<KubernetesObject, true>(call, {
+    signal,
     reference,
     condition: (object) => (object === undefined || object.metadata.uid !== uid ? true : undefined),
     awaited: `${options.what} to be gone`,
     deadlineMs: options.deadlineSeconds * 1000,
-    lastWords: (last) => describePendingDeletion(call, reference, last),
-    onProgress: call.reportProgress,
+    describeState: (last) => describePendingDeletion(call, reference, last),
   });
 }
 

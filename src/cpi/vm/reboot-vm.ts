@@ -1,7 +1,7 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { ContainerStatus, Pod } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents } from '../../kubernetes/describe-pod.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import type { VmCidRequest } from '../protocol/methods.ts';
 import { lostNodeError, whileNodeAnswers } from '../objects/node-state.ts';
@@ -86,9 +86,7 @@ async function hasRestarted(
   signal: AbortSignal,
 ): Promise<void> {
   const { name = '', uid } = vm.metadata;
-  await waitFor<Pod, true>({
-    api: call.api,
-    clock: call.clock,
+  await waitForObject<Pod, true>(call, {
     signal,
     reference: podReference(call, name),
     condition: (pod) => {
@@ -108,11 +106,10 @@ async function hasRestarted(
       `container ${vmContainer} of pod ${name} to run again ` +
       '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
     deadlineMs: call.config.deadlines.rebootVm * 1000,
-    lastWords: async (last) => ({
+    describeState: async (last) => ({
       state: await describePodAndEvents(call.api, { namespace: call.namespace, name }, last),
       next: inspectPodHint,
     }),
-    onProgress: call.reportProgress,
   });
 }
 

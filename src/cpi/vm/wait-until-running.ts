@@ -1,7 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod, ContainerStatus } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents, describeEvents } from '../../kubernetes/describe-pod.ts';
-import { waitFor, isTransientError } from '../../kubernetes/client/wait.ts';
+import { isTransientError } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import { verifyPodAddresses } from '../network/fixed-addresses.ts';
 import type { CallContext } from '../call.ts';
 import { annotation } from '../objects/labels.ts';
@@ -48,10 +49,8 @@ export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod
 async function containerStarted(call: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
   const { name = '', uid } = known.metadata;
   const subject = { namespace: call.namespace, name };
-  const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
+  const outcome = await waitForObject<Pod, { pod: Pod } | { message: string; mayPass: boolean }>(call, {
     signal,
-    api: call.api,
-    clock: call.clock,
     reference: podReference(call, name),
     known,
     condition: (pod) => {
@@ -66,11 +65,10 @@ async function containerStarted(call: CallContext, known: Pod, signal: AbortSign
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
     deadlineMs: call.config.deadlines.createVm * 1000,
-    lastWords: async (last) => ({
+    describeState: async (last) => ({
       state: await describePodAndEvents(call.api, subject, last),
       next: inspectPodHint,
     }),
-    onProgress: call.reportProgress,
   });
   if ('pod' in outcome) return outcome.pod;
   throw failure(outcome, await eventsOf(call, { ...subject, kind: 'Pod', uid }, outcome.message));

@@ -4,7 +4,7 @@ import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { describePodAndEvents } from '../../../kubernetes/describe-pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
-import { waitFor } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
 import { vmNotFound } from '../../vm/vms.ts';
@@ -284,10 +284,8 @@ async function waitUntilContainerRuns(
   { diskCid, gone, signal }: Mounting,
   { deadlineMs, known }: { readonly deadlineMs: number; readonly known: Pod | undefined },
 ): Promise<void> {
-  await waitFor<Pod, true>({
+  await waitForObject<Pod, true>(call, {
     signal,
-    api: call.api,
-    clock: call.clock,
     reference: attachmentReference(call, name),
     known,
     condition: (pod) => {
@@ -300,11 +298,10 @@ async function waitUntilContainerRuns(
     },
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs,
-    lastWords: async (last) => ({
+    describeState: async (last) => ({
       state: await describePodAndEvents(call.api, { namespace: call.diskNamespace, name }, last),
       next: inspectPodHint,
     }),
-    onProgress: call.reportProgress,
   });
 }
 

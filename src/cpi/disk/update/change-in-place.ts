@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/types/storage.ts';
-import { waitFor } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import type { CallContext } from '../../call.ts';
 import { describeClaim, claimEvents } from '../../objects/describe-pending.ts';
 import {
@@ -34,9 +34,7 @@ export async function expandVolume(
   const wanted = parseBytes(sizeMiB);
   const reference = { resource: persistentVolumeClaims, namespace, name };
   if (requestedBytes(claim) < wanted) await requestSize(call, claim, sizeMiB);
-  await waitFor<PersistentVolumeClaim, true>({
-    api: call.api,
-    clock: call.clock,
+  await waitForObject<PersistentVolumeClaim, true>(call, {
     reference,
     condition: (now) => {
       // the replacement of this disk was made before, and may be smaller
@@ -47,8 +45,8 @@ export async function expandVolume(
     },
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: call.reportProgress,
+    describeState: () =>
+      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
 }
 
@@ -113,6 +111,9 @@ export async function checkAttributesClass(
   }
 }
 
+/** How the driver ended a change of class: `words` is its message, if it refused. */
+type ClassChange = 'done' | { readonly words: string | undefined };
+
 /**
  * Changes the VolumeAttributesClass of a volume, null for none, and waits until its driver has done it. If
  * the driver reports Infeasible, restores the previous class and rejects with NOT_SUPPORTED. Idempotent.
@@ -126,9 +127,7 @@ export async function changeAttributesClass(
   const reference = { resource: persistentVolumeClaims, namespace, name };
   await setAttributesClass(call, reference, wanted);
   if (wanted === null) return;
-  const outcome = await waitFor<PersistentVolumeClaim, 'done' | { readonly words: string | undefined }>({
-    api: call.api,
-    clock: call.clock,
+  const outcome = await waitForObject<PersistentVolumeClaim, ClassChange>(call, {
     reference,
     condition: (now) => {
       if (now === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
@@ -140,8 +139,8 @@ export async function changeAttributesClass(
     },
     awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: call.reportProgress,
+    describeState: () =>
+      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
   if (outcome === 'done') return;
   const words = outcome.words ?? (await claimEvents(call, { namespace, name }));

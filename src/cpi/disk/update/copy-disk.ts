@@ -9,7 +9,8 @@ import {
   type PersistentVolumeClaim,
   volumeAnnotations,
 } from '../../../kubernetes/types/storage.ts';
-import { waitFor, type WaitStatus } from '../../../kubernetes/client/wait.ts';
+import { type WaitStatus } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import type { CallContext } from '../../call.ts';
 import { createOrGet, waitForDeletion } from '../../objects/objects.ts';
 import { isAdmissionRejection } from '../../errors/explain-forbidden.ts';
@@ -110,9 +111,7 @@ async function createReplacement(call: CallContext, order: ReplacementSpec, copy
   await assertStillPlanned(call, order.claim, copyName);
   const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
   if (waits) await ensureConsumer(call, order.claim, copyName);
-  const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
-    api: call.api,
-    clock: call.clock,
+  const copy = await waitForObject<PersistentVolumeClaim, PersistentVolumeClaim>(call, {
     reference: { resource: persistentVolumeClaims, namespace, name: copyName },
     condition: (now) => {
       if (now === undefined)
@@ -124,8 +123,7 @@ async function createReplacement(call: CallContext, order: ReplacementSpec, copy
     },
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: call.config.deadlines.updateDisk * 1000,
-    lastWords: (last) => describeReplacement(call, { namespace, name: copyName, waits }, last),
-    onProgress: call.reportProgress,
+    describeState: (last) => describeReplacement(call, { namespace, name: copyName, waits }, last),
   });
   // it may be the replacement of a killed call whose type named other classes
   await annotateDiskType(call, copy, order.properties);
