@@ -25,6 +25,7 @@ import { hostRootImage } from './node-object.ts';
 import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../src/platform/safe-remove.ts';
 import { startNode } from './start-node.ts';
+import { Field } from '../../src/platform/field.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 
 // Tests the CPI's own pods on the embedded node, together with the controllers.
@@ -135,7 +136,7 @@ describeInNamespace(import.meta.filename, () => {
           cid,
           namespace,
           sizeMiB: 1,
-          properties: parseDiskProperties({}, { code: 'INVALID_ARGUMENT', path: 'disk' }),
+          properties: parseDiskProperties(new Field({}, 'disk', 'INVALID_ARGUMENT')),
         },
         directorUuid: undefined,
       }),

@@ -5,6 +5,7 @@ import type { Pod } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
+import { Field } from '../../platform/field.ts';
 import { label } from './labels.ts';
 import { parseInstanceGroup } from './instance-group.ts';
 import { agentId, createVmRequest, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
@@ -74,8 +75,7 @@ test('every object of one VM says its agent and the layout; no selector of a gro
 });
 
 test('of group names in another order, or fewer, nobody says which is which', () => {
-  const parse = (bosh: object): unknown =>
-    parseInstanceGroup({ bosh }, { code: 'INVALID_ARGUMENT', path: 'env' });
+  const parse = (bosh: object): unknown => parseInstanceGroup(new Field({ bosh }, 'env', 'INVALID_ARGUMENT'));
   const last = groups.at(-1);
   assert.deepEqual(parse({ groups }), { group: last, groupLabels: labels });
   assert.deepEqual(parse({ groups: groups.slice(3) }), { group: last, groupLabels: {} });

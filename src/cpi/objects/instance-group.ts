@@ -1,4 +1,4 @@
-import { type Json, type Location, recordAt, child, stringsAt, optionalStringAt } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import { label } from './labels.ts';
 import { labelValue } from './names.ts';
 
@@ -15,10 +15,10 @@ export interface InstanceGroup {
  * the three in one last (bosh-director: deployment_plan/steps/create_vm_step.rb). If it is anything else, it
  * is unknown which name is which, so there are no group labels.
  */
-export function parseInstanceGroup(env: Json, place: Location): InstanceGroup {
-  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
-  const groups = stringsAt(bosh['groups'], child(place, 'bosh.groups'));
-  const group = optionalStringAt(bosh['group'], child(place, 'bosh.group')) ?? groups.at(-1);
+export function parseInstanceGroup(env: Field): InstanceGroup {
+  const bosh = env.get('bosh');
+  const groups = bosh.get('groups').strings();
+  const group = bosh.get('group').optional()?.nonEmptyString() ?? groups.at(-1);
   const [director = '', deployment = '', instanceGroup = ''] = groups;
   if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
     return { group, groupLabels: {} };

@@ -1,4 +1,4 @@
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import type { ObjectContext } from '../call.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
@@ -164,7 +164,7 @@ export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntri
  * whole becomes one annotation. Labels of keys that are absent now are removed.
  */
 export function metadataPatch(
-  metadata: Json,
+  metadata: JsonObject,
   extraLabels: Readonly<Record<string, string | null>> = {},
 ): { metadata: { labels: Record<string, string | null>; annotations: Record<string, string> } } {
   const labels = Object.entries(metadataLabels).map(([name, keys]) => {

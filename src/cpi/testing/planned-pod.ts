@@ -1,5 +1,6 @@
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
+import { Field } from '../../platform/field.ts';
 import { parseConfig } from '../config/config.ts';
 import { parseNetworks } from '../network/networks.ts';
 import { vmClaims } from '../vm/claims.ts';
@@ -22,14 +23,14 @@ export interface Planned extends Partial<Omit<VmSpec, 'properties' | 'networks'>
 /** Returns VM `vm-a` as create_vm would plan it. */
 export function vmPlan(planned: Planned = {}): VmPlan {
   const { properties, config = {}, dns, directorUuid: _, attach, networking, volumeTerms, ...spec } = planned;
-  const place = { code: 'INVALID_ARGUMENT', path: 'create_vm' } as const;
+  const argument = (name: string, value: unknown): Field => new Field(value, name, 'INVALID_ARGUMENT');
   return {
     spec: {
       ...{ cid: 'vm-a', agentId: 'a', image: 'i', group: undefined, groupLabels: {} },
       ...{ services: [], diskCids: [], settings: '{}' },
       ...spec,
-      networks: parseNetworks({ default: { type: 'dynamic', dns } }, place),
-      properties: parseVmProperties(properties, place, parseConfig(config, {})),
+      networks: parseNetworks(argument('networks', { default: { type: 'dynamic', dns } })),
+      properties: parseVmProperties(argument('cloud_properties', properties), parseConfig(config, {})),
     },
     facts: {
       attach: attach ?? 'hot',

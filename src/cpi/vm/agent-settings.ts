@@ -1,12 +1,12 @@
-import { type Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { type CpiConfig } from '../config/config.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 export interface AgentSettingsInput {
   readonly agentId: string;
   readonly cid: string;
-  readonly networks: Readonly<Record<string, Json>>;
-  readonly env: Json;
+  readonly networks: Readonly<Record<string, JsonObject>>;
+  readonly env: JsonObject;
   readonly agent: CpiConfig['agent'];
 }
 
@@ -53,12 +53,12 @@ export function agentSettings({ agentId, cid, networks, env, agent }: AgentSetti
   });
 }
 
-function omitDns(network: Json): Json {
+function omitDns(network: JsonObject): JsonObject {
   const { dns: _, ...rest } = network;
   return rest;
 }
 
-function firstMbusUrl(env: Json): string | undefined {
+function firstMbusUrl(env: JsonObject): string | undefined {
   const urls: unknown = (env['bosh'] as { mbus?: { urls?: unknown } } | null | undefined)?.mbus?.urls;
   return Array.isArray(urls) && typeof urls[0] === 'string' ? urls[0] : undefined;
 }

@@ -14,7 +14,7 @@ import type { CheckVmRequest } from '../protocol/methods.ts';
 import { explained } from '../objects/objects.ts';
 import { checkClasses } from '../disk/classes.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { isVmCid } from '../objects/names.ts';
 import { planVm, type VmPlan } from './plan-vm.ts';
@@ -56,8 +56,8 @@ async function check(call: CallContext, spec: VmSpec, previousCid: string | unde
   const plan = await planVm(call, spec);
   await findAddressOwners(call, spec, previousCid);
   const { ephemeralDisk } = spec.properties.compute;
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
-  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, place);
+  const field = new Field(ephemeralDisk, 'check_vm.cloud_properties.ephemeral_disk', 'INVALID_ARGUMENT');
+  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, field);
   const previous = isVmCid(previousCid) ? await existingObjects(call, previousCid) : undefined;
   // the quotas also count the objects of the new VM that an interrupted create_vm created
   const unfinished = await existingObjects(call, spec.cid);
@@ -179,7 +179,7 @@ async function dryRunCreate(
   { resource, object, isOfCluster }: PlannedObject,
 ): Promise<DryRunResult> {
   try {
-    return { usage: objectUsage(resource.plural, await api.create(resource, object, { dryRun: true })) };
+    return { usage: objectUsage(resource.plural, await api.dryRunCreate(resource, object)) };
   } catch (error) {
     const usage = objectUsage(resource.plural, object);
     if (isApiError(error, 409, 'AlreadyExists')) return { usage };

@@ -1,7 +1,7 @@
 import { networksWithAddresses } from '../network/fixed-addresses.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { waitForVips } from '../service/vip.ts';
 import { assertAddressesUnique, freeAddresses } from './address-holders.ts';
 import { reportAddedLimits } from './added-limits.ts';
@@ -65,7 +65,7 @@ const retryable: ReadonlySet<ErrorCode> = new Set([
 export async function createVm(
   call: CallContext,
   request: CreateVmRequest,
-): Promise<[string, Record<string, Json>]> {
+): Promise<[string, Record<string, JsonObject>]> {
   const spec = parseVmSpec(call, request);
   const plan = await preparePrerequisites(call, spec);
   try {

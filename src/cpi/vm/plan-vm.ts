@@ -80,7 +80,7 @@ async function attachmentRejection(call: CallContext, spec: VmSpec): Promise<Api
     directorUuid: call.directorUuid,
   });
   try {
-    await call.api.create(pods, attachment, { dryRun: true });
+    await call.api.dryRunCreate(pods, attachment);
     return undefined;
   } catch (error) {
     if (isApiError(error) && [400, 403, 422].includes(error.code)) {
