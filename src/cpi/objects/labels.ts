@@ -41,7 +41,7 @@ export const annotation = {
    * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
    * (src/cpi/disk/attach/attachment-pod.ts).
    */
-  takesOver: `${domain}takes-over`,
+  adoptsMount: `${domain}takes-over`,
   /**
    * On a claim: a value that each attach_disk under `hot` changes, so that it conflicts with the write of
    * every other call.
@@ -68,7 +68,7 @@ export const annotation = {
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
   /** On a budget: the VM that was created or deleted when the budget was last changed. */
-  settledBy: `${domain}settled-by`,
+  budgetChangedBy: `${domain}settled-by`,
   /** A digest by which a repeated create_vm recognizes the pod that it would make. */
   specDigest: `${domain}spec-digest`,
   /**

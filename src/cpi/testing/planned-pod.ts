@@ -4,10 +4,9 @@ import { Field } from '../../platform/field.ts';
 import { parseConfig } from '../config/config.ts';
 import { parseNetworks } from '../network/networks.ts';
 import { vmClaims } from '../vm/claims.ts';
-import type { ClusterFacts, VmPlan } from '../vm/plan-vm.ts';
+import type { ClusterFacts, VmPlan, VmSpec } from '../vm/vm-spec.ts';
 import { podTemplate } from '../vm/pod.ts';
 import { parseVmProperties } from '../vm/properties.ts';
-import type { VmSpec } from '../vm/vm-spec.ts';
 import { withOwner } from '../vm/vms.ts';
 
 /** What differs from the defaults of `vmPlan`. */

@@ -4,7 +4,7 @@ import { parseMilli } from '../../kubernetes/types/quantity.ts';
 import type { CallContext } from '../call.ts';
 import { vmContainerStatus } from '../objects/layout.ts';
 import { resourcesOf } from './pod.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { VmPlan } from './vm-spec.ts';
 
 /**
  * Reports which limits the container of a VM has that its plan does not request, because nothing in the

@@ -27,7 +27,7 @@ export function agentSettings({ agentId, cid, networks, env, agent }: AgentSetti
   if (mbus === undefined) {
     throw new ProductError(
       'INVALID_CONFIG',
-      'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to; set the property agent.mbus of the CPI',
+      'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would have no address for messages; set the property agent.mbus of the CPI',
     );
   }
   // no agent speaks plain http, and one that did would send the password in clear text

@@ -17,7 +17,8 @@ import type { PersistentVolumeClaim } from '../disk/disks.ts';
 import { Field } from '../../platform/field.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { isVmCid } from '../objects/names.ts';
-import { planVm, type VmPlan } from './plan-vm.ts';
+import { planVm } from './plan-vm.ts';
+import { type VmPlan, parseVmSpec, type VmSpec } from './vm-spec.ts';
 import { vmSecret } from './secret.ts';
 import { findVm, findVmSecret, withOwner } from './vms.ts';
 import {
@@ -30,7 +31,6 @@ import {
 } from './quota.ts';
 import { vmClaims } from './claims.ts';
 import { podTemplate } from './pod.ts';
-import { parseVmSpec, type VmSpec } from './vm-spec.ts';
 
 /**
  * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects if

@@ -61,9 +61,9 @@ export async function ensureVmClaims(call: CallContext, spec: VmSpec, secret: Vm
 }
 
 async function ensureClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  for (let left = tries; left > 0; left -= 1) {
-    if (await isThere(call, claim)) return;
-    await waitForStaleClaim(call, claim);
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    if (await createClaim(call, claim)) return;
+    await deleteStaleClaim(call, claim);
   }
   throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
 }
@@ -85,41 +85,43 @@ export async function waitForClaimDeletion(
   const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
     secretUid === undefined || ownerUidOf(claim) === secretUid;
   await Promise.all(
-    items.filter(isOfSecret).map((claim) => deletionOf(call, claim, call.config.deadlines.deleteVm)),
+    items.filter(isOfSecret).map((claim) => waitUntilDeleted(call, claim, call.config.deadlines.deleteVm)),
   );
 }
 
-async function isThere(call: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
+/** Creates the claim. Returns false if a stale claim has its name. */
+async function createClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
   const ensured = await createOrGet(call.api, persistentVolumeClaims, claim);
   if (ensured === undefined || ensured.isNew) return ensured !== undefined;
   assertManaged(ensured.object);
   return !isStale(ensured.object, claim);
 }
 
-async function waitForStaleClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  const found = await find(call, claim);
-  if (found === undefined || !isStale(found, claim)) return;
-  assertManaged(found);
-  const { name = '', namespace, uid = '' } = found.metadata;
+/** Deletes a stale claim of that name, if there is one, and waits until it is deleted. */
+async function deleteStaleClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  const existing = await find(call, claim);
+  if (existing === undefined || !isStale(existing, claim)) return;
+  assertManaged(existing);
+  const { name = '', namespace, uid = '' } = existing.metadata;
   await requestDeletion(call, { resource: persistentVolumeClaims, namespace, name }, uid);
-  await deletionOf(call, found, call.config.deadlines.createVm);
+  await waitUntilDeleted(call, existing, call.config.deadlines.createVm);
 }
 
 /**
  * Rejects a claim that the CPI does not manage: no CPI method changes such an object, and this one deletes
  * the claim that has the name.
  */
-function assertManaged(found: PersistentVolumeClaim): void {
-  if (isManaged(found, 'volume')) return;
-  const { name = '', namespace = '' } = found.metadata;
+function assertManaged(existing: PersistentVolumeClaim): void {
+  if (isManaged(existing, 'volume')) return;
+  const { name = '', namespace = '' } = existing.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED',
     `claim '${name}' exists in namespace ${namespace} and is not of this CPI; remove or rename it`,
   );
 }
 
-const isStale = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
-  found.metadata.deletionTimestamp !== undefined || ownerUidOf(found) !== ownerUidOf(wanted);
+const isStale = (existing: PersistentVolumeClaim, desired: PersistentVolumeClaim): boolean =>
+  existing.metadata.deletionTimestamp !== undefined || ownerUidOf(existing) !== ownerUidOf(desired);
 
 async function find(
   call: CallContext,
@@ -129,7 +131,7 @@ async function find(
   return ignoreNotFound(call.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
-async function deletionOf(
+async function waitUntilDeleted(
   call: CallContext,
   { metadata }: PersistentVolumeClaim,
   deadlineSeconds: number,

@@ -8,10 +8,10 @@ import { reportAddedLimits } from './added-limits.ts';
 import { markCreated, creationOf } from './creation.ts';
 import { budgetGroupOf, reconcileBudget } from './disruption-budget.ts';
 import { removeUnfinished, whyKept } from './unfinished-vm.ts';
-import { planVm, type VmPlan } from './plan-vm.ts';
+import { planVm } from './plan-vm.ts';
+import { type VmPlan, parseVmSpec, type VmSpec } from './vm-spec.ts';
 import { podTemplate } from './pod.ts';
 import { vmSecret } from './secret.ts';
-import { parseVmSpec, type VmSpec } from './vm-spec.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 import { settingsKey } from '../objects/layout.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
@@ -29,7 +29,15 @@ import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwnerRef } from '../service/service-object.ts';
 import { findVmSecret, ownerUidOf, withOwner, type VmSecret } from './vms.ts';
-import { recordedDiskCids, isGated, isSameDigest, recordedPod, withGate } from './recorded-pod.ts';
+import {
+  ensurePod,
+  openGate,
+  recordedDiskCids,
+  isGated,
+  isSameDigest,
+  recordedPod,
+  withGate,
+} from './recorded-pod.ts';
 import { removeVm } from './delete-vm.ts';
 import { ensureVmClaims } from './claims.ts';
 
@@ -145,7 +153,7 @@ async function adoptOrCreate(call: CallContext, plan: VmPlan): Promise<EnsuredVm
   if (existing === undefined) return {};
   if (!isNotTerminating(existing.object) || isTerminal(existing.object) || !isSamePod(existing.object, pod))
     return { secret, pod: existing.object };
-  return { secret, pod: await openGateOf(call, existing.object), isNew: existing.isNew };
+  return { secret, pod: await ensureUngated(call, existing.object), isNew: existing.isNew };
 }
 
 /**
@@ -187,11 +195,13 @@ async function podToCreate(call: CallContext, plan: VmPlan, secret: VmSecret): P
 const isSamePod = (existing: Pod, desired: Pod): boolean =>
   ownerUidOf(existing) === ownerUidOf(desired) && isSameDigest(existing, desired);
 
-/** Opens the gate of the pod. With `recreate` the record may have changed since it was read. */
-async function openGateOf(call: CallContext, pod: Pod): Promise<Pod> {
+/**
+ * Opens the gate of the pod, if it has one. If the record has changed since it was read, creates the pod of
+ * the record instead.
+ */
+async function ensureUngated(call: CallContext, pod: Pod): Promise<Pod> {
   if (!isGated(pod)) return pod;
   const deadlineSeconds = call.config.deadlines.createVm;
-  const { ensurePod, openGate } = await import('./recorded-pod.ts');
   return (await openGate(call, pod)) ?? ensurePod(call, pod.metadata.name ?? '', { deadlineSeconds });
 }
 
@@ -225,7 +235,7 @@ const isNotTerminating = ({ metadata }: KubernetesObject): boolean =>
 async function removeFailedVm(call: CallContext, cid: string): Promise<unknown> {
   try {
     const reason = await removeUnfinished(call, cid, whyKept);
-    return reason === undefined ? undefined : new Error(`${reason}, so it was left alone`);
+    return reason === undefined ? undefined : new Error(`${reason}, so it was kept`);
   } catch (error) {
     return error;
   }

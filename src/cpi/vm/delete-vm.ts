@@ -48,7 +48,7 @@ export async function deleteVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(call: CallContext, cid: string, secretUid?: string): Promise<void> {
-  const { pod, secret, attachments } = await objectsOf(call, cid, secretUid);
+  const { pod, secret, attachments } = await findObjects(call, cid, secretUid);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
@@ -56,34 +56,59 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
     ...(await claimsOf(call, attachments.map(diskCidOf))),
     ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
-  const owned = objectsOfVm(call, cid, pod, secret);
+  const owned = objectsByName(call, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(call, secret);
   await requestDeletions(call, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
+  await waitForDeletions(call, cid, { owned, attachments, services, pod, hasHub: !isRecreated });
+  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
+  else if (pod !== undefined) await deleteLateAttachments(call, pod);
+}
+
+interface Deletions {
+  readonly owned: readonly OwnedObject[];
+  readonly attachments: readonly Pod[];
+  readonly services: readonly { readonly name: string; readonly uid: string }[];
+  readonly pod: Pod | undefined;
+  readonly hasHub: boolean;
+}
+
+/**
+ * Waits until all of these objects are deleted. If the pod stays after its attachment pods are deleted, removes
+ * the mounts in its hub that keep it.
+ */
+async function waitForDeletions(
+  call: CallContext,
+  cid: string,
+  { owned, attachments, services, pod, hasHub }: Deletions,
+): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(call, cid, pod, lost);
-  const detached = Promise.all(
+  const attachmentsDeleted = Promise.all(
     attachments.map((attachment) => waitForAttachmentDeletion(call, attachment, deadlineSeconds, whenLost)),
   );
-  const gone = Promise.all([
-    detached,
+  const allDeleted = Promise.all([
+    attachmentsDeleted,
     ...owned.map((object) => waitForDeletion(call, { ...object, deadlineSeconds, what, whenLost })),
     waitUntilReleased(call, services),
   ]);
-  const swept =
-    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(call, pod, gone));
-  for (const end of await Promise.allSettled([swept, gone])) {
-    if (end.status === 'rejected') throw end.reason;
+  const hubCleanedUp =
+    pod === undefined || !hasHub
+      ? undefined
+      : attachmentsDeleted.then(() => cleanUpHub(call, pod, allDeleted));
+  for (const result of await Promise.allSettled([hubCleanedUp, allDeleted])) {
+    if (result.status === 'rejected') throw result.reason;
   }
-  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
-  else if (pod !== undefined) await endLateAttachments(call, pod);
 }
 
 /**
  * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
  * created still later finds no hub.
  */
-async function endLateAttachments(call: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
+async function deleteLateAttachments(
+  call: CallContext,
+  { metadata: { name = '', uid } }: Pod,
+): Promise<void> {
   const late = (await listHubPods(call, name)).filter(
     ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
   );
@@ -94,11 +119,11 @@ async function endLateAttachments(call: CallContext, { metadata: { name = '', ui
     await waitForAttachmentDeletion(call, attachment, call.config.deadlines.deleteVm);
 }
 
-async function objectsOf(
+async function findObjects(
   call: CallContext,
   cid: string,
   secretUid: string | undefined,
-): Promise<ObjectsOfVm> {
+): Promise<VmObjects> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(call, cid),
     findVmSecret(call, cid),
@@ -106,31 +131,31 @@ async function objectsOf(
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
   const own = ownerUidOf(pod) === secretUid ? pod : undefined;
-  const isOfOwn = ({ metadata }: Pod): boolean =>
+  const isOfPod = ({ metadata }: Pod): boolean =>
     own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
   return {
     pod: own,
     secret: secret?.metadata.uid === secretUid ? secret : undefined,
-    attachments: attachments.filter(isOfOwn),
+    attachments: attachments.filter(isOfPod),
   };
 }
 
-interface ObjectsOfVm {
+interface VmObjects {
   readonly pod: Pod | undefined;
   readonly secret: KubernetesObject | undefined;
   readonly attachments: readonly Pod[];
 }
 
-type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
+type OwnedObject = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 
 /** Returns the objects that are deleted by name, the Secret first: the rest is deleted with it. */
-function objectsOfVm(
+function objectsByName(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
   secret: KubernetesObject | undefined,
-): ObjectOfVm[] {
-  const owned: ObjectOfVm[] = [];
+): OwnedObject[] {
+  const owned: OwnedObject[] = [];
   if (secret !== undefined)
     owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid ?? '' });
   if (pod !== undefined) {
@@ -147,7 +172,7 @@ const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]):
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
 
 interface DeletionRequest {
-  readonly owned: readonly ObjectOfVm[];
+  readonly owned: readonly OwnedObject[];
   readonly attachments: readonly Pod[];
   readonly group: string | undefined;
 }
@@ -162,7 +187,7 @@ async function requestDeletions(
   cid: string,
   { owned, attachments, group }: DeletionRequest,
 ): Promise<void> {
-  const waitsForBudget = ({ reference }: ObjectOfVm): boolean =>
+  const waitsForBudget = ({ reference }: OwnedObject): boolean =>
     group !== undefined && reference.resource !== pods;
   for (const object of owned)
     if (!waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
@@ -179,7 +204,7 @@ async function requestDeletions(
  * that the next VM gets, or answer at its address; the message contains the steps for an operator. Never
  * force-deletes attachment pods.
  */
-export async function forceDeleteOnLostNode(
+async function forceDeleteOnLostNode(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
@@ -198,10 +223,10 @@ export async function forceDeleteOnLostNode(
   ];
   if (stakes.length > 0)
     throw lostNodeError(`VM '${cid}' was not removed by force`, lost, { stakes, isDeleting: true });
-  if (pod !== undefined) await removeByForce(call, pod);
+  if (pod !== undefined) await forceDelete(call, pod);
 }
 
-async function removeByForce(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+async function forceDelete(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
   try {
     await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {

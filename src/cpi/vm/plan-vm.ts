@@ -4,26 +4,11 @@ import { pods } from '../../kubernetes/resources.ts';
 import { attachmentPod } from '../disk/attach/attachment-pod.ts';
 import { type CallContext } from '../call.ts';
 import { type AttachStrategy } from '../config/cluster-access.ts';
-import { type PodNetworking, podNetworking } from '../network/pod-networking.ts';
-import type { NodeSelectorTerm } from '../../kubernetes/types/pod.ts';
+import { podNetworking } from '../network/pod-networking.ts';
 import { requireBudget } from './disruption-budget.ts';
 import { podTemplate, vmLabels } from './pod.ts';
 import { volumeTerms } from './volume-affinity.ts';
-import { type VmSpec } from './vm-spec.ts';
-
-/** What create_vm creates. */
-export interface VmPlan {
-  readonly spec: VmSpec;
-  readonly facts: ClusterFacts;
-}
-
-/** What the cluster decides about a VM. */
-export interface ClusterFacts {
-  readonly attach: AttachStrategy;
-  readonly networking: PodNetworking;
-  /** Node selector terms, as alternatives, from which the VM's disks can be reached; empty: any node. */
-  readonly volumeTerms: readonly NodeSelectorTerm[];
-}
+import type { VmPlan, VmSpec } from './vm-spec.ts';
 
 /**
  * Reads the facts of the cluster that the VM needs, and checks that the VM is possible there: that the

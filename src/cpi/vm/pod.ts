@@ -20,13 +20,12 @@ import { annotation, baseLabels, label } from '../objects/labels.ts';
 import { labelValue, sha256 } from '../objects/names.ts';
 import { nameServers } from '../network/networks.ts';
 import { entryScript } from './scripts/entry.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { VmPlan, VmSpec } from './vm-spec.ts';
 import { preStopScript, prepareScript, stateDirectories } from './scripts/prepare-and-stop.ts';
 import { profileSecurity } from '../config/profile.ts';
 import { atLeast } from '../config/resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './claims.ts';
 import { zoneLabel } from './placement-properties.ts';
-import type { VmSpec } from './vm-spec.ts';
 
 /** The path where the agent of a stock stemcell reads its settings (agent.json, File source). */
 const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';

@@ -1,6 +1,6 @@
 import type { CallContext } from '../call.ts';
 import { annotation } from '../objects/labels.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { VmPlan } from './vm-spec.ts';
 import { podTemplate, vmLabels } from './pod.ts';
 import { settingsKey } from '../objects/layout.ts';
 import { encodePod, podKey } from './recorded-pod.ts';

@@ -1,3 +1,6 @@
+import { type AttachStrategy } from '../config/cluster-access.ts';
+import { type PodNetworking } from '../network/pod-networking.ts';
+import { type NodeSelectorTerm } from '../../kubernetes/types/pod.ts';
 import { agentSettings } from './agent-settings.ts';
 import { type InstanceGroup, parseInstanceGroup } from '../objects/instance-group.ts';
 import { type Networks, parseNetworks } from '../network/networks.ts';
@@ -10,6 +13,10 @@ import type { ServiceRequest } from '../service/service-properties.ts';
 import { vipService } from '../service/vip.ts';
 import { parseStemcellCid, type Architecture } from '../stemcell/stemcell-cid.ts';
 import { parseVmProperties, type VmProperties } from './properties.ts';
+
+/** The default size of job_dir in bosh-agent: platform/linux_platform.go, SetupDataDir. */
+const defaultSize = '100m';
+const units: Readonly<Record<string, string>> = { '': '', k: 'Ki', m: 'Mi', g: 'Gi' };
 
 /** A VM as a request of create_vm or check_vm describes it. */
 export interface VmSpec extends InstanceGroup {
@@ -28,6 +35,20 @@ export interface VmSpec extends InstanceGroup {
   readonly jobsInMemory?: string | undefined;
   /** The agent's settings. Secret. */
   readonly settings: string;
+}
+
+/** A VM as create_vm creates it in this cluster (plan-vm.ts). */
+export interface VmPlan {
+  readonly spec: VmSpec;
+  readonly facts: ClusterFacts;
+}
+
+/** The properties of a VM that depend on the cluster. */
+export interface ClusterFacts {
+  readonly attach: AttachStrategy;
+  readonly networking: PodNetworking;
+  /** Node selector terms, as alternatives, from which the VM's disks can be reached; empty: any node. */
+  readonly volumeTerms: readonly NodeSelectorTerm[];
 }
 
 /**
@@ -54,10 +75,6 @@ export function parseVmSpec(
     settings: agentSettings({ agentId, cid, networks: networks.given, env, agent: config.agent }),
   };
 }
-
-/** The default of bosh-agent: platform/linux_platform.go, SetupDataDir. */
-const defaultSize = '100m';
-const units: Readonly<Record<string, string>> = { '': '', k: 'Ki', m: 'Mi', g: 'Gi' };
 
 interface JobsInMemory {
   /**

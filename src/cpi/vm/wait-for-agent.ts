@@ -27,8 +27,8 @@ export async function waitForAgent(call: CallContext, secret: VmSecret, pod: Pod
   const seconds = call.config.deadlines.agent;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const left = Math.ceil((end - call.clock.now()) / 1000);
-    const problem = await checkSocket(call, name, socket, Math.max(1, Math.min(checkSeconds, left)));
+    const remaining = Math.ceil((end - call.clock.now()) / 1000);
+    const problem = await checkSocket(call, name, socket, Math.max(1, Math.min(checkSeconds, remaining)));
     if (problem === undefined) return;
     if (call.clock.now() >= end) {
       call.log(
@@ -64,10 +64,10 @@ async function checkSocket(
     });
     if (exitCode === agentSocketExit.there) return undefined;
     if (exitCode === agentSocketExit.missing) return socketMissingMessage(socket);
-    return `could not be looked for (exit code ${exitCode}: ${shortLine(stderr)})`;
+    return `could not be checked (exit code ${exitCode}: ${shortLine(stderr)})`;
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;
-    return `could not be looked for (${error.message})`;
+    return `could not be checked (${error.message})`;
   }
 }
 
@@ -105,9 +105,9 @@ export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): Agent
   if (url?.protocol === 'nats:')
     return { state: 'connected', port: Number(url.port || '4222'), addresses: [] };
   if (url?.protocol !== 'https:') return undefined;
-  const asked = Object.values(settings.networks ?? {}).map(({ ip = '' }) => ip);
+  const requested = Object.values(settings.networks ?? {}).map(({ ip = '' }) => ip);
   const own = (pod.status?.podIPs ?? []).map(({ ip }) => ip);
-  const named = [...anyAddress, url.hostname.replace(/^\[|\]$/gu, ''), ...asked, ...own];
+  const named = [...anyAddress, url.hostname.replace(/^\[|\]$/gu, ''), ...requested, ...own];
   const addresses = [...new Set(named)].filter((address) => familyOf(address) !== undefined);
   return { state: 'listening', port: Number(url.port || '443'), addresses };
 }
@@ -132,7 +132,7 @@ function procNetAddresses(address: string): string[] {
   const bytes = bitsOf(address, family)
     .match(/.{8}/gu)
     ?.map((bits) => Number.parseInt(bits, 2).toString(16).toUpperCase().padStart(2, '0'));
-  const words = bytes?.join('').match(/.{8}/gu) ?? [];
-  const text = words.map((word) => (word.match(/../gu) ?? []).toReversed().join('')).join('');
+  const groups = bytes?.join('').match(/.{8}/gu) ?? [];
+  const text = groups.map((group) => (group.match(/../gu) ?? []).toReversed().join('')).join('');
   return family === 'IPv4' ? [text, `0000000000000000FFFF0000${text}`] : [text];
 }

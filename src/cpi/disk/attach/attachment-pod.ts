@@ -83,7 +83,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.vmUid]: uid,
         [annotation.vmNamespace]: vm.metadata.namespace ?? '',
-        ...(plan.adoptsMount === true && { [annotation.takesOver]: 'true' }),
+        ...(plan.adoptsMount === true && { [annotation.adoptsMount]: 'true' }),
       },
     },
     spec: {
@@ -193,7 +193,7 @@ export const isTerminal = ({ status }: Pod): boolean =>
  * one.
  */
 export const takesOver = ({ metadata }: Pod): boolean =>
-  metadata.annotations?.[annotation.takesOver] === 'true';
+  metadata.annotations?.[annotation.adoptsMount] === 'true';
 
 /** Returns true if the mount container ever ran. */
 export function hasStarted(pod: Pod): boolean {

@@ -8,7 +8,7 @@ import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { bindExit, bindScript } from './scripts/hold.ts';
 import { untilReadyIn } from './until-ready-script.ts';
 import { mountFailedExit, releaseExit, releaseScript } from './scripts/volume-functions.ts';
-import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
+import { readNodeState, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, isVmRunning } from '../../vm/vms.ts';
 import { mayBeMounted, hasStarted, isTerminal, takesOver } from './attachment-pod.ts';
 import { attachedAgain } from './mark-detached.ts';
@@ -112,7 +112,7 @@ export async function unmountFromVm(call: CallContext, attachment: Pod, mark: nu
  */
 async function isGivenUp(call: CallContext, attachment: Pod): Promise<boolean> {
   const { nodeName } = attachment.spec;
-  const state = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
+  const state = nodeName === undefined ? undefined : await readNodeState(call, nodeName);
   if (state?.kind === 'lost') {
     const disk = `disk '${diskCidOf(attachment)}'`;
     throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, {
@@ -120,7 +120,7 @@ async function isGivenUp(call: CallContext, attachment: Pod): Promise<boolean> {
       isDeleting: false,
     });
   }
-  return state?.kind === 'given up';
+  return state?.kind === 'out of service';
 }
 
 /** Returns the current version of the attachment pod; undefined if it is deleted. */
@@ -324,7 +324,7 @@ async function isOutOfService(
   { metadata: { name = '' }, spec: { nodeName } }: Pod,
   diskCid: string,
 ): Promise<boolean> {
-  const state = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
+  const state = nodeName === undefined ? undefined : await readNodeState(call, nodeName);
   if (state?.kind === 'lost') {
     const disk = `disk '${diskCid}'`;
     throw lostNodeError(`${disk} may still be mounted in VM '${name}'`, state, {
@@ -332,7 +332,7 @@ async function isOutOfService(
       isDeleting: false,
     });
   }
-  return state?.kind === 'given up';
+  return state?.kind === 'out of service';
 }
 
 const cannotCheckError = (

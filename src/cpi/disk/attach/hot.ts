@@ -229,9 +229,9 @@ async function waitUntilHeld(
     },
     whenLost: (lost) =>
       refuse(
-        `node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.words}); bring the node back or recreate the VM`,
+        `node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.message}); bring the node back or recreate the VM`,
       ),
-    whenGivenUp: () => refuse(`node '${nodeName}' of the VM is gone or out of service; recreate the VM`),
+    whenOutOfService: () => refuse(`node '${nodeName}' of the VM is gone or out of service; recreate the VM`),
   });
 }
 

@@ -3,7 +3,7 @@ import { type ApiError, isApiError } from '../../../kubernetes/client/api-error.
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { conflictError } from '../../objects/objects.ts';
 import type { CallContext } from '../../call.ts';
-import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
+import { readNodeState, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, findVmSecret, vmNotFound, type VmSecret } from '../../vm/vms.ts';
 import { recordedDiskCids, recordedPod, recordDisks, reconcileRecordedPod } from '../../vm/recorded-pod.ts';
 import { hubPath } from '../../objects/layout.ts';
@@ -218,7 +218,7 @@ async function readAgain(call: CallContext, vmCid: string): Promise<RecreatedVm>
 async function assertNodeReachable(call: CallContext, { secret, pod }: RecreatedVm): Promise<void> {
   const nodeName = pod?.spec.nodeName;
   if (pod === undefined || nodeName === undefined) return;
-  const state = await lookAtNode(call, nodeName);
+  const state = await readNodeState(call, nodeName);
   if (state.kind !== 'lost') return;
   const stakes = recordedDiskCids(pod).map((cid) => `its disk '${cid}'`);
   throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, {
