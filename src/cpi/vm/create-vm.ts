@@ -107,7 +107,7 @@ async function preparePrerequisites(call: CallContext, spec: VmSpec): Promise<Vm
  * with the same agent id if they are what this call would create, else removes them first. If it is killed
  * between Secret and pod, it leaves a Secret that the next call adopts. Model: create-vm.pml
  */
-async function ensureVm(call: CallContext, plan: VmPlan): Promise<EnsuredVm> {
+export async function ensureVm(call: CallContext, plan: VmPlan): Promise<EnsuredVm> {
   const first = await adoptOrCreate(call, plan);
   if ('isNew' in first) return first;
   await removeConflicting(call, plan.spec, first);
@@ -116,7 +116,7 @@ async function ensureVm(call: CallContext, plan: VmPlan): Promise<EnsuredVm> {
   throw concurrentCreation();
 }
 
-interface EnsuredVm {
+export interface EnsuredVm {
   readonly secret: VmSecret;
   readonly pod: Pod;
   /** False: an earlier call created the pod. */
