@@ -77,8 +77,8 @@ export async function describePendingDeletion(
 }
 
 /**
- * storage/v1 VolumeAttachmentStatus: the only object in which a driver reports why it does not detach. No event
- * has the reason.
+ * The errors in storage/v1 VolumeAttachmentStatus. A driver reports only there why it does not detach; no
+ * event has the reason.
  */
 interface AttachmentErrors extends KubernetesObject {
   status?: { attachError?: { message?: string }; detachError?: { message?: string } };

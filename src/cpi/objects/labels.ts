@@ -47,7 +47,10 @@ export const annotation = {
    * every other call.
    */
   attachment: `${domain}attachment`,
-  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-owner.ts). */
+  /**
+   * On a claim: a random value that each attach_disk under `recreate` replaces
+   * (src/cpi/disk/attach/disk-owner.ts).
+   */
   lock: `${domain}lock`,
   /**
    * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's

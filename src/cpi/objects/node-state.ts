@@ -152,7 +152,7 @@ export function lostNodeError(
   { name, since, message: words }: LostNode,
   { stakes, isDeleting }: NodeLoss,
 ): ProductError {
-  const risk = stakes.length === 0 ? '' : `; in use there may still be ${stakes.join(' and ')}`;
+  const risk = stakes.length === 0 ? '' : `; the node may still use ${stakes.join(' and ')}`;
   return new ProductError(
     'NODE_LOST',
     `${what}: its node '${name}' has not answered since ${since} (${words})${risk}. ` +

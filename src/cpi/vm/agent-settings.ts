@@ -18,9 +18,9 @@ const localBlobstore = {
 
 /**
  * Returns the settings document of the agent (bosh-agent: settings/settings.go) as JSON. Secret. The networks
- * are preconfigured, because Kubernetes has set them up. Their name servers are in the pod
- * (src/cpi/network/networks.ts): for name servers in the settings an agent would restart systemd-resolved. The
- * document has no disks: hints come by add_persistent_disk.
+ * are preconfigured, because Kubernetes has set them up. Their name servers are in the pod (`nameServers`):
+ * for name servers in the settings an agent would restart systemd-resolved. The document has no disks: hints
+ * come by add_persistent_disk.
  */
 export function agentSettings({ agentId, cid, networks, env, agent }: AgentSettingsInput): string {
   const mbus = agent.mbus ?? firstMbusUrl(env);

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { amountOf, objectUsage, type Usage } from '../../kubernetes/types/usage.ts';
 import { persistentVolumeClaims, pods, resourceQuotas, secrets } from '../../kubernetes/resources.ts';
-import { findAddressOwners } from './address-holders.ts';
+import { findAddressOwners } from './address-owners.ts';
 import { verifyPodAddresses, cniAddressAnnotations } from '../network/fixed-addresses.ts';
 import type { PodNetworking } from '../network/pod-networking.ts';
 import { assertUsableAddress } from '../network/networks.ts';

@@ -53,8 +53,8 @@ export function vmClaims(call: ObjectContext, spec: VmSpec): PersistentVolumeCla
 
 /**
  * Creates those claims, owned by the Secret; idempotent. Deletes a claim of a previous VM of the same name,
- * waits for that and creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not manage has the name,
- * with VM_CREATION_FAILED_RETRY if other writers keep creating it.
+ * waits for that and creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not
+ * manage has the name, with VM_CREATION_FAILED_RETRY if other writers keep creating it.
  */
 export async function ensureVmClaims(call: CallContext, spec: VmSpec, secret: VmSecret): Promise<void> {
   for (const claim of vmClaims(call, spec)) await ensureClaim(call, withOwner(claim, secret));

@@ -7,7 +7,7 @@
  * Function: src/cpi/vm/creation.ts#markCreated
  * Function: src/cpi/vm/unfinished-vm.ts#removeUnfinished
  * Function: src/cpi/vm/delete-vm.ts#removeVm
- * Function: src/cpi/vm/address-holders.ts#assertAddressesUnique
+ * Function: src/cpi/vm/address-owners.ts#assertAddressesUnique
  *
  * Steps: hold = findAddressOwners (one list), look = readVmState (pod, Secret, attachments: three reads), abandon,
  * resume, rm = removeVm, secret and pod = ensureVm (a create, then a get if the name exists), other =

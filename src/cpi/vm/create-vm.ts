@@ -3,7 +3,7 @@ import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
 import type { JsonObject } from '../../platform/fields.ts';
 import { waitForVips } from '../service/vip.ts';
-import { assertAddressesUnique, freeAddresses } from './address-holders.ts';
+import { assertAddressesUnique, freeAddresses } from './address-owners.ts';
 import { reportAddedLimits } from './added-limits.ts';
 import { markCreated, creationOf } from './creation.ts';
 import { budgetGroupOf, reconcileBudget } from './disruption-budget.ts';

@@ -73,8 +73,8 @@ interface Deletions {
 }
 
 /**
- * Waits until all of these objects are deleted. If the pod stays after its attachment pods are deleted, removes
- * the mounts in its hub that keep it.
+ * Waits until all of these objects are deleted. If the pod stays after its attachment pods are deleted,
+ * removes the mounts in its hub that keep it.
  */
 async function waitForDeletions(
   call: CallContext,

@@ -151,7 +151,9 @@ export async function removeVmFromBudget(call: CallContext, group: string, cid: 
   } catch (error) {
     const why = rejectionMessage(error);
     if (why === undefined) throw error;
-    call.log(`the PodDisruptionBudget of group '${group}' does not follow the end of VM '${cid}': ${why}`);
+    call.log(
+      `the PodDisruptionBudget of group '${group}' could not be updated after the deletion of VM '${cid}': ${why}`,
+    );
   }
 }
 

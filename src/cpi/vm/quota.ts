@@ -25,8 +25,8 @@ export interface QuotaError {
 
 /**
  * Parses the message of the admission plugin ResourceQuota (apiserver: plugin/resourcequota/controller.go);
- * undefined for another error. The numbers of a refused Secret are not known (src/kubernetes/client/api-error.ts),
- * so its quota is empty.
+ * undefined for another error. The numbers of a refused Secret are not known
+ * (src/kubernetes/client/api-error.ts), so its quota is empty.
  */
 export function quotaRefusal(error: unknown): QuotaError | undefined {
   if (!isApiError(error, 403)) return undefined;

@@ -36,13 +36,13 @@ export function withOwner<T extends KubernetesObject>(object: T, secret: Kuberne
   return { ...object, metadata: { ...object.metadata, ownerReferences } };
 }
 
-/** What an operator does about a VM that does not exist anymore. */
+/** The next step of an operator whose VM does not exist anymore. */
 export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
 
 export function vmNotFound(call: CallContext, cid: string): ProductError {
   return new ProductError(
     'VM_NOT_FOUND',
-    `there is no VM '${cid}' in namespace ${call.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateHint}`,
+    `there is no VM '${cid}' in namespace ${call.namespace}; if it is in another namespace, correct kubernetes.namespace, otherwise ${recreateHint}`,
   );
 }
 

@@ -75,7 +75,7 @@ function assertSameZone({ diskCid, terms }: VolumeReach, zone: string | undefine
     return;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `a VM in zone '${zone}' could not have disk '${diskCid}', whose volume is in zone ${named.map((name) => `'${name}'`).join(', ')}; ` +
+    `a VM in zone '${zone}' cannot attach disk '${diskCid}', whose volume is in zone ${named.map((name) => `'${name}'`).join(', ')}; ` +
       'put the instance into the AZ of its disk, or move the disk first',
   );
 }

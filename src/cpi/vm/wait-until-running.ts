@@ -67,7 +67,7 @@ function describeSandboxFailure(pod: Pod): StartFailure {
       ? 'see whether the network plugin of its node runs'
       : `it requests the address ${requested}: see whether a subnet or pool of the cluster's network for pods holds that (static_ips of the ` +
         'manifest), whether another pod has it, and whether the network plugin of its node runs';
-  return { message: `its sandbox cannot be made; ${next}`, isRetryable: true };
+  return { message: `its pod sandbox cannot be created; ${next}`, isRetryable: true };
 }
 
 /**
