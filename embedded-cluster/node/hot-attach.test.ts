@@ -3,11 +3,10 @@ import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { buildAttachmentPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
 import { mountContainer } from '../../src/cpi/objects/layout.ts';
 import { bindScript } from '../../src/cpi/disk/attach/scripts/hold.ts';
-import { untilReadyIn } from '../../src/cpi/disk/attach/until-ready-script.ts';
-import { releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
+import { untilReadyIn, releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
 import { buildClaim } from '../../src/cpi/disk/disks.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
 import { podTemplate } from '../../src/cpi/vm/pod.ts';
@@ -143,7 +142,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     await api.create<Pod>(
       pods,
-      attachmentPod({
+      buildAttachmentPod({
         ...{ diskCid: cid, namespace, vm, nodeName: 'embedded', directorUuid: undefined },
         kubeletRootDirectory: join(directory, 'kubelet'),
       }),

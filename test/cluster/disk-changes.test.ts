@@ -90,7 +90,7 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
           sizeMiB: 64,
           cloudProperties: { storage_class: 'loop-plain' },
         }),
-        refused('NOT_SUPPORTED', /the copy was taken back/u),
+        refused('NOT_SUPPORTED', /the copy was rolled back/u),
       );
       await assertUntouched(world(), vm, disk, 'loop-plain');
       await endDisk(world(), { vm, disk });

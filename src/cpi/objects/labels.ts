@@ -49,7 +49,7 @@ export const annotation = {
   attachment: `${domain}attachment`,
   /**
    * On a claim: a random value that each attach_disk under `recreate` replaces
-   * (src/cpi/disk/attach/disk-owner.ts).
+   * (src/cpi/disk/attach/disk-lock.ts).
    */
   lock: `${domain}lock`,
   /**
@@ -92,9 +92,9 @@ export const annotation = {
    */
   defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the replacement that may take its place. */
-  copy: `${domain}copy`,
+  replacement: `${domain}copy`,
   /** `true` on such a disk while its replacement is removed. */
-  copyDropped: `${domain}copy-dropped`,
+  replacementDiscarded: `${domain}copy-dropped`,
   /**
    * `true` on such a disk once its replacement has taken its place: only the deletion of the disk remains.
    */

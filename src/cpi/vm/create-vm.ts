@@ -19,11 +19,10 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { explainApiError } from '../errors/explain-api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/types/pod.ts';
+import { type Pod, isTerminal } from '../../kubernetes/types/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
-import { listAttachments } from '../disk/attach/attachments.ts';
-import { isTerminal } from '../disk/attach/attachment-pod.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
 import { isManaged } from '../objects/labels.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
@@ -165,9 +164,12 @@ async function removeConflicting(
   { cid, agentId }: VmSpec,
   { secret, pod }: ConflictingObjects,
 ): Promise<void> {
-  const [attachments, now] = await Promise.all([listAttachments(call, cid), findVmSecret(call, cid)]);
+  const [attachmentPods, now] = await Promise.all([
+    AttachmentPod.listOfVm(call, cid),
+    findVmSecret(call, cid),
+  ]);
   const recorded = now === undefined ? undefined : recordedPod(now);
-  if (attachments.length > 0 || (recorded !== undefined && recordedDiskCids(recorded).length > 0)) {
+  if (attachmentPods.length > 0 || (recorded !== undefined && recordedDiskCids(recorded).length > 0)) {
     throw new ProductError(
       'VM_CREATION_FAILED',
       `another VM of agent '${agentId}' has disks attached; delete that VM first`,

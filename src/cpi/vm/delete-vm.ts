@@ -4,19 +4,11 @@ import { isVmCid, podReference, secretReference } from '../objects/names.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import {
-  diskCidOf,
-  listHubPods,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-  claimsOf,
-  claimsOfRecreatedVm,
-  assertClaimsRetained,
-  listAttachments,
-} from '../disk/attach/attachments.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
+import { findClaims, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
 import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
-import { annotation, isManaged } from '../objects/labels.ts';
+import { isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
@@ -53,7 +45,10 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
   assertClaimsRetained(cid, [
-    ...(await claimsOf(call, attachments.map(diskCidOf))),
+    ...(await findClaims(
+      call,
+      attachments.map(({ diskCid }) => diskCid),
+    )),
     ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
   const owned = objectsByName(call, cid, pod, secret);
@@ -66,7 +61,7 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
 
 interface Deletions {
   readonly owned: readonly OwnedObject[];
-  readonly attachments: readonly Pod[];
+  readonly attachments: readonly AttachmentPod[];
   readonly services: readonly { readonly name: string; readonly uid: string }[];
   readonly pod: Pod | undefined;
   readonly hasHub: boolean;
@@ -85,7 +80,7 @@ async function waitForDeletions(
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(call, cid, pod, lost);
   const attachmentsDeleted = Promise.all(
-    attachments.map((attachment) => waitForAttachmentDeletion(call, attachment, deadlineSeconds, whenLost)),
+    attachments.map((attachmentPod) => attachmentPod.waitForDeletion(deadlineSeconds, whenLost)),
   );
   const allDeleted = Promise.all([
     attachmentsDeleted,
@@ -105,18 +100,19 @@ async function waitForDeletions(
  * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
  * created still later finds no hub.
  */
-async function deleteLateAttachments(
-  call: CallContext,
-  { metadata: { name = '', uid } }: Pod,
-): Promise<void> {
-  const late = (await listHubPods(call, name)).filter(
-    ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
-  );
+async function deleteLateAttachments(call: CallContext, vm: Pod): Promise<void> {
+  const { name = '' } = vm.metadata;
+  const late = (await AttachmentPod.listInHub(call, name)).filter((pod) => pod.belongsTo(vm));
   if (late.length === 0) return;
-  assertClaimsRetained(name, await claimsOf(call, late.map(diskCidOf)));
-  for (const attachment of late) await deleteAttachmentPod(call, attachment);
-  for (const attachment of late)
-    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.deleteVm);
+  assertClaimsRetained(
+    name,
+    await findClaims(
+      call,
+      late.map(({ diskCid }) => diskCid),
+    ),
+  );
+  for (const attachmentPod of late) await attachmentPod.delete();
+  for (const attachmentPod of late) await attachmentPod.waitForDeletion(call.config.deadlines.deleteVm);
 }
 
 async function findObjects(
@@ -127,23 +123,21 @@ async function findObjects(
   const [pod, secret, attachments] = await Promise.all([
     findVm(call, cid),
     findVmSecret(call, cid),
-    listHubPods(call, cid),
+    AttachmentPod.listInHub(call, cid),
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
   const own = ownerUidOf(pod) === secretUid ? pod : undefined;
-  const isOfPod = ({ metadata }: Pod): boolean =>
-    own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
   return {
     pod: own,
     secret: secret?.metadata.uid === secretUid ? secret : undefined,
-    attachments: attachments.filter(isOfPod),
+    attachments: own === undefined ? [] : attachments.filter((attachmentPod) => attachmentPod.belongsTo(own)),
   };
 }
 
 interface VmObjects {
   readonly pod: Pod | undefined;
   readonly secret: KubernetesObject | undefined;
-  readonly attachments: readonly Pod[];
+  readonly attachments: readonly AttachmentPod[];
 }
 
 type OwnedObject = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
@@ -173,7 +167,7 @@ const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]):
 
 interface DeletionRequest {
   readonly owned: readonly OwnedObject[];
-  readonly attachments: readonly Pod[];
+  readonly attachments: readonly AttachmentPod[];
   readonly group: string | undefined;
 }
 
@@ -191,7 +185,7 @@ async function requestDeletions(
     group !== undefined && reference.resource !== pods;
   for (const object of owned)
     if (!waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
-  for (const attachment of attachments) await deleteAttachmentPod(call, attachment);
+  for (const attachmentPod of attachments) await attachmentPod.delete();
   if (group === undefined) return;
   await removeVmFromBudget(call, group, cid);
   for (const object of owned)
@@ -212,7 +206,7 @@ async function forceDeleteOnLostNode(
 ): Promise<void> {
   const disks = [
     ...new Set([
-      ...(await listAttachments(call, cid)).map(diskCidOf),
+      ...(await AttachmentPod.listOfVm(call, cid)).map(({ diskCid }) => diskCid),
       ...(pod === undefined ? [] : recordedDiskCids(pod)),
     ]),
   ];

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { type ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import { attachmentPod } from '../disk/attach/attachment-pod.ts';
+import { buildAttachmentPod } from '../disk/attach/attachment-pod-spec.ts';
 import { type CallContext } from '../call.ts';
 import { type AttachStrategy } from '../config/cluster-access.ts';
 import { podNetworking } from '../network/pod-networking.ts';
@@ -56,7 +56,7 @@ async function attachmentRejection(call: CallContext, spec: VmSpec): Promise<Api
   const networking = { labels: {}, annotations: {} };
   const vm = podTemplate(call, { spec, facts: { attach: 'hot', networking, volumeTerms: [] } });
   const uid = call.newUuid();
-  const attachment = attachmentPod({
+  const attachment = buildAttachmentPod({
     diskCid: `disk-${uid}`,
     namespace: call.diskNamespace,
     vm: { ...vm, metadata: { ...vm.metadata, uid } },

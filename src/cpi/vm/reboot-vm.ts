@@ -39,7 +39,7 @@ export async function rebootVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  */
 async function finishRecreation(call: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
-  const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
+  const { findRecreateStrategyVm: findRecreatedVm } = await import('../disk/attach/recreate.ts');
   if ((await findRecreatedVm(call, cid, pod)) === undefined) return false;
   await reconcileRecordedPod(call, cid, { deadlineSeconds: call.config.deadlines.rebootVm });
   return true;
