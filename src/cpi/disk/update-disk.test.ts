@@ -25,7 +25,7 @@ import { resizeDisk } from './resize-disk.ts';
 import { setDiskMetadata } from './set-disk-metadata.ts';
 import { updateDisk } from './update-disk.ts';
 import { verbOf } from '../testing/verb-of.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 async function attributesClass(
   { api }: StorageCloud,

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { ObjectContext } from '../call.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { type CpiConfig } from '../config/config.ts';
 import { ProductError } from '../../errors/product-error.ts';
 

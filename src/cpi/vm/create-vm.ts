@@ -1,7 +1,7 @@
 import { networksWithAddresses } from '../network/fixed-addresses.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { waitForVips } from '../service/vip.ts';
 import { assertAddressesUnique, freeAddresses } from './address-owners.ts';
 import { reportAddedLimits } from './added-limits.ts';

@@ -102,7 +102,7 @@ async function findOrCreatePod(
  */
 async function assertAdmitted(call: CallContext, successor: Pod): Promise<void> {
   try {
-    await call.api.dryRunCreate<Pod>(pods, successor);
+    await call.api.dryRunCreate(pods, successor);
   } catch (error) {
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
   }
