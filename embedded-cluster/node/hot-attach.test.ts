@@ -4,15 +4,15 @@ import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseConfig } from '../../src/cpi/config/config.ts';
 import { buildAttachmentPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
 import { mountContainer } from '../../src/cpi/objects/layout.ts';
 import { bindScript } from '../../src/cpi/disk/attach/scripts/hold.ts';
 import { untilReadyIn, releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
 import { buildClaim } from '../../src/cpi/disk/disks.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
-import { vmPod } from '../../src/cpi/vm/pod.ts';
+import { podTemplate } from '../../src/cpi/vm/pod.ts';
+import { withOwner } from '../../src/cpi/vm/vms.ts';
+import { vmPlan } from '../../src/cpi/testing/planned-pod.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { isPodReady, type Pod } from '../../src/kubernetes/types/pod.ts';
@@ -27,8 +27,8 @@ import { hostRootImage } from './node-object.ts';
 import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../src/platform/safe-remove.ts';
 import { startNode } from './start-node.ts';
-import { describeInNamespace } from './testing/in-namespace.ts';
 import { Field } from '../../src/platform/field.ts';
+import { describeInNamespace } from './testing/in-namespace.ts';
 
 // Tests the CPI's own pods on the embedded node, together with the controllers.
 describeInNamespace(import.meta.filename, () => {
@@ -114,21 +114,13 @@ describeInNamespace(import.meta.filename, () => {
       metadata: { namespace, name: cid },
       data: { 'settings.json': Buffer.from('{}').toString('base64') },
     } as KubernetesObject);
-    const properties = parseVmProperties(
-      new Field(
-        { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
-        'cloud_properties',
-        'INVALID_ARGUMENT',
-      ),
-      parseConfig({}, {}),
-    );
-    const plan = {
-      ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
-      ...{ group: undefined, groupLabels: {}, directorUuid: undefined, attach: 'hot' as const },
+    const plan = vmPlan({
+      ...{ cid, agentId: cid.replace('vm-', ''), image: hostRootImage },
+      properties: { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
-      nameServers: [],
-    };
-    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid));
+    });
+    const template = podTemplate({ namespace, directorUuid: undefined }, plan);
+    const pod = await api.create<Pod>(pods, withOwner(template, secret));
     await untilReady(cid);
     return pod;
   }

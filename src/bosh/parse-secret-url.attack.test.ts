@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { resolveBusAddress } from '../agent/mbus/bus-address.ts';
 import type { Settings } from '../agent/settings/settings.ts';
 import { parseConfig } from '../cpi/config/config.ts';
-import { agentSettings } from '../cpi/vm/plan-vm.ts';
+import { agentSettings } from '../cpi/vm/agent-settings.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { createAgentClient } from './agent-client/create-agent-client.ts';
 import { manifestWarnings } from './manifest/manifest-warnings.ts';

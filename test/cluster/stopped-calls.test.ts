@@ -1,7 +1,7 @@
 import { before, test } from 'node:test';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { hubPath } from '../../src/cpi/vm/pod.ts';
+import { hubPath } from '../../src/cpi/objects/layout.ts';
 import { stopAttach, stopDetach, stopRelease, type TwoVms } from '../support/stopped-calls.ts';
 import { assertIntactIn } from './support/assert-intact.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';

@@ -6,10 +6,12 @@ import { parseConfig } from '../../src/cpi/config/config.ts';
 import { explainApiError } from '../../src/cpi/errors/explain-api-error.ts';
 import { createVmRequest } from '../../src/cpi/testing/test-cloud.ts';
 import { checkVm } from '../../src/cpi/vm/check-vm.ts';
-import { planVm, vmSecret } from '../../src/cpi/vm/create-vm.ts';
+import { planVm } from '../../src/cpi/vm/plan-vm.ts';
+import { vmSecret } from '../../src/cpi/vm/secret.ts';
 import { vmClaims } from '../../src/cpi/vm/claims.ts';
-import { vmPod } from '../../src/cpi/vm/pod.ts';
-import { parseVmRequest } from '../../src/cpi/vm/plan-vm.ts';
+import { podTemplate } from '../../src/cpi/vm/pod.ts';
+import { parseVmSpec } from '../../src/cpi/vm/vm-spec.ts';
+import { withOwner } from '../../src/cpi/vm/vms.ts';
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -75,14 +77,14 @@ async function names(): Promise<string[]> {
 /** Creates the objects of a VM as create_vm does; nothing checks that it runs. */
 async function standIn(cloud: CallContext, agentId: string): Promise<string> {
   const { api } = cloud;
-  const parsed = parseVmRequest(cloud, argumentsOf(agentId, small));
-  const plan = await planVm(cloud, parsed);
-  const { metadata } = await api.create(secrets, vmSecret({ ...parsed, plan }));
-  const uid = metadata.uid;
-  if (plan.attach === 'recreate')
-    for (const claim of vmClaims(plan, uid)) await api.create(persistentVolumeClaims, claim);
-  await api.create(pods, vmPod(plan, uid));
-  return plan.cid;
+  const spec = parseVmSpec(cloud, argumentsOf(agentId, small));
+  const plan = await planVm(cloud, spec);
+  const secret = await api.create(secrets, vmSecret(cloud, plan));
+  if (plan.facts.attach === 'recreate')
+    for (const claim of vmClaims(cloud, spec))
+      await api.create(persistentVolumeClaims, withOwner(claim, secret));
+  await api.create(pods, withOwner(podTemplate(cloud, plan), secret));
+  return spec.cid;
 }
 
 for (const attach of ['hot', 'recreate']) {
@@ -104,7 +106,7 @@ for (const attach of ['hot', 'recreate']) {
     await admin.api.create(resourceQuotas, made(namespace, name, { spec: { hard } }));
     // the admission plugin reads quotas through its own watch
     await until('the quota to refuse', async () => {
-      const more = { ...vmPod(await planOf(cloud), randomUUID()) };
+      const more = { ...podTemplate(cloud, await planOf(cloud)) };
       const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
       const { status, body } = await admin.call('POST', path, more);
       return status === 403 && String(body['message']).includes('exceeded quota') ? true : undefined;
@@ -126,7 +128,7 @@ for (const attach of ['hot', 'recreate']) {
 }
 
 async function planOf(cloud: CallContext): ReturnType<typeof planVm> {
-  return planVm(cloud, parseVmRequest(cloud, argumentsOf('more', small)));
+  return planVm(cloud, parseVmSpec(cloud, argumentsOf('more', small)));
 }
 
 test('missing classes and accounts are reported, and VMs that Pod Security or a LimitRange rejects', async (t) => {

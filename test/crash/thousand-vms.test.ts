@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { inParallel } from '../../bench/scale/in-parallel.ts';
 import { startScaleServer, type ScaleServer } from '../../bench/scale/scale-server.ts';
-import { settingsKey } from '../../src/cpi/vm/pod.ts';
+import { settingsKey } from '../../src/cpi/objects/layout.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
