@@ -121,7 +121,7 @@ test('every key of the configuration has a property', async () => {
   }
 });
 
-test('a default that a row ends with is what the code takes without the property', () => {
+test('the default at the end of a row is the one that the code uses', () => {
   let seen = 0;
   for (const [property, row] of section('Properties').rows) {
     const [, value] = /: `([^`]+)` \|$/u.exec(row) ?? [];

@@ -19,11 +19,10 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { explainApiError } from '../errors/explain-api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/types/pod.ts';
+import { type Pod, isTerminal } from '../../kubernetes/types/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
-import { listAttachments } from '../disk/attach/attachments.ts';
-import { isTerminal } from '../disk/attach/attachment-pod.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
@@ -208,7 +207,7 @@ async function removeFormer(
   { secret, pod }: FormerVm,
 ): Promise<void> {
   const [attachments, now] = await Promise.all([
-    listAttachments(call, plan.cid),
+    AttachmentPod.listOfVm(call, plan.cid),
     findVmSecret(call, plan.cid),
   ]);
   const recorded = now === undefined ? undefined : recordedPod(now);
