@@ -12,7 +12,7 @@ import { createAgentClient } from './agent-client/create-agent-client.ts';
 import { manifestWarnings } from './manifest/manifest-warnings.ts';
 import { readCloudProvider } from './manifest/read-manifest.ts';
 import type { Manifest } from './manifest/manifest.ts';
-import { ConfigErrors, rootField } from './yaml/field.ts';
+import { ConfigErrors, rootField } from './yaml/yaml-field.ts';
 import { parseYaml } from './yaml/parse-yaml.ts';
 import { parseSecretUrl } from './parse-secret-url.ts';
 
