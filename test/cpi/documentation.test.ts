@@ -143,7 +143,8 @@ test('deadlines: each is named with the seconds that it has by default', () => {
 });
 
 test("deadlines: the job's spec names each", () => {
-  const [, list = ''] = /^Seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
+  const [, list = ''] =
+    /^Timeouts in seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
   const known = knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? [];
   assert.deepEqual(list.split(', ').toSorted(), known.toSorted());
 });
