@@ -27,7 +27,7 @@ export class ContainerInstance {
     const { image } = container.container;
     const id = randomBytes(16).toString('hex');
     container.recordEvent('Normal', 'Pulled', `Container image "${image}" already present on machine`);
-    const { uid = '' } = owner.pod().metadata;
+    const { uid } = owner.pod().metadata;
     const directory = join(podDirectory(services.layout, uid), 'containers', record.name);
     const messageFile = await makeMessageFile(join(directory, id));
     const plan = containerPlan(owner.pod(), container.container, owner.context, {

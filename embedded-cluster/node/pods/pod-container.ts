@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { involved, type EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import type { Container, ContainerState, Pod } from '../../../src/kubernetes/types/pod.ts';
 import { environmentOf, type PodContext } from './container-plan.ts';
 import type { ContainerRecord } from './container-state.ts';
@@ -8,7 +9,7 @@ import type { PodEnding } from './pod-termination.ts';
 
 /** The parts of a pod that its containers need. */
 export interface ContainerOwner {
-  readonly pod: () => Pod;
+  readonly pod: () => Stored<Pod>;
   readonly context: PodContext;
   readonly ending: PodEnding;
   /** Must be called after each change of a record. */
