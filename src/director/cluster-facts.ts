@@ -1,8 +1,8 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
-import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
-import type { KubernetesObject } from '../kubernetes/object.ts';
+import { type Resource, ifAllowed } from '../kubernetes/api.ts';
+import type { RestApi } from '../kubernetes/client/rest-api.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import {
   daemonSets,
@@ -19,13 +19,8 @@ import type { Service } from '../kubernetes/types/service.ts';
 import type { StorageClass } from '../kubernetes/types/storage.ts';
 import type { Permission } from './required-permissions.ts';
 
-/**
- * The verbs of the API that `director init` uses: it reads, creates reviews, and otherwise creates only in
- * dry runs.
- */
-export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
-  version(): Promise<string>;
-};
+/** The verbs of the API that `director init` uses. It changes nothing. */
+export type DirectorApi = Pick<RestApi, 'get' | 'list' | 'dryRunCreate' | 'review' | 'groups' | 'version'>;
 
 /** The name of the CPI's service account in manifests/rbac. */
 export const accountName = 'bosh-cpi';
@@ -61,11 +56,11 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
       api.version(),
       exists(api, { resource: namespaces, name: namespace }),
       exists(api, { resource: serviceAccounts, namespace, name: accountName }),
-      isAllowed(api.list<StorageClass>(storageClasses)),
+      ifAllowed(api.list<StorageClass>(storageClasses)),
       readFixedIpSupport(api),
-      isAllowed(api.list<Node>(nodes)),
-      isAllowed(api.list<Pod>(pods)),
-      isAllowed(api.list<Service>(services)),
+      ifAllowed(api.list<Node>(nodes)),
+      ifAllowed(api.list<Pod>(pods)),
+      ifAllowed(api.list<Service>(services)),
     ]);
   return {
     version,
@@ -83,6 +78,12 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
   };
 }
 
+/** A SelfSubjectAccessReview. */
+interface Review {
+  readonly spec: object;
+  readonly status?: { readonly allowed: boolean };
+}
+
 /** Returns those of the rights that the user does not have. */
 export async function readDeniedRights(
   api: DirectorApi,
@@ -90,14 +91,11 @@ export async function readDeniedRights(
 ): Promise<Permission[]> {
   const answers = await Promise.all(
     rights.map(async (right) => {
-      const review = {
+      const review: Review = {
         ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
         spec: { resourceAttributes: right },
       };
-      const { status } = await api.create<KubernetesObject & { status?: { allowed: boolean } }>(
-        selfSubjectAccessReviews,
-        review,
-      );
+      const { status } = await api.review<Review>(selfSubjectAccessReviews, review);
       return status?.allowed === true;
     }),
   );
@@ -116,11 +114,11 @@ export async function clusterIpRejection(
   if (present?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
   const service: Service = {
     ...{ apiVersion: 'v1', kind: 'Service' },
-    metadata: { generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
+    metadata: { name: '', generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
     spec: { clusterIP: address, ports: [{ port: 25555 }] },
   };
   try {
-    await api.create(services, service, { dryRun: true });
+    await api.dryRunCreate(services, service);
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
@@ -135,7 +133,7 @@ export async function clusterIpRejection(
 async function privilegedPodRejection(api: DirectorApi, namespace: string): Promise<string | undefined> {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod' },
-    metadata: { generateName: 'director-init-', namespace },
+    metadata: { name: '', generateName: 'director-init-', namespace },
     spec: {
       automountServiceAccountToken: false,
       containers: [{ name: 'vm', image: 'stemcell', securityContext: { privileged: true } }],
@@ -143,7 +141,7 @@ async function privilegedPodRejection(api: DirectorApi, namespace: string): Prom
     },
   };
   try {
-    await api.create(pods, pod, { dryRun: true });
+    await api.dryRunCreate(pods, pod);
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
@@ -164,19 +162,9 @@ async function exists(
   reference: { resource: Resource; namespace?: string; name: string },
 ): Promise<boolean | undefined> {
   try {
-    return (await isAllowed(api.get(reference))) === undefined ? undefined : true;
+    return (await ifAllowed(api.get(reference))) === undefined ? undefined : true;
   } catch (error) {
     if (isApiError(error, 404)) return false;
-    throw error;
-  }
-}
-
-/** Returns the result of a request; undefined if the user may not make it (403). */
-async function isAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
     throw error;
   }
 }

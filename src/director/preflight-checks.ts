@@ -133,7 +133,7 @@ function classFinding({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorF
   );
   const [chosen] = isDefault;
   if (chosen !== undefined) {
-    const name = chosen.metadata.name ?? '';
+    const name = chosen.metadata.name;
     const growth =
       chosen.allowVolumeExpansion === true
         ? 'supports volume expansion'
@@ -144,7 +144,7 @@ function classFinding({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorF
   const mark =
     other === undefined
       ? 'no storage class exists; install a storage driver'
-      : `no class is the default: kubectl annotate storageclass ${other.metadata.name ?? ''} ${volumeAnnotations.defaultClass}=true`;
+      : `no class is the default: kubectl annotate storageclass ${other.metadata.name} ${volumeAnnotations.defaultClass}=true`;
   const detail = `${mark}, or run this again with --static-volumes`;
   return { check, result: 'missing', detail, isNeeded: true };
 }
@@ -165,9 +165,7 @@ function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check 
   const { nodes, pods } = facts;
   if (nodes === undefined || pods === undefined)
     return { check, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
-  const free = nodes
-    .filter(isUsable)
-    .map((node) => ({ name: node.metadata.name ?? '', ...freeOn(node, pods) }));
+  const free = nodes.filter(isUsable).map((node) => ({ name: node.metadata.name, ...freeOn(node, pods) }));
   const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
   if (fitting !== undefined)
     return { check, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
@@ -273,8 +271,7 @@ function vmStemcellFinding({ vmStemcell }: DirectorSpec): Check {
 const isOf = ({ metadata }: Service, vm: string | undefined): boolean =>
   vm !== undefined && metadata.ownerReferences?.some(({ name }) => name === vm) === true;
 
-const fullName = ({ metadata }: Pod | Service): string =>
-  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+const fullName = ({ metadata }: Pod | Service): string => `${metadata.namespace}/${metadata.name}`;
 
 function ownerOf(check: string, address: string, by: string, flag: string): Check {
   const detail = `${address} is taken by ${by}: give another one by ${flag}`;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { ProductError } from '../errors/product-error.ts';
 import type { Descriptor } from './image-source.ts';
 import { openForReading, type OpenOptions } from '../bosh/archive/open-for-reading.ts';
+import { isObject } from '../platform/json.ts';
 
 /**
  * Passes the bytes on and ends with DIGEST_MISMATCH, naming `what`, if they do not match the descriptor.
@@ -46,17 +47,12 @@ export async function* readFileBlob(
   }
 }
 
-/** Returns true for a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * Parses a descriptor (image-spec, descriptor.md). IMAGE_INVALID names `subject`. Digests other than SHA-256
  * are rejected.
  */
 export function parseDescriptor(value: unknown, subject: string): Descriptor {
-  const { mediaType, digest, size } = isRecord(value) ? value : {};
+  const { mediaType, digest, size } = isObject(value) ? value : {};
   if (typeof mediaType !== 'string') throw imageInvalid(`${subject} has no mediaType`);
   if (typeof digest !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(digest))
     throw imageInvalid(`${subject} has no digest of the form sha256:<64 hex digits>`);
@@ -73,7 +69,7 @@ export function parseObject(bytes: Uint8Array, what: string): Readonly<Record<st
   } catch (error) {
     throw imageInvalid(`${what} is not JSON`, error);
   }
-  if (!isRecord(value)) throw imageInvalid(`${what} is not a JSON object`);
+  if (!isObject(value)) throw imageInvalid(`${what} is not a JSON object`);
   return value;
 }
 

@@ -177,7 +177,7 @@ async function assertNothingLeft(): Promise<void> {
           api.list(resource, { namespace: 'bosh' }),
         ),
       );
-      return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+      return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
     };
     await until('all objects of the director to go', async () => (await leftovers()).length === 0);
   } finally {

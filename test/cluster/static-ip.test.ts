@@ -40,7 +40,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
   /** Removes the pods of a failed test, because each would keep the address from the next test. */
   afterEach(async () => {
     const { items } = await world.api.list<Pod>(pods, { namespace: world.namespace });
-    for (const { metadata } of items) await world.remove(pods, metadata.name ?? '');
+    for (const { metadata } of items) await world.remove(pods, metadata.name);
     await free();
   });
 

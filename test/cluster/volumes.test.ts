@@ -181,7 +181,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
   test('the end of a claim is the end of its volume: no object, file or device is left', async () => {
     await world.claim('short');
     const volume = await world.bound('short');
-    const { name = '' } = volume.metadata;
+    const { name } = volume.metadata;
     await world.use('short', 'node-1', (pod) => world.pods.run(pod, 'echo gone >/disk/data'));
     await world.pods.remove(persistentVolumeClaims, 'short');
     await world.pods.until<PersistentVolume, true>(persistentVolumes, name, (found) =>

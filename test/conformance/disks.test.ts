@@ -63,7 +63,7 @@ describe('disks', () => {
   });
 
   clause('31b', async () => {
-    const name = (await world.defaultClass()).metadata.name ?? '';
+    const name = (await world.defaultClass()).metadata.name;
     const plain = await world.newDisk({ storage_class: name });
     const told = { storage_class: name, volume_mode: 'Filesystem', access_mode: 'ReadWriteOncePod' };
     const disks = [plain, await world.newDisk(told)];

@@ -280,7 +280,7 @@ export class World {
           ({ metadata }: KubernetesObject) =>
             kind === undefined || metadata.labels?.['bosh.cloudfoundry.org/kind'] === kind,
         )
-        .map(({ metadata }: KubernetesObject) => metadata.name ?? '')
+        .map(({ metadata }: KubernetesObject) => metadata.name)
         .toSorted();
     return {
       vms: names(podList, 'vm'),

@@ -69,7 +69,7 @@ async function names(): Promise<string[]> {
   const lists = [pods, secrets, persistentVolumeClaims].map((resource) =>
     subject.admin.api.list<KubernetesObject>(resource, { namespace: subject.namespace }),
   );
-  return (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+  return (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
 }
 
 /** Creates the objects of a VM as create_vm does; nothing checks that it runs. */
@@ -78,7 +78,7 @@ async function standIn(cloud: CallContext, agentId: string): Promise<string> {
   const parsed = parseVmRequest(cloud, argumentsOf(agentId, small));
   const plan = await planVm(cloud, parsed);
   const { metadata } = await api.create(secrets, vmSecret({ ...parsed, plan }));
-  const uid = metadata.uid ?? '';
+  const uid = metadata.uid;
   if (plan.attach === 'recreate')
     for (const claim of vmClaims(plan, uid)) await api.create(persistentVolumeClaims, claim);
   await api.create(pods, vmPod(plan, uid));

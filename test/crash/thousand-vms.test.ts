@@ -151,4 +151,4 @@ describe('many VMs at once', () => {
   }
 });
 
-const nameOf = ({ metadata }: KubernetesObject): string => metadata.name ?? '';
+const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;

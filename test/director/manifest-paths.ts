@@ -1,4 +1,4 @@
-import { isObject } from '../../src/platform/fields.ts';
+import { isObject } from '../../src/platform/json.ts';
 
 /** A document of which only the keys matter. Its leaves are texts. */
 export type Tree = string | readonly Tree[] | { readonly [key: string]: Tree };

@@ -101,7 +101,7 @@ describeInOneNamespace(
         kinds.map(async (kind) => {
           const query = kind.namespaced ? { namespace } : {};
           const { items } = await world.api.list<KubernetesObject>(kind, query);
-          return items.map(({ metadata }) => `${kind.plural} ${metadata.name ?? ''}`);
+          return items.map(({ metadata }) => `${kind.plural} ${metadata.name}`);
         }),
       );
       return lists.flat();

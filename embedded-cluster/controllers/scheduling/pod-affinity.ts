@@ -71,10 +71,10 @@ function violatesExistingAntiAffinity(pod: Pod, node: Node, nodes: readonly Node
  * owner's namespace.
  */
 function selects(term: PodAffinityTerm, owner: Pod, candidate: Pod): boolean {
-  const namespaces = term.namespaces ?? [owner.metadata.namespace ?? ''];
+  const namespaces = term.namespaces ?? [owner.metadata.namespace];
   return (
     term.labelSelector !== undefined &&
-    namespaces.includes(candidate.metadata.namespace ?? '') &&
+    namespaces.includes(candidate.metadata.namespace) &&
     matchesLabelSelector(term.labelSelector, candidate.metadata.labels ?? {})
   );
 }

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { involved, type EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { randomBytes } from 'node:crypto';
@@ -15,7 +16,7 @@ import type { PodServices } from './pod-services.ts';
 
 /** The parts of a pod that a container runner needs. */
 export interface RunnerPod {
-  readonly pod: () => Pod;
+  readonly pod: () => Stored<Pod>;
   readonly surroundings: PodContext;
   readonly ending: PodEnding;
   /** Must be called after each change of the record. */
@@ -243,7 +244,7 @@ export class ContainerRunner {
   }
 
   #messageFile(id: string): string {
-    const { uid = '' } = this.#pod.pod().metadata;
+    const { uid } = this.#pod.pod().metadata;
     return join(podDirectory(this.#services.layout, uid), 'containers', this.record.name, id);
   }
 

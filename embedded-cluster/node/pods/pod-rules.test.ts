@@ -21,8 +21,8 @@ const record = (state: ContainerState, changes: Partial<ContainerRecord> = {}): 
   ...changes,
 });
 
-const podWith = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({
-  metadata,
+const podWith = (spec: Partial<PodSpec>, metadata: object = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'n', ...metadata },
   spec: { containers: [{ name: 'main', image: hostRootImage, command: ['true'] }], ...spec },
 });
 

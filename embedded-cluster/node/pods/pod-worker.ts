@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { join } from 'node:path';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
@@ -29,10 +30,10 @@ export class PodWorker {
   readonly #ending: PodEnding;
   readonly #runners = new Map<string, ContainerRunner>();
   readonly #status: PodStatusPublisher;
-  #pod: Pod;
+  #pod: Stored<Pod>;
 
-  constructor(pod: Pod, services: PodServices) {
-    this.uid = pod.metadata.uid ?? '';
+  constructor(pod: Stored<Pod>, services: PodServices) {
+    this.uid = pod.metadata.uid;
     this.#pod = pod;
     this.#services = services;
     this.#ending = new PodEnding(services.clock);
@@ -40,7 +41,7 @@ export class PodWorker {
     this.done = this.#run().catch(services.onError);
   }
 
-  get pod(): Pod {
+  get pod(): Stored<Pod> {
     return this.#pod;
   }
 
@@ -59,7 +60,7 @@ export class PodWorker {
   }
 
   /** Takes a newer version of the pod's object. */
-  update(pod: Pod): void {
+  update(pod: Stored<Pod>): void {
     this.#pod = pod;
     if (pod.metadata.deletionTimestamp !== undefined) {
       const seconds = pod.metadata.deletionGracePeriodSeconds ?? 30;
@@ -157,7 +158,7 @@ export class PodWorker {
 
   #hostname(): string {
     const { hostNetwork, hostname } = this.#pod.spec;
-    const own = hostname ?? this.#pod.metadata.name ?? '';
+    const own = hostname ?? this.#pod.metadata.name;
     return hostNetwork === true
       ? (this.#pod.spec.nodeName ?? '')
       : own.slice(0, maxHostnameLength).replace(/[-.]+$/, '');

@@ -33,7 +33,7 @@ export async function deleteNetwork(
       `network '${cid}' was not deleted: ${vms} in it; delete ${isOne ? 'it' : 'them'} first`,
     );
   }
-  const { uid = '' } = members.metadata;
+  const { uid } = members.metadata;
   await requestDeletion(call, reference, uid);
   const what = `network '${cid}'`;
   await waitForDeletion(call, { reference, uid, deadlineSeconds: deletionSeconds, what });

@@ -139,14 +139,10 @@ const serviceOf = ({ api }: CallContext): Promise<Service> =>
  */
 const withClass = (api: KubernetesApi, loadBalancerClass: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
-  create: (resource, object, ...more) => {
+  create: (resource, object) => {
     const isService = resource === services;
     const { spec } = object as unknown as Service;
-    return api.create(
-      resource,
-      isService ? { ...object, spec: { ...spec, loadBalancerClass } } : object,
-      ...more,
-    );
+    return api.create(resource, isService ? { ...object, spec: { ...spec, loadBalancerClass } } : object);
   },
 });
 
@@ -207,7 +203,7 @@ function dualStack(api: KubernetesApi, given: ServiceSpec): { api: KubernetesApi
       },
       replace: (_, object) => {
         replaced.push((object as unknown as Service).spec);
-        return Promise.resolve(object);
+        return Promise.resolve(object as never);
       },
     },
   };

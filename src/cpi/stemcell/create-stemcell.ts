@@ -2,7 +2,7 @@ import { imageParts, formatStemcellCid, architectureIn } from './stemcell-cid.ts
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateStemcellRequest } from '../protocol/methods.ts';
-import { type Location, child, type Json, optionalStringAt, invalidValue } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { refuseOwnAgent } from './refuse-own-agent.ts';
 
 /**
@@ -17,9 +17,8 @@ export async function createStemcell(
   call: CallContext,
   { imagePath, cloudProperties: properties, env: { tags } }: CreateStemcellRequest,
 ): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties' };
   refuseOwnAgent(properties, call.config.agent);
-  const light = lightImage(properties, place);
+  const light = lightImage(new Field(properties, 'create_stemcell.cloud_properties', 'INVALID_ARGUMENT'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = call.config;
@@ -40,25 +39,20 @@ export async function createStemcell(
  * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
  * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
  */
-export function lightImage(properties: Json, place: Location): string | undefined {
-  const image = optionalStringAt(properties['image_reference'], child(place, 'image_reference'));
-  if (image === undefined) return undefined;
-  const parts = imageParts(image, child(place, 'image_reference'));
-  const digest = digestAt(properties['digest'], child(place, 'digest'));
+export function lightImage(properties: Field): string | undefined {
+  const reference = properties.get('image_reference');
+  if (!reference.isPresent) return undefined;
+  const image = reference.nonEmptyString();
+  const parts = imageParts(image, reference);
+  const digest = properties
+    .get('digest')
+    .optional()
+    ?.stringThat((text) => /^sha256:[0-9a-f]{64}$/u.test(text), 'must be sha256: and 64 hexadecimal digits');
   if (digest !== undefined && parts.digest !== undefined && digest !== parts.digest) {
-    throw invalidValue(
-      child(place, 'digest'),
-      `is not the digest in image_reference: ${digest} and ${parts.digest}`,
-    );
+    throw properties
+      .get('digest')
+      .error(`is not the digest in image_reference: ${digest} and ${parts.digest}`);
   }
   const pinned = digest ?? parts.digest;
   return pinned === undefined ? image : `${parts.name}@${pinned}`;
-}
-
-function digestAt(value: unknown, place: Location): string | undefined {
-  const digest = optionalStringAt(value, place);
-  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/u.test(digest)) {
-    throw invalidValue(place, 'has to be sha256: and 64 hexadecimal digits');
-  }
-  return digest;
 }

@@ -1,14 +1,14 @@
 import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { AgentConfig } from '../config/config.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 /**
  * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director:
  * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
  * AGENT_NOT_SUPPORTED.
  */
-export function refuseOwnAgent(properties: Json, { mbus = '' }: AgentConfig): void {
+export function refuseOwnAgent(properties: JsonObject, { mbus = '' }: AgentConfig): void {
   if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',

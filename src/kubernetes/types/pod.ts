@@ -1,7 +1,7 @@
-import type { KubernetesObject } from '../object.ts';
+import type { NamespacedObject } from '../object.ts';
 
 /** The part of v1.Pod that we write or read. The embedded cluster rejects other fields. */
-export interface Pod extends KubernetesObject {
+export interface Pod extends NamespacedObject {
   spec: PodSpec;
   status?: PodStatus;
 }

@@ -1,9 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { openForReading, readStream, readRegularFile } from '../../bosh/archive/open-for-reading.ts';
-import { imageInvalid, parseDescriptor, parseObject, verifyBlob, isRecord } from '../blob.ts';
+import { imageInvalid, parseDescriptor, parseObject, verifyBlob } from '../blob.ts';
 import { type Descriptor, type ImageSource, mediaTypes } from '../image-source.ts';
 import { join } from 'node:path';
+import { isObject } from '../../platform/json.ts';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
@@ -163,14 +164,14 @@ const shown = ({ names, platform }: Entry): string =>
 
 /** Returns the names of an entry of an index. */
 export function namesOf(entry: unknown): readonly string[] {
-  const annotations = isRecord(entry) ? entry['annotations'] : undefined;
+  const annotations = isObject(entry) ? entry['annotations'] : undefined;
   const names = [referenceName, containerdName].map((key) =>
-    isRecord(annotations) ? annotations[key] : undefined,
+    isObject(annotations) ? annotations[key] : undefined,
   );
   return names.filter((name) => typeof name === 'string');
 }
 
 function platformOf(value: unknown): string | undefined {
-  const platform = isRecord(value) ? value['platform'] : undefined;
-  return isRecord(platform) ? `${String(platform['os'])}/${String(platform['architecture'])}` : undefined;
+  const platform = isObject(value) ? value['platform'] : undefined;
+  return isObject(platform) ? `${String(platform['os'])}/${String(platform['architecture'])}` : undefined;
 }

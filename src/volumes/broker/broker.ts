@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { bind, fetchBinding, unbind } from './bindings.ts';
 import {
   deprovision,

@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import { Fields, isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
+import { Fields } from '../../platform/fields.ts';
 import type { BasicAuth } from './http/auth.ts';
 import type { AllowedShare, Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../platform/fields.ts';
-import { Fields, isObject } from '../../platform/fields.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
+import { Fields } from '../../platform/fields.ts';
 import type { Offering } from './offerings/offering.ts';
 import type { BrokerResponse } from './response.ts';
 import { badRequest } from './response.ts';

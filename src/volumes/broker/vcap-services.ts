@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../platform/fields.ts';
-import { isObject } from '../../platform/fields.ts';
+import { type JsonObject, isObject, parseJsonObject } from '../../platform/json.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
-import { parseJsonObject } from '../../platform/json.ts';
 
 /** The access to a bound database, or the reason why a service cannot be used. The reason quotes no value. */
 type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly problem: string };

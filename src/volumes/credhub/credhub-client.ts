@@ -1,7 +1,6 @@
 import { Agent } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
-import { parseJsonObject } from '../../platform/json.ts';
+import { isObject, type JsonObject, parseJsonObject } from '../../platform/json.ts';
 import { type HttpsRequest, type HttpsResponse, requestWithRetry } from './http-json.ts';
 
 /**

@@ -271,7 +271,7 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
   const only = async <T extends KubernetesObject>(resource: Resource, kind: ObjectKind): Promise<T> => {
     const { items } = await api.list<T>(resource, { namespace, labelSelector: `${label.kind}=${kind}` });
     const [first] = items;
-    const names = items.map(({ metadata }) => metadata.name ?? '');
+    const names = items.map(({ metadata }) => metadata.name);
     assert.ok(first !== undefined && names.length === 1, `of kind ${kind} there are: ${names.join(', ')}`);
     return first;
   };
@@ -279,8 +279,8 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
   const { metadata, status } = await only<PersistentVolumeClaim>(persistentVolumeClaims, 'disk');
   return {
     pod: pod.metadata.uid ?? '',
-    vm: pod.metadata.name ?? '',
-    disk: metadata.name ?? '',
+    vm: pod.metadata.name,
+    disk: metadata.name,
     claim: metadata.uid ?? '',
     size: status?.capacity?.['storage'] ?? '',
   };

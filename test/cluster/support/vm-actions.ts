@@ -90,7 +90,7 @@ export async function evict(
 /** Calls delete_vm for each VM of the suite's namespace. */
 export async function deleteVms({ api, namespace, cloud }: ClusterWorld): Promise<void> {
   const { items } = await api.list<Pod>(pods, { namespace, labelSelector: `${label.kind}=vm` });
-  await Promise.all(items.map(({ metadata }) => deleteVm(cloud, { vmCid: metadata.name ?? '' })));
+  await Promise.all(items.map(({ metadata }) => deleteVm(cloud, { vmCid: metadata.name })));
 }
 
 /**

@@ -199,7 +199,7 @@ export class EmbeddedLine {
     const named = (items: readonly KubernetesObject[], of: string): string[] =>
       items
         .filter(({ metadata }) => metadata.labels?.[kind] === of && metadata.deletionTimestamp === undefined)
-        .map(({ metadata }) => metadata.name ?? '')
+        .map(({ metadata }) => metadata.name)
         .toSorted();
     return {
       vms: named(podList.items, 'vm'),

@@ -109,7 +109,7 @@ function leftOvers({ api, nodes }: SimulatedWorld): string[] {
   const objects = kinds.flatMap((kind) =>
     (api.registry.store.list(kind) as unknown as KubernetesObject[])
       .filter(({ metadata }) => metadata.namespace === undefined || metadata.namespace === namespace)
-      .map(({ metadata }) => `${kind} ${metadata.name ?? ''}`),
+      .map(({ metadata }) => `${kind} ${metadata.name}`),
   );
   const lives = nodes.flatMap(({ lives: all }) => [...all.values()].map(({ name }) => `life of ${name}`));
   return [...objects, ...lives];

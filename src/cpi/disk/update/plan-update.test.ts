@@ -10,7 +10,7 @@ import { annotation } from '../../objects/labels.ts';
 import { type UpdatePlan, planUpdate } from './plan-update.ts';
 
 const claim: PersistentVolumeClaim = {
-  metadata: { name: 'disk-1' },
+  metadata: { name: 'disk-1', namespace: 'n' },
   spec: {
     accessModes: ['ReadWriteOnce'],
     storageClassName: 'fast',

@@ -1,10 +1,10 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { redactor } from '../../../errors/redact/redactor.ts';
-import { isRecord } from '../../blob.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import { isAtLeastAsSecure } from '../../image-reference.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
+import { isObject } from '../../../platform/json.ts';
 
 /** The credentials of a user of the registry. They are secret. Without them, requests are anonymous. */
 export interface RegistryCredentials {
@@ -140,7 +140,7 @@ function tokenIn(body: Buffer): string | undefined {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
-  const { token, access_token: access } = isRecord(value) ? value : {};
+  const { token, access_token: access } = isObject(value) ? value : {};
   const found = typeof token === 'string' && token !== '' ? token : access;
   return typeof found === 'string' && /^[\x21-\x7e]+$/u.test(found) ? found : undefined;
 }

@@ -13,11 +13,10 @@ import {
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { isProductError } from '../../../errors/product-error.ts';
 import type { Broker } from '../broker.ts';
-import type { JsonObject } from '../../../platform/fields.ts';
+import { type JsonObject, tryDecodeUtf8, tryParseJson } from '../../../platform/json.ts';
 import type { BindingTarget } from '../store/broker-store.ts';
 import { badRequest, type BrokerResponse, errorResponse } from '../response.ts';
 import { type BasicAuth, checkApiVersion, checkAuthorization, parseIdentity } from './auth.ts';
-import { tryDecodeUtf8, tryParseJson } from '../../../platform/json.ts';
 
 /** Maximum bytes of a request body. The parameters of a share have some hundred. */
 const maxBodyBytes = 64 * 1024;

@@ -2,7 +2,7 @@ import type { Offering } from '../offerings/offering.ts';
 import { importedRecordKey } from './attach-imported-binding.ts';
 import type { BrokerStore, InstanceRecord } from '../store/broker-store.ts';
 import type { CredhubClient } from '../../credhub/credhub-client.ts';
-import { isObject, type JsonObject } from '../../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../../platform/json.ts';
 import { type OptionScope, parseOptions } from '../offerings/option-table.ts';
 
 /** The result of importing the records of one old broker. */
