@@ -33,7 +33,7 @@ export async function waitUntilDetached(
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   const attachmentPod = await AttachmentPod.find(call, name);
   const lockedBy = await lockOwner(call, claim);
   const isAttached =
