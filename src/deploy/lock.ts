@@ -140,7 +140,7 @@ function locked(statePath: string, owner: LockRecord | undefined): ProductError 
   const who = owner === undefined ? '' : ` (process ${owner.pid}, since ${owner.since})`;
   return new ProductError(
     'DEPLOYMENT_LOCKED',
-    `Another run${who} has the lock of '${statePath}'; wait until it has ended`,
+    `Another run${who} holds the lock of '${statePath}'; wait until it ends`,
   );
 }
 

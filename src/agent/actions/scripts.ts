@@ -34,7 +34,7 @@ export function runScript(options: RunScriptOptions): Action {
       if (!scripts.has(name)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
-          `there is no script '${name}': it is one of ${[...scripts].join(', ')}`,
+          `there is no script '${name}'; it must be one of ${[...scripts].join(', ')}`,
         );
       }
       const environment = parseEnv(argument(args, 1, 'options'));
@@ -72,7 +72,7 @@ export function runErrand(options: RunErrandOptions): Action {
     async run(args, signal) {
       const [first] = (await options.specFile.read()).jobs;
       if (first === undefined)
-        throw new ProductError('AGENT_SCRIPT_FAILED', 'no job is applied that could be run as an errand');
+        throw new ProductError('AGENT_SCRIPT_FAILED', 'no applied job can be run as an errand');
       const job = args[0] === undefined ? first.name : parsePathElement(argument(args, 0, 'job'));
       if (!(await hasScript(job, 'run', options.directories)))
         throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is not an errand: it has no bin/run`);

@@ -28,7 +28,7 @@ export function ssh(options: SshOptions): Action {
       const parameters = argument(args, 1, 'parameters').required().record();
       if (command === 'setup') return setUp(parameters, options);
       if (command === 'cleanup') return cleanUp(parameters, options);
-      throw invalid(`command '${command}' is neither setup nor cleanup`);
+      throw invalid(`the command must be setup or cleanup, not '${command}'`);
     },
   };
 }
@@ -36,9 +36,9 @@ export function ssh(options: SshOptions): Action {
 async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress }: SshOptions) {
   const { user, public_key: given } = parameters;
   if (typeof user !== 'string' || !isSshUser(user))
-    throw invalid('the user is not bosh_ with lower-case letters and digits, 32 characters at most');
+    throw invalid('the user must be bosh_ followed by lower-case letters and digits, at most 32 characters');
   const publicKey = typeof given === 'string' ? given.trim() : '';
-  if (!isPublicKey(publicKey)) throw invalid('the public_key is not one key of RSA, Ed25519 or ECDSA');
+  if (!isPublicKey(publicKey)) throw invalid('the public_key must be one RSA, Ed25519 or ECDSA key');
   // Read the host key before anything is changed, as upstream's agent does.
   const hostKey = await sshAccounts.hostKey();
   if (hostKey === undefined) {
@@ -59,7 +59,7 @@ async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: Ssh
   const { user_regex: expression } = parameters;
   const prefix = typeof expression === 'string' ? sshUserPrefix(expression) : undefined;
   if (prefix === undefined) {
-    throw invalid('the user_regex is not ^bosh_ followed by lower-case letters and digits');
+    throw invalid('the user_regex must be ^bosh_ followed by lower-case letters and digits');
   }
   // A client that was killed could not call remove_file.
   for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);

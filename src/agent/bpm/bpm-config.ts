@@ -59,9 +59,9 @@ export function parseBpmConfig(
 /** Returns why a path cannot be an additional volume, or undefined if it can. */
 export function validateVolumePath(path: string, { base, own }: VolumePolicy): string | undefined {
   if (path.includes('//') || /(^|\/)\.\.?(\/|$)/.test(path) || path.endsWith('/')) {
-    return `the path of a volume must be canonical, and '${path}' is not`;
+    return `the path of a volume must be canonical, not '${path}'`;
   }
-  if (own.includes(path)) return `'${path}' is the job's own folder, not an additional volume`;
+  if (own.includes(path)) return `'${path}' is the job's own directory, not an additional volume`;
   return path.startsWith(`${base}/`) ? undefined : `'${path}' is not below ${base}`;
 }
 

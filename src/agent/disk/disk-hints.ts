@@ -35,7 +35,10 @@ export class DiskHints {
   async add(cid: string, hint: unknown): Promise<void> {
     const path = pathOf(hint);
     if (!path.startsWith('/')) {
-      throw new ProductError('AGENT_ARGUMENT_INVALID', `the hint of disk '${cid}' has no absolute path`);
+      throw new ProductError(
+        'AGENT_ARGUMENT_INVALID',
+        `the hint of disk '${cid}' must have an absolute path`,
+      );
     }
     await this.#write({ ...(await this.#read()), [cid]: diskSettings(cid, hint, this.#settings) });
   }

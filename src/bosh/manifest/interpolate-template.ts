@@ -36,7 +36,7 @@ export async function interpolateTemplate(options: InterpolateOptions): Promise<
   const node = await interpolate(document, noting(given.source, used), problems, missing);
   const unused = varErrsUnused === true ? (await given.names()).filter((name) => !used.has(name)) : [];
   for (const name of new Set(unused.toSorted()))
-    problems.add({ file: path, line: 1, column: 1 }, '', `variable '${name}' is given and not used`);
+    problems.add({ file: path, line: 1, column: 1 }, '', `variable '${name}' is given but not used`);
   problems.throwIfAny('MANIFEST_INVALID');
   const found = valuePath === undefined ? node : valueAt(node, valuePath);
   if (valuePath !== undefined && found?.kind === 'scalar' && typeof found.value === 'string')

@@ -113,7 +113,7 @@ function readArchive(field: Field, manifestPath: string): ArchiveReference {
     return { url, location: { kind: 'http', url }, ...known };
   }
   if (url !== '' && !url.startsWith('file://')) {
-    field.get('url').problem('has to begin with file://, http:// or https://');
+    field.get('url').problem('must begin with file://, http:// or https://');
   }
   return {
     url,
@@ -152,7 +152,7 @@ function readWatchTime(field: Field): { readonly start: number; readonly end: nu
   const match = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(text);
   const [start, end] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null) field.problem(`'${text}' is not a range of milliseconds like 1000-300000`);
-  else if (end < start) field.problem(`the end of '${text}' lies before its start`);
+  else if (end < start) field.problem(`the end of '${text}' is before its start`);
   return { start, end };
 }
 

@@ -22,7 +22,7 @@ export function readGroupNetworks(
   for (const kind of ['dns', 'gateway'] as const) {
     const count = groupNetworks.filter(({ defaults }) => defaults.includes(kind)).length;
     if (groupNetworks.length > 1 && count === 0)
-      field.problem(`with several networks one has to be the default for '${kind}'`);
+      field.problem(`with several networks, one must be the default for '${kind}'`);
     if (count > 1) field.problem(`only one network can be the default for '${kind}'`);
   }
   return groupNetworks;

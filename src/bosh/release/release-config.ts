@@ -26,7 +26,7 @@ export async function readReleaseConfig(directory: string): Promise<ReleaseConfi
   const own = existsSync(privatePath) ? await readRoot(privatePath, problems) : undefined;
   const name = final.get('name');
   const previous = final.get('final_name');
-  if (name.isPresent && previous.isPresent) previous.problem("stands beside 'name'; keep one of them");
+  if (name.isPresent && previous.isPresent) previous.problem("cannot be used together with 'name'; keep one of them");
   const blobstore = final.get('blobstore');
   const config = {
     name: (previous.isPresent ? previous : name).requiredSegment(),
@@ -66,7 +66,7 @@ export async function syncBlobs(directory: string, blobstore: LocalBlobstore | u
   const unwanted = (name: string, what: string): void =>
     problems.add({ file: index, line: 1, column: 1 }, '', `'blobs/${name}' ${what}`);
   // Reject links, because a download could be written outside of blobs/.
-  for (const { name, isLink } of files) if (isLink) unwanted(name, 'is a symbolic link; put the file in its place');
+  for (const { name, isLink } of files) if (isLink) unwanted(name, 'is a symbolic link; replace it with the file');
   for (const [name, blob] of blobs) localPath(name, blob);
   problems.throwIfAny('RELEASE_INVALID');
   for (const [name, blob] of blobs) await syncBlob(join(blobsDirectory, name), blob, blobstore);
@@ -80,7 +80,7 @@ async function syncBlob(path: string, blob: Field, blobstore: LocalBlobstore | u
   const digest = blob.get('sha').requiredText();
   if (digest === '' || (await hasDigest(path, digest))) return;
   const id = blob.get('object_id');
-  if (!id.isPresent) return blob.problem(`'${path}' is missing or has another digest than ${digest}, and no object_id says where it is`);
+  if (!id.isPresent) return blob.problem(`'${path}' is missing or has another digest than ${digest}, and it has no object_id`);
   if (blobstore === undefined)
     return blob.problem("it has to be downloaded, and config/final.yml names no blobstore of the provider 'local'; run 'bosh sync-blobs'");
   try {

@@ -205,7 +205,7 @@ export async function assertInsideRelease(directory: string, path: string): Prom
   if (found === undefined) return;
   throw new ProductError(
     'RELEASE_INVALID',
-    `'${path}' leads out of the release, to '${found}', by a symbolic link; put a copy in its place`,
+    `'${path}' leads out of the release, to '${found}', through a symbolic link; replace the link with a copy`,
   );
 }
 
@@ -234,7 +234,7 @@ async function realpathOfExisting(path: string): Promise<string> {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
       throw new ProductError(
         'RELEASE_INVALID',
-        `'${path}' is a symbolic link that leads to nothing; make what it points to, or remove it`,
+        `'${path}' is a symbolic link without a target; create the target, or remove the link`,
       );
     return realpathOfExisting(dirname(path));
   }

@@ -196,7 +196,7 @@ async function loadAuthority(x509: X509, { name, definition, find }: AuthorityRe
       },
     );
   const value = await find(name);
-  if (value === undefined) throw optionError('is not given and not generated before it');
+  if (value === undefined) throw optionError('is neither given nor generated before it');
   const [certificate, key] = [lookUp(value, 'certificate'), lookUp(value, 'private_key')];
   if (certificate?.kind !== 'scalar' || key?.kind !== 'scalar')
     throw optionError("has no 'certificate' and 'private_key'");
@@ -207,7 +207,7 @@ async function loadAuthority(x509: X509, { name, definition, find }: AuthorityRe
     };
     if (authority.key.asymmetricKeyType === 'rsa') return authority;
   } catch (error) {
-    throw optionError('cannot be read; its certificate and private key have to be PEM', error);
+    throw optionError('cannot be read; its certificate and private key must be PEM', error);
   }
   throw optionError('has a key that is not RSA');
 }

@@ -30,7 +30,7 @@ export function readOptions<T>(
   const field = new Field(node, { path: `variables: '${definition.name}' options`, parent, problems });
   for (const [key, option] of field.entries()) {
     if (!known.includes(key))
-      option.problem(`is not an option of type '${definition.type}'; known are ${known.join(', ')}`);
+      option.problem(`is not an option of type '${definition.type}'; the options are ${known.join(', ')}`);
   }
   const value = read(field);
   problems.throwIfAny('MANIFEST_INVALID');

@@ -169,7 +169,7 @@ export class Field {
     if (node.kind !== 'map') return;
     for (const { key, value } of node.entries) {
       if (typeof key.value !== 'string') {
-        this.#problems.add(key.position, this.path, `the key '${key.text}' has to be text; put it in quotes`);
+        this.#problems.add(key.position, this.path, `the key '${key.text}' must be text; put it in quotes`);
       }
       this.#checkKeys(value);
     }

@@ -140,7 +140,7 @@ export async function stopDetachedTunnel(
     if (Date.now() > end)
       throw new ProductError(
         'DEADLINE',
-        `The tunnel of '${directory}' (process ${running.pid}) has not ended within ${stopDeadlineMs / 1000} s; end it by: kill -9 ${running.pid}`,
+        `The tunnel of '${directory}' (process ${running.pid}) has not exited within ${stopDeadlineMs / 1000} s; kill it with: kill -9 ${running.pid}`,
       );
   terminal.out(`The tunnel of '${directory}' has stopped.\n`);
   return 0;

@@ -2,8 +2,8 @@ import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
-import { runProcess, type ProcessResult } from '../process/run-process.ts';
 import { parseJsonObject } from '../../platform/json.ts';
+import { runProgram, type ProgramResult } from '../../platform/run-program.ts';
 import { throwIfInterrupted } from '../stage/stage.ts';
 
 /** Locates the installed CPI. */
@@ -68,20 +68,20 @@ async function call(
   executable: CpiExecutable,
   request: CpiRequest,
   options: CpiRunnerOptions,
-): Promise<ProcessResult> {
+): Promise<ProgramResult> {
   try {
-    return await runProcess({
+    return await runProgram({
       file: executable.path,
-      arguments: [],
+      args: [],
       environment: {
         ...options.environment,
         BOSH_PACKAGES_DIR: executable.packagesDirectory,
         BOSH_JOBS_DIR: executable.jobsDirectory,
       },
       input: toJson(request),
-      deadline: options.deadline,
+      timeoutMs: options.deadline,
       signal: options.signal,
-      grace: options.grace,
+      graceMs: options.grace,
       onStart: (pid) => options.onStart?.(pid, request.method),
       onErrorLine: (line) => {
         if (isForOperator(line)) options.onWaiting?.(line);
@@ -98,7 +98,7 @@ async function call(
 function assertAnswered(
   { path }: CpiExecutable,
   { method }: CpiRequest,
-  result: ProcessResult,
+  result: ProgramResult,
   options: CpiRunnerOptions,
 ): void {
   const stderr = lastLines(result.stderr);

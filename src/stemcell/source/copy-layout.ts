@@ -10,7 +10,7 @@ import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 import { type Architecture, architectures } from '../build-settings.ts';
 import type { SourceMetadata } from '../resolve-identity.ts';
 import { stemcellLabels } from '../image-config.ts';
-import { freeAsItPasses } from './stream-with-gc.ts';
+import { collectGarbageWhileStreaming } from './stream-with-gc.ts';
 import { createRootInspector } from './root-inspector.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
 import { isObject } from '../../platform/json.ts';
@@ -51,7 +51,8 @@ export async function copyLayout(
   });
   const image: ImageSource = {
     ...opened,
-    open: (blob) => Readable.from(freeAsItPasses(opened.open(blob), signal), { objectMode: false }),
+    open: (blob) =>
+      Readable.from(collectGarbageWhileStreaming(opened.open(blob), signal), { objectMode: false }),
   };
   const what = `config of '${directory}'`;
   const config = parseObject(await buffer(image.open(image.config)), what);
@@ -60,12 +61,12 @@ export async function copyLayout(
   // Its cid could not name the architecture, and the stemcell would be sent to nodes of every architecture.
   if (os !== 'linux' || architecture === undefined)
     throw imageInvalid(
-      `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, and stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
+      `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, but stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
     );
   if (isArchitectureRequired && architecture !== requested)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${directory}' has one image, for ${architecture}, and --architecture asks for ${requested}`,
+      `'${directory}' has one image, for ${architecture}, but --architecture requests ${requested}`,
     );
   const diffIds = isObject(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
   if (!Array.isArray(diffIds) || diffIds.length !== image.layers.length)
