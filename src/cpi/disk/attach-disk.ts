@@ -3,7 +3,7 @@ import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { label } from '../objects/labels.ts';
 import { findVm } from '../vm/vms.ts';
 import { diskAttacher } from './attach/strategy.ts';
-import { type PersistentVolumeClaim, claimReference, findDisk, assertUsable } from './disks.ts';
+import { type PersistentVolumeClaim, claimReference, findDisk, requireUsable } from './disks.ts';
 import { noPreviousCids } from './previous-cids.ts';
 
 /**
@@ -15,7 +15,7 @@ import { noPreviousCids } from './previous-cids.ts';
 export async function attachDisk(call: CallContext, { vmCid, diskCid }: AttachDiskRequest): Promise<string> {
   const [pod, claim] = await Promise.all([findVm(call, vmCid), findDisk(call, diskCid)]);
   const attacher = await diskAttacher(call, vmCid, pod);
-  const disk = assertUsable(call, diskCid, claim);
+  const disk = requireUsable(call, diskCid, claim);
   const hint = await attacher.attach(disk);
   await acknowledgeReplacement(call, disk, diskCid);
   return hint;

@@ -5,7 +5,7 @@ import { removeAttachmentPod, vmWithLeftoverMount } from './attach/attached-else
 import { AttachmentPod } from './attach/attachment-pod.ts';
 import { lockOwner } from './attach/disk-lock.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
-import { findDisk, assertUsable } from './disks.ts';
+import { findDisk, requireUsable } from './disks.ts';
 
 /**
  * Returns the claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does.
@@ -15,7 +15,7 @@ export async function requireDetachedDisk(
   cid: string,
   operation: string,
 ): Promise<PersistentVolumeClaim> {
-  const claim = assertUsable(call, cid, await findDisk(call, cid));
+  const claim = requireUsable(call, cid, await findDisk(call, cid));
   await waitUntilDetached(call, claim, operation);
   return claim;
 }
@@ -33,7 +33,7 @@ export async function waitUntilDetached(
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   const attachmentPod = await AttachmentPod.find(call, name);
   const lockedBy = await lockOwner(call, claim);
   const isAttached =

@@ -91,7 +91,7 @@ export interface ClaimPatch {
  */
 export async function patchIfUnchanged(
   call: CallContext,
-  { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
+  { metadata: { name, resourceVersion = '' } }: PersistentVolumeClaim,
   metadata: ClaimPatch,
 ): Promise<PersistentVolumeClaim | undefined> {
   try {
@@ -125,8 +125,8 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
     if (disk !== undefined) return disk;
     const unfinished = standing.find(isUnfinished);
     if (unfinished === undefined) return standing[0] ?? own;
-    const { completeReplacement: finishReplacement } = await import('./update/complete-replacement.ts');
-    await finishReplacement(call, unfinished);
+    const { completeReplacement } = await import('./update/complete-replacement.ts');
+    await completeReplacement(call, unfinished);
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
@@ -163,7 +163,7 @@ export function diskNotFoundError(call: CallContext, cid: string): ProductError 
 }
 
 /** Returns the claim of a disk that a call may change. Rejects with DISK_NOT_FOUND. */
-export function assertUsable(
+export function requireUsable(
   call: CallContext,
   cid: string,
   claim: PersistentVolumeClaim | undefined,

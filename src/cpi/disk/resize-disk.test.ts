@@ -121,7 +121,7 @@ test('a size that the driver says it never can do is an error', async (t) => {
   await say({ conditions: [{ type, status: 'True', message: 'expanding disk-1: at most 100 MiB' }] });
   await assert.rejects(
     resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
-    rejection('DISK_UPDATE_FAILED', /its driver says expanding disk-1: at most 100 MiB/u),
+    rejection('DISK_UPDATE_FAILED', /its driver reports expanding disk-1: at most 100 MiB/u),
   );
 });
 

@@ -39,7 +39,7 @@ export const annotation = {
   vmNamespace: `${domain}vm-namespace`,
   /**
    * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
-   * (src/cpi/disk/attach/attachment-pod.ts).
+   * (src/cpi/disk/attach/attachment-pod-spec.ts).
    */
   adoptsMount: `${domain}takes-over`,
   /**
@@ -58,7 +58,7 @@ export const annotation = {
    */
   changedBy: `${domain}changed-by`,
   /**
-   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/last-vm.ts).
+   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/attachment-record.ts).
    */
   attachedTo: `${domain}attached-to`,
   /**

@@ -5,7 +5,7 @@ import {
   ignoreNotFound,
   type ObjectReference,
 } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
 import { waitForObject } from './wait-for-object.ts';
 import type { CallContext } from '../call.ts';
@@ -15,7 +15,7 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 export interface CreateOrGetResult<T extends KubernetesObject> {
-  readonly object: T;
+  readonly object: Stored<T>;
   /** False: an object of that name existed. The caller must check its owner and its spec. */
   readonly isNew: boolean;
 }

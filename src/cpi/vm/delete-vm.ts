@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
-import { findClaims, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
+import { findClaims, findClaimsOfVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
 import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
 import { isManaged } from '../objects/labels.ts';
@@ -49,7 +49,7 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
       call,
       attachments.map(({ diskCid }) => diskCid),
     )),
-    ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
+    ...(isRecreated ? await findClaimsOfVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
   const owned = objectsByName(call, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(call, secret);

@@ -39,8 +39,8 @@ export async function rebootVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  */
 async function finishRecreation(call: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
-  const { findRecreateStrategyVm: findRecreatedVm } = await import('../disk/attach/recreate.ts');
-  if ((await findRecreatedVm(call, cid, pod)) === undefined) return false;
+  const { findRecreateStrategyVm } = await import('../disk/attach/recreate.ts');
+  if ((await findRecreateStrategyVm(call, cid, pod)) === undefined) return false;
   await reconcileRecordedPod(call, cid, { deadlineSeconds: call.config.deadlines.rebootVm });
   return true;
 }

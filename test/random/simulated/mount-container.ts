@@ -88,7 +88,7 @@ export class MountContainer {
     return this.#locked(() => Promise.resolve(this.#bind(mark)));
   }
 
-  /** Runs end-unless-bound-script.ts by exec. Undefined: the container has ended during the run. */
+  /** Runs endUnlessBoundScript (scripts/volume-functions.ts) by exec. Undefined: the container has ended during the run. */
   async endUnlessBound(): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     return this.#locked(() => {
@@ -145,7 +145,7 @@ export class MountContainer {
     }
   }
 
-  /** until-ready-script.ts */
+  /** untilReady of scripts/volume-functions.ts */
   async #ready(): Promise<void> {
     if (this.#isReady || this.#exit !== undefined) return;
     await this.#view.steps.when(

@@ -1,6 +1,7 @@
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import { pods } from '../../../kubernetes/resources.ts';
+import type { Stored } from '../../../kubernetes/object.ts';
 import { type ContainerStatus, type Pod, isTerminal } from '../../../kubernetes/types/pod.ts';
 import type { CallContext, ExecResult } from '../../call.ts';
 import { annotation, isManaged, label } from '../../objects/labels.ts';
@@ -33,10 +34,10 @@ export const attachmentReference = (call: CallContext, name: string): ObjectRefe
  * one, too; its `diskCid` is the cid of the VM.
  */
 export class AttachmentPod {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly #call: CallContext;
 
-  constructor(call: CallContext, pod: Pod) {
+  constructor(call: CallContext, pod: Stored<Pod>) {
     this.#call = call;
     this.pod = pod;
   }
@@ -70,11 +71,11 @@ export class AttachmentPod {
   }
 
   get name(): string {
-    return this.pod.metadata.name ?? '';
+    return this.pod.metadata.name;
   }
 
   get uid(): string {
-    return this.pod.metadata.uid ?? '';
+    return this.pod.metadata.uid;
   }
 
   get diskCid(): string {
@@ -215,7 +216,7 @@ export class AttachmentPod {
    */
   async deleteIfUnchanged(): Promise<boolean> {
     const { uid } = this;
-    const { resourceVersion = '' } = this.pod.metadata;
+    const { resourceVersion } = this.pod.metadata;
     const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
     try {
       await this.#call.api.delete(attachmentReference(this.#call, this.name), options);

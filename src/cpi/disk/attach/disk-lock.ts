@@ -48,7 +48,7 @@ async function findLockingVm(
   const secret = await findVmSecret(call, vmCid);
   if (secret !== undefined && isLockedBy(claim, secret)) return vmCid;
   const pod = await findVm(call, vmCid);
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   if (pod !== undefined && recordedDiskCids(pod).includes(name)) {
     await waitForDeletion(call, {
       reference: podReference(call, vmCid),
@@ -83,7 +83,7 @@ export async function lockDisk(
   { secret, recheck }: { secret: VmSecret; recheck: (current: PersistentVolumeClaim) => Promise<void> },
 ): Promise<PersistentVolumeClaim> {
   let claim = first;
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (!isLockedBy(claim, secret)) await assertNotLocked(call, claim);
     const locked = await patchIfUnchanged(call, claim, {
@@ -120,7 +120,7 @@ export async function unlockDisk(
   seen: PersistentVolumeClaim,
   { secret, detached }: { secret: VmSecret; detached: boolean },
 ): Promise<boolean> {
-  const { name = '' } = seen.metadata;
+  const { name } = seen.metadata;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, name);
     if (claim === undefined || !isLockedBy(claim, secret)) return true;

@@ -14,7 +14,7 @@ import { assertNotMountedElsewhere, removeStaleAttachmentPod } from './attached-
 import { attachedAgainError, wasDetachedFrom } from './attachment-record.ts';
 import { assertNotInUse } from './container-commands.ts';
 import { isLockedBy, lockDisk, unlockDisk } from './disk-lock.ts';
-import { claimsOfRecreatedVm, assertClaimsRetained } from './retained-claims.ts';
+import { findClaimsOfVm, assertClaimsRetained } from './retained-claims.ts';
 import { type DiskAttacher, strategyOf } from './strategy.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 
@@ -246,7 +246,7 @@ export class RecreateAttacher implements DiskAttacher {
 
   /** Rejects with DISK_WOULD_BE_LOST, without changes, if a disk would be deleted with the VM's pod. */
   async #assertClaimsRetained(): Promise<void> {
-    assertClaimsRetained(this.#vmCid, await claimsOfRecreatedVm(this.#call, this.#vmCid));
+    assertClaimsRetained(this.#vmCid, await findClaimsOfVm(this.#call, this.#vmCid));
   }
 
   /**

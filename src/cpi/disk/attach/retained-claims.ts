@@ -28,7 +28,7 @@ export function assertClaimsRetained(
 ): void {
   const lost = claims.find((claim) => claim !== undefined && wouldDeleteData(claim));
   if (lost === undefined) return;
-  const { name = '', namespace = '' } = lost.metadata;
+  const { name, namespace } = lost.metadata;
   const volume = lost.spec.volumeName ?? '';
   throw new ProductError(
     'DISK_WOULD_BE_LOST',
@@ -46,10 +46,7 @@ export const findClaims = (
 ): Promise<(PersistentVolumeClaim | undefined)[]> => Promise.all(diskCids.map((cid) => findClaim(call, cid)));
 
 /** Returns the claims of a VM: its own volume and, under the strategy `recreate`, its disks. */
-export async function claimsOfRecreatedVm(
-  call: CallContext,
-  vmCid: string,
-): Promise<PersistentVolumeClaim[]> {
+export async function findClaimsOfVm(call: CallContext, vmCid: string): Promise<PersistentVolumeClaim[]> {
   const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace: call.namespace,
     labelSelector: `${label.vmId}=${vmCid}`,

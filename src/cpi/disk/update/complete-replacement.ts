@@ -60,7 +60,7 @@ export async function recordReplaced(
  * Model: update.pml
  */
 export async function completeReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
-  const { name = '', uid = '', deletionTimestamp } = disk.metadata;
+  const { name, uid = '', deletionTimestamp } = disk.metadata;
   if (!(await promoteReplacement(call, disk))) {
     const { replacement, replacementDiscarded, replaced } = annotation;
     const annotations = { [replacement]: null, [replacementDiscarded]: null, [replaced]: null };

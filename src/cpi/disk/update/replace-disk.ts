@@ -47,7 +47,7 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  */
 export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Promise<string> {
   const { claim, replacement } = await prepareReplacement(call, spec);
-  const { name = '', uid = '' } = claim.metadata;
+  const { name, uid = '' } = claim.metadata;
   let replaced: PersistentVolumeClaim | undefined;
   try {
     await createReplacement(call, { ...spec, claim }, replacement);
@@ -92,7 +92,7 @@ async function prepareReplacement(
   if (!isDiscarded(claim) && (previous === undefined || matchesSpec(spec, previous)))
     return record(claim, previousCid);
   await discardReplacement(call, claim);
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   const unmarked = await findClaim(call, name);
   if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
   await recheck(unmarked);
@@ -154,7 +154,7 @@ async function createDataSource(
   { claim, snapshotClass }: ReplacementSpec,
   { snapshotName: name }: Replacement,
 ): Promise<DataSource> {
-  const { name: claimName = '' } = claim.metadata;
+  const { name: claimName } = claim.metadata;
   if (snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
   const { diskNamespace: namespace } = call;
   const labels = baseLabels(call, 'copy');

@@ -93,7 +93,7 @@ export async function assertStillPlanned(
 /** Undefined if the claim is deleted, or another one has its name. */
 export async function rereadClaim(
   call: CallContext,
-  { metadata: { name = '', uid } }: PersistentVolumeClaim,
+  { metadata: { name, uid } }: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
   const now = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, name)));
   return now?.metadata.uid === uid ? now : undefined;
