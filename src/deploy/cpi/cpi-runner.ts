@@ -3,7 +3,7 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
-import { throwIfInterrupted } from '../stage/stage.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 
 /** Locates the installed CPI. */
 export interface CpiExecutable {
