@@ -93,14 +93,14 @@ function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
 }
 
 /** Length at which an instance name is truncated in a table. */
-const longestName = 200;
+const maxNameLength = 200;
 
 function instanceName(text: string | undefined): string {
   if (text === undefined) return '-';
   const value = tryParseJson(text);
   const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
   if (typeof name !== 'string') return '-';
-  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }
 
 /** Returns undefined for invalid JSON: every user who may edit pods can set any annotation. */

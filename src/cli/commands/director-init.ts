@@ -41,18 +41,18 @@ export async function initDirector(
       findings.map(({ check, result, detail }) => [check, result, detail]),
     ),
   );
-  refuseMissing(findings);
+  assertNothingMissing(findings);
   const { written, keptFiles } = await writeDirectory(directory, files, file);
   terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
   if (keptFiles.length > 0)
     terminal.out(
-      `Kept, since they were edited: ${keptFiles.join(', ')}; remove one to have it written again\n`,
+      `Kept because they were edited: ${keptFiles.join(', ')}; remove a file to have it written again\n`,
     );
   terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
   return 0;
 }
 
-function refuseMissing(findings: readonly Check[]): void {
+function assertNothingMissing(findings: readonly Check[]): void {
   const needed = findings.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);
   if (needed.length === 0) return;
   const sentences = needed.map(({ check, detail }) => `${check}: ${detail}`);

@@ -2,7 +2,7 @@ import { supportedVersions, type CniVersion, newestVersion, isSupported, isAtLea
 import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
 import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, tryParseJson } from '../../platform/json.ts';
 import { add } from './add.ts';
 import {
   type Environment,
@@ -90,7 +90,7 @@ async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkCo
 
 /** Returns the caller's version if it is supported, for the response. */
 function versionOf(input: string): CniVersion {
-  const config = parseJson(input);
+  const config = tryParseJson(input);
   return isObject(config) && isSupported(config['cniVersion']) ? config['cniVersion'] : newestVersion;
 }
 

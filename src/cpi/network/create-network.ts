@@ -5,7 +5,7 @@ import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/
 import { conflictError, createOrGet, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateNetworkRequest } from '../protocol/methods.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { isManaged, baseLabels } from '../objects/labels.ts';
 import { parseNetworkRequest, type NetworkRequest } from './network-request.ts';
 import type { NamespacedObject } from '../../kubernetes/object.ts';
@@ -91,7 +91,7 @@ export function networkObject(call: CallContext, request: NetworkRequest): Netwo
     metadata: {
       name,
       namespace: call.namespace,
-      labels: baseLabels('network', call.directorUuid),
+      labels: baseLabels(call, 'network'),
       annotations: { 'bosh.cloudfoundry.org/range': request.range.text },
     },
     spec:

@@ -1,7 +1,7 @@
 import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { AgentConfig } from '../config/config.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 /**
  * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director:

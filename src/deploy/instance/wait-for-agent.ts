@@ -83,6 +83,6 @@ async function describe(cloud: CpiClient, vmCid: string): Promise<string | undef
     return await cloud.describeVm(vmCid);
   } catch (error) {
     if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
-    return `the CPI cannot say how it is: ${error.message}`;
+    return `the CPI cannot report its state: ${error.message}`;
   }
 }

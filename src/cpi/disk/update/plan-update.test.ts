@@ -57,7 +57,7 @@ const madeWithout = {
   ...claim,
   metadata: { ...claim.metadata, annotations: { [annotation.defaultClass]: 'true' } },
 };
-const copyTo = (target: StorageClass): UpdatePlan => ({ kind: 'copy', source: fast, target });
+const copyTo = (target: StorageClass): UpdatePlan => ({ kind: 'replace', source: fast, target });
 
 for (const [name, plan, classes, given] of [
   [
