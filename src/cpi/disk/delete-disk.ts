@@ -55,7 +55,7 @@ async function finish(call: CallContext, cid: string): Promise<null> {
  */
 async function removeOwnHelpers(
   call: CallContext,
-  { metadata: { name = '' }, spec: { dataSource } }: PersistentVolumeClaim,
+  { metadata: { name }, spec: { dataSource } }: PersistentVolumeClaim,
 ): Promise<void> {
   if (dataSource !== undefined) await new Replacement(call, name).removeHelpers();
 }
@@ -78,7 +78,7 @@ async function markDeleting(
  * attach_disk has changed the claim since.
  */
 async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
-  const { name = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
+  const { name, uid = '', resourceVersion = '', deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return true;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
   try {
@@ -93,7 +93,7 @@ async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolu
 
 async function waitUntilDeleted(
   call: CallContext,
-  { metadata: { name = '', uid = '' } }: PersistentVolumeClaim,
+  { metadata: { name, uid = '' } }: PersistentVolumeClaim,
   cid: string,
 ): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteDisk;

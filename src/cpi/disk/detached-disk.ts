@@ -33,7 +33,7 @@ export async function waitUntilDetached(
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   const attachmentPod = await AttachmentPod.find(call, name);
   const lockedBy = await lockOwner(call, claim);
   const isAttached =
@@ -61,6 +61,6 @@ async function assertNotMountedInVm(
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_BUSY',
-    `disk '${claim.metadata.name ?? ''}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it, or delete the VM, before it is ${purpose}`,
+    `disk '${claim.metadata.name}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it, or delete the VM, before it is ${purpose}`,
   );
 }

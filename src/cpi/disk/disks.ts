@@ -91,7 +91,7 @@ export interface ClaimPatch {
  */
 export async function patchIfUnchanged(
   call: CallContext,
-  { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
+  { metadata: { name, resourceVersion = '' } }: PersistentVolumeClaim,
   metadata: ClaimPatch,
 ): Promise<PersistentVolumeClaim | undefined> {
   try {

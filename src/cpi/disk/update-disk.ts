@@ -38,7 +38,7 @@ export async function updateDisk(
   await checkSnapshotClassChange(call, input);
   const replacement = await applyPlan(call, cid, input, plan);
   if (replacement !== undefined) return replacement;
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   return name === cid ? null : name;
 }
 

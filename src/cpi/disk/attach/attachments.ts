@@ -13,7 +13,7 @@ import { findClaims, wouldDeleteData } from './retained-claims.ts';
  * for the jobs, so the disk would become free for another VM too early. Model: hot.pml
  */
 export async function deleteAttachmentsOfTerminatingVm(call: CallContext, vm: Pod): Promise<void> {
-  const { deletionTimestamp, name = '' } = vm.metadata;
+  const { deletionTimestamp, name } = vm.metadata;
   if (deletionTimestamp === undefined) return;
   const attachmentPods = await AttachmentPod.listOfVm(call, name);
   const claims = await findClaims(

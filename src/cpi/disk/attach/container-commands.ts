@@ -160,7 +160,7 @@ async function isOutOfService(
  * checked. A container that does not run uses nothing.
  */
 export async function assertNotInUse(call: CallContext, pod: Pod, diskCid: string): Promise<void> {
-  const { name = '', uid } = pod.metadata;
+  const { name, uid } = pod.metadata;
   const seconds = call.config.deadlines.release;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {
@@ -241,7 +241,7 @@ export async function isMountedOrRestarting(call: CallContext, vm: Pod, diskCid:
 
 /** A single check decides about both: between two checks the container could start. */
 async function findMountState(call: CallContext, vm: Pod, diskCid: string): Promise<MountState> {
-  const { name = '', uid } = vm.metadata;
+  const { name, uid } = vm.metadata;
   const seconds = call.config.deadlines.release;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {

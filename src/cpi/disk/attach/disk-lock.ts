@@ -48,7 +48,7 @@ async function findLockingVm(
   const secret = await findVmSecret(call, vmCid);
   if (secret !== undefined && isLockedBy(claim, secret)) return vmCid;
   const pod = await findVm(call, vmCid);
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   if (pod !== undefined && recordedDiskCids(pod).includes(name)) {
     await waitForDeletion(call, {
       reference: podReference(call, vmCid),
@@ -67,7 +67,7 @@ export async function assertNotLocked(call: CallContext, claim: PersistentVolume
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
-    `disk '${claim.metadata.name ?? ''}' is attached to VM '${vmCid}'; detach it there first`,
+    `disk '${claim.metadata.name}' is attached to VM '${vmCid}'; detach it there first`,
   );
 }
 
@@ -83,7 +83,7 @@ export async function lockDisk(
   { secret, recheck }: { secret: VmSecret; recheck: (current: PersistentVolumeClaim) => Promise<void> },
 ): Promise<PersistentVolumeClaim> {
   let claim = first;
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (!isLockedBy(claim, secret)) await assertNotLocked(call, claim);
     const locked = await patchIfUnchanged(call, claim, {
@@ -120,7 +120,7 @@ export async function unlockDisk(
   seen: PersistentVolumeClaim,
   { secret, detached }: { secret: VmSecret; detached: boolean },
 ): Promise<boolean> {
-  const { name = '' } = seen.metadata;
+  const { name } = seen.metadata;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, name);
     if (claim === undefined || !isLockedBy(claim, secret)) return true;
@@ -145,10 +145,10 @@ export async function clearStaleLock(call: CallContext, claim: PersistentVolumeC
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (now?.metadata.labels?.[label.vmId] === undefined) return;
     if ((await removeLock(call, now)) !== undefined) return;
-    now = await findClaim(call, claim.metadata.name ?? '');
+    now = await findClaim(call, claim.metadata.name);
     if (now !== undefined) await assertNotLocked(call, now);
   }
-  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name ?? ''}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name}'`);
 }
 
 const removeLock = (

@@ -28,7 +28,7 @@ export function assertClaimsRetained(
 ): void {
   const lost = claims.find((claim) => claim !== undefined && wouldDeleteData(claim));
   if (lost === undefined) return;
-  const { name = '', namespace = '' } = lost.metadata;
+  const { name, namespace } = lost.metadata;
   const volume = lost.spec.volumeName ?? '';
   throw new ProductError(
     'DISK_WOULD_BE_LOST',

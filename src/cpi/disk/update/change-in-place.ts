@@ -30,7 +30,7 @@ export async function expandVolume(
   claim: PersistentVolumeClaim,
   sizeMiB: number,
 ): Promise<void> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const requested = parseBytes(sizeMiB);
   const reference = { resource: persistentVolumeClaims, namespace, name };
   if (requestedBytes(claim) < requested) await requestSize(call, claim, sizeMiB);
@@ -51,7 +51,7 @@ export async function expandVolume(
 }
 
 async function requestSize(call: CallContext, claim: PersistentVolumeClaim, sizeMiB: number): Promise<void> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const spec = { resources: { requests: { storage: `${sizeMiB}Mi` } } };
   try {
     await call.api.patch({ resource: persistentVolumeClaims, namespace, name }, { spec });
@@ -72,7 +72,7 @@ function infeasibleSizeError(claim: PersistentVolumeClaim, requested: bigint, st
   const reason = claimConditionMessage(claim, 'ControllerResizeError') ?? state;
   return new ProductError(
     'DISK_UPDATE_FAILED',
-    `disk '${claim.metadata.name ?? ''}' cannot be made ${formatMiB(requested)}: its driver reports ${reason}; choose a size that it supports`,
+    `disk '${claim.metadata.name}' cannot be made ${formatMiB(requested)}: its driver reports ${reason}; choose a size that it supports`,
   );
 }
 
@@ -120,7 +120,7 @@ export async function changeAttributesClass(
   claim: PersistentVolumeClaim,
   requested: string | null,
 ): Promise<void> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const reference = { resource: persistentVolumeClaims, namespace, name };
   await setAttributesClass(call, reference, requested);
   if (requested === null) return;
@@ -162,7 +162,7 @@ async function rollBackAttributesClass(
   call: CallContext,
   { claim, wanted: requested, reason }: DriverRejection,
 ): Promise<ProductError> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const before = claim.status?.currentVolumeAttributesClassName ?? null;
   const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${requested}": ${reason}`;
   try {
@@ -203,7 +203,7 @@ export function claimConditionMessage(
  */
 export async function annotateDiskType(
   call: CallContext,
-  { metadata: { name = '', annotations = {} } }: PersistentVolumeClaim,
+  { metadata: { name, annotations = {} } }: PersistentVolumeClaim,
   properties: DiskProperties,
 ): Promise<void> {
   const requested = diskTypeAnnotations(properties);

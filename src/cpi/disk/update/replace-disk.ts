@@ -47,7 +47,7 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  */
 export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Promise<string> {
   const { claim, replacement } = await prepareReplacement(call, spec);
-  const { name = '', uid = '' } = claim.metadata;
+  const { name, uid = '' } = claim.metadata;
   let replaced: PersistentVolumeClaim | undefined;
   try {
     await createReplacement(call, { ...spec, claim }, replacement);
@@ -92,7 +92,7 @@ async function prepareReplacement(
   if (!isDiscarded(claim) && (previous === undefined || matchesSpec(spec, previous)))
     return record(claim, previousCid);
   await discardReplacement(call, claim);
-  const { name = '' } = claim.metadata;
+  const { name } = claim.metadata;
   const unmarked = await findClaim(call, name);
   if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
   await recheck(unmarked);
@@ -122,7 +122,7 @@ async function createReplacement(
         );
       return current.status?.phase === 'Bound' ? current : undefined;
     },
-    awaited: `the copy '${cid}' of disk '${spec.claim.metadata.name ?? ''}' to be bound`,
+    awaited: `the copy '${cid}' of disk '${spec.claim.metadata.name}' to be bound`,
     deadlineMs: call.config.deadlines.updateDisk * 1000,
     describeState: (last) =>
       describeReplacement(call, { namespace: call.diskNamespace, name: cid, waits }, last),
@@ -154,7 +154,7 @@ async function createDataSource(
   { claim, snapshotClass }: ReplacementSpec,
   { snapshotName: name }: Replacement,
 ): Promise<DataSource> {
-  const { name: claimName = '' } = claim.metadata;
+  const { name: claimName } = claim.metadata;
   if (snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
   const { diskNamespace: namespace } = call;
   const labels = baseLabels(call, 'copy');
