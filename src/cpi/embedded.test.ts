@@ -141,7 +141,7 @@ describeInOneNamespace(import.meta.filename, () => {
         const lists = await Promise.all(
           [services, persistentVolumeClaims].map((resource) => cloud.api.list(resource, { namespace })),
         );
-        const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+        const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
         return !names.some((name) => name === 'along' || name.startsWith(vm));
       });
       const next = await newVm(cloud);

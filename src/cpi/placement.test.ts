@@ -51,8 +51,8 @@ async function boundDisk(world: SimulatedWorld, zone: string): Promise<string> {
   const vm = await newVm(world, { properties: { zone } });
   await world.addVolume(zone);
   const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { storage_class: '' } });
-  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: disk });
-  await deleteVm(world.cloud, { vmCid: vm.metadata.name ?? '' });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name, diskCid: disk });
+  await deleteVm(world.cloud, { vmCid: vm.metadata.name });
   return disk;
 }
 
@@ -148,7 +148,7 @@ test('a VM goes to where the volumes of its disks are', async (t) => {
   const disk = await boundDisk(world, 'z3');
   const vm = await newVm(world, { disks: [disk] });
   assert.equal(nodeOf(vm), 'sim-3');
-  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: disk });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name, diskCid: disk });
 });
 
 test('the former cid of a replaced disk says where its copy is', async (t) => {
@@ -180,7 +180,7 @@ test('a disk that waits for its first consumer, or that is none, says nothing', 
   const waiting = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { storage_class: 'local' } });
   const vm = await newVm(world, { properties: { zone: 'z2' }, disks: [waiting, 'disk-none', 'garbage'] });
   assert.equal(vm.spec.affinity?.nodeAffinity, undefined);
-  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: waiting });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name, diskCid: waiting });
   await until('the claim to be bound on the node of the VM', async () => {
     const next = await newVm(world, { disks: [waiting] });
     return nodeOf(next) === 'sim-2';

@@ -75,7 +75,7 @@ function checkDriver(storage: StorageClass | undefined, driver: string | undefin
   if (storage === undefined || driver === undefined || driver === storage.provisioner) return;
   const { metadata, provisioner } = storage;
   throw field.error(
-    `names a class of driver ${driver}, and storage_class "${metadata.name ?? ''}" is of driver ${provisioner}: name one of that driver`,
+    `names a class of driver ${driver}, and storage_class "${metadata.name}" is of driver ${provisioner}: name one of that driver`,
   );
 }
 

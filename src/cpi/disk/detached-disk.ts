@@ -61,6 +61,6 @@ async function assertNotMountedInVm(
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_BUSY',
-    `disk '${claim.metadata.name ?? ''}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it, or delete the VM, before it is ${purpose}`,
+    `disk '${claim.metadata.name}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it, or delete the VM, before it is ${purpose}`,
   );
 }

@@ -104,7 +104,7 @@ test('attach, list, detach: the hint lies inside the volume; the same pair again
   assert.equal(attachment.spec.terminationGracePeriodSeconds, 31_536_000);
   assert.equal(attachment.spec.containers[0]?.image, vm.spec.containers[0]?.image);
   assert.deepEqual(attachment.spec.volumes?.find(({ name }) => name === 'disks')?.hostPath, {
-    path: `/data/kubelet/pods/${vm.metadata.uid ?? ''}/volumes/kubernetes.io~empty-dir/hub/disks`,
+    path: `/data/kubelet/pods/${vm.metadata.uid}/volumes/kubernetes.io~empty-dir/hub/disks`,
     type: 'Directory',
   });
 

@@ -150,7 +150,7 @@ test('why its driver does not take a disk from a node stands in the error: no ev
   const { cloud, api, disk } = await forsaken(t);
   await bind(api, disk, 'pv-1');
   const { metadata } = await onNode(api, 'csi-1', 'pv-1');
-  const reference = { resource: volumeAttachments, name: metadata.name ?? '' };
+  const reference = { resource: volumeAttachments, name: metadata.name };
   const finalizers = ['external-attacher/driver-test'];
   for (const key of ['attachError', 'detachError']) {
     const status = { [key]: { message: `rpc error: ${key} of volume 7` } };

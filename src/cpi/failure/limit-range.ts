@@ -38,7 +38,7 @@ export async function nameLimitRanges(
     type === 'Container' && resources.some((name) => Object.hasOwn(limits, name));
   const names = (await listLimitRanges(api, namespace))
     .filter(({ spec }) => spec.limits.some(gives))
-    .map(({ metadata }) => metadata.name ?? '');
+    .map(({ metadata }) => metadata.name);
   return names.length === 0
     ? someLimitRange(namespace)
     : `LimitRange ${names.join(' or ')} in namespace ${namespace}`;

@@ -25,7 +25,7 @@ export async function deleteNetwork(
   const { namespace } = call;
   const { items } = await call.api.list(pods, { namespace, labelSelector: membershipLabel(cid) });
   if (items.length > 0) {
-    const names = items.map(({ metadata }) => `'${metadata.name ?? ''}'`).join(', ');
+    const names = items.map(({ metadata }) => `'${metadata.name}'`).join(', ');
     const isOne = items.length === 1;
     const vms = isOne ? `VM ${names} is` : `VMs ${names} are`;
     throw new ProductError(

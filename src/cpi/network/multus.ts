@@ -91,7 +91,7 @@ export function multusAddresses(
   namespace: string | undefined,
   name: string,
 ): readonly string[] {
-  const full = `${namespace ?? metadata.namespace ?? ''}/${name}`;
+  const full = `${namespace ?? metadata.namespace}/${name}`;
   return readNetworkStatus(metadata.annotations?.[multus.status])
     .filter((each) => each.name === full || each.name === name)
     .flatMap(({ ips = [] }) => ips.map(canonicalAddress));

@@ -146,7 +146,7 @@ export async function waitForScheduling(
   notFoundError: () => ProductError,
   signal?: AbortSignal,
 ): Promise<Pod> {
-  const { name = '', uid, namespace = call.namespace } = pod.metadata;
+  const { name, uid, namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   let lastPod = pod;
   const waiting = waitForObject<Pod, Pod>(call, {

@@ -46,7 +46,7 @@ test('every object of one VM says its agent and the layout; no selector of a gro
       .map((pair) => pair.join('='))
       .join();
     return (await api.list(resource, { namespace, labelSelector })).items.map(
-      ({ metadata }) => metadata.name ?? '',
+      ({ metadata }) => metadata.name,
     );
   };
   const one = { [label.agentId]: agentId, [label.vmId]: vmCidOfTest, [label.layout]: '1' };

@@ -130,7 +130,7 @@ export function nodeState(node: Node, now: number | undefined, lostAfterMs: numb
   // not a number if either time is not known
   if (!(silentMs >= lostAfterMs)) return { kind: 'answers' };
   return {
-    ...{ kind: 'lost', name: node.metadata.name ?? '', since },
+    ...{ kind: 'lost', name: node.metadata.name, since },
     message: [ready.reason, ready.message].filter((word) => word !== undefined && word !== '').join(': '),
   };
 }

@@ -38,7 +38,7 @@ export async function createOrGet<T extends KubernetesObject>(
   } catch (error) {
     const alreadyExists = isApiError(error, 409, 'AlreadyExists');
     if (!alreadyExists && !isAdmissionOrQuotaError(error)) throw error;
-    const { name = '', namespace } = desired.metadata;
+    const { name, namespace } = desired.metadata;
     const existing = await ignoreNotFound(api.get<T>({ resource, namespace, name }));
     if (existing !== undefined) return { object: existing, isNew: false };
     if (alreadyExists) return undefined;

@@ -53,7 +53,7 @@ export async function ensureService(
 }
 
 function requireSameOwners(call: CallContext, found: Service, wanted: Service): void {
-  const name = wanted.metadata.name ?? '';
+  const name = wanted.metadata.name;
   const refuse = (whose: string): never => {
     throw new ProductError(
       'VM_CREATION_FAILED',
@@ -111,7 +111,7 @@ export async function adoptService(
 /** Appends an owner, so that the VMs of a group can do it concurrently without a conflict. */
 async function addOwner(
   call: CallContext,
-  { metadata: { name = '', uid } }: Service,
+  { metadata: { name, uid } }: Service,
   owner: ServiceOwnerRef,
 ): Promise<Service> {
   const patch = [
@@ -258,7 +258,7 @@ export function preservedFamilies({ metadata, spec: found }: Service, { spec: as
   if (ipFamilies === undefined) return {};
   const [missing] = (asked.ipFamilies ?? []).filter((family) => !ipFamilies.includes(family));
   if (missing !== undefined) {
-    const { name = '', namespace = '' } = metadata;
+    const { name, namespace } = metadata;
     throw new ProductError(
       'VM_CREATION_FAILED',
       `Service '${name}' in namespace ${namespace} is of the family ${ipFamilies.join(', ')}, and an address of ${missing} is ` +

@@ -47,7 +47,7 @@ export async function findAddressOwners(
   if (unfinished.length > 0) {
     const { readVmState, whyNotReplaced } = await import('./unfinished-vm.ts');
     for (const owner of unfinished) {
-      const state = await readVmState(call, owner.metadata.name ?? '');
+      const state = await readVmState(call, owner.metadata.name);
       if (whyNotReplaced(call, state, vm) !== undefined)
         throw addressOwnerError(call, vm.cid, owner, state.secret);
     }
@@ -63,7 +63,7 @@ export async function findAddressOwners(
 export async function assertAddressesUnique(call: CallContext, vm: VmSpec): Promise<void> {
   const other = (await listAddressOwners(call, vm)).find(isActive);
   if (other === undefined) return;
-  const { name = '' } = other.metadata;
+  const { name } = other.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED_RETRY',
     `VM '${name}' was made at the same time and has the address ${requestedAddresses(other) ?? ''}, too; run the call again`,
@@ -82,16 +82,14 @@ async function listAddressOwners(call: CallContext, { cid, networks }: VmSpec): 
       }),
     ),
   );
-  const byName = new Map(
-    lists.flatMap(({ items }) => items).map((pod) => [pod.metadata.name ?? '', pod] as const),
-  );
+  const byName = new Map(lists.flatMap(({ items }) => items).map((pod) => [pod.metadata.name, pod] as const));
   byName.delete(cid);
   return [...byName.values()];
 }
 
 async function removeAddressOwner(call: CallContext, owner: Pod, vm: VmSpec): Promise<void> {
   const { removeUnfinished, whyNotReplaced } = await import('./unfinished-vm.ts');
-  const { name = '' } = owner.metadata;
+  const { name } = owner.metadata;
   let secret: VmSecret | undefined;
   const reason = await removeUnfinished(call, name, (state) => {
     ({ secret } = state);
@@ -104,7 +102,7 @@ async function removeAddressOwner(call: CallContext, owner: Pod, vm: VmSpec): Pr
 }
 
 async function waitForAddressOwner(call: CallContext, owner: Pod): Promise<void> {
-  const { name = '', uid = '' } = owner.metadata;
+  const { name, uid = '' } = owner.metadata;
   await deleteAttachmentsOfTerminatingVm(call, owner);
   await waitForDeletion(call, {
     reference: podReference(call, name),
@@ -125,7 +123,7 @@ function addressOwnerError(
   owner: Pod,
   secret: KubernetesObject | undefined,
 ): ProductError {
-  const { name = '', annotations = {} } = owner.metadata;
+  const { name, annotations = {} } = owner.metadata;
   const deployment = secret?.metadata.labels?.[label.deployment];
   const next =
     deployment === undefined

@@ -143,7 +143,7 @@ async function checkObjects(
     ...(listed ?? [])
       .filter(({ spec }) => spec?.scopes === undefined && spec?.scopeSelector === undefined)
       .map(({ metadata, spec, status }) => ({
-        name: metadata.name ?? '',
+        name: metadata.name,
         hard: spec?.hard ?? {},
         used: status?.used ?? {},
       })),
@@ -185,7 +185,7 @@ async function dryRunCreate(
     if (isApiError(error, 409, 'AlreadyExists')) return { usage };
     const refusal = quotaRefusal(error);
     if (refusal !== undefined) return { usage: withRequested(usage, refusal), refusal };
-    const { name = '', namespace = '' } = object.metadata;
+    const { name, namespace = '' } = object.metadata;
     if (!isOfCluster || !isRoleRefusal(error)) throw await explained(api, namespace, error);
     const note = `the role of the CPI may not create ${resource.plural} in namespace ${namespace}, so '${name}', which the cluster makes for the pod, was not checked`;
     return { usage, note };

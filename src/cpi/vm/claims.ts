@@ -65,7 +65,7 @@ async function ensureClaim(call: CallContext, claim: PersistentVolumeClaim): Pro
     if (await createClaim(call, claim)) return;
     await deleteStaleClaim(call, claim);
   }
-  throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name}'`);
 }
 
 /**
@@ -102,7 +102,7 @@ async function deleteStaleClaim(call: CallContext, claim: PersistentVolumeClaim)
   const existing = await find(call, claim);
   if (existing === undefined || !isStale(existing, claim)) return;
   assertManaged(existing);
-  const { name = '', namespace, uid = '' } = existing.metadata;
+  const { name, namespace, uid = '' } = existing.metadata;
   await requestDeletion(call, { resource: persistentVolumeClaims, namespace, name }, uid);
   await waitUntilDeleted(call, existing, call.config.deadlines.createVm);
 }
@@ -113,7 +113,7 @@ async function deleteStaleClaim(call: CallContext, claim: PersistentVolumeClaim)
  */
 function assertManaged(existing: PersistentVolumeClaim): void {
   if (isManaged(existing, 'volume')) return;
-  const { name = '', namespace = '' } = existing.metadata;
+  const { name, namespace } = existing.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED',
     `claim '${name}' exists in namespace ${namespace} and is not of this CPI; remove or rename it`,
@@ -127,7 +127,7 @@ async function find(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const { name = '', namespace } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   return ignoreNotFound(call.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
@@ -136,7 +136,7 @@ async function waitUntilDeleted(
   { metadata }: PersistentVolumeClaim,
   deadlineSeconds: number,
 ): Promise<void> {
-  const { name = '', namespace, uid = '' } = metadata;
+  const { name, namespace, uid = '' } = metadata;
   await waitForDeletion(call, {
     reference: { resource: persistentVolumeClaims, namespace, name },
     uid,

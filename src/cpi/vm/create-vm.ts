@@ -204,7 +204,7 @@ const isSamePod = (existing: Pod, desired: Pod): boolean =>
 async function ensureUngated(call: CallContext, pod: Pod): Promise<Pod> {
   if (!isGated(pod)) return pod;
   const deadlineSeconds = call.config.deadlines.createVm;
-  return (await openGate(call, pod)) ?? ensurePod(call, pod.metadata.name ?? '', { deadlineSeconds });
+  return (await openGate(call, pod)) ?? ensurePod(call, pod.metadata.name, { deadlineSeconds });
 }
 
 function serviceOwner(call: CallContext, spec: VmSpec, secret: VmSecret): ServiceOwnerRef {
@@ -218,7 +218,7 @@ async function createOrFind<T extends VmSecret | Pod>(
   object: T,
   kind: 'secrets' | 'pods',
 ): Promise<CreateOrGetResult<T> | undefined> {
-  const name = object.metadata.name ?? '';
+  const name = object.metadata.name;
   const ensured = await createOrGet(call.api, kind === 'pods' ? pods : secrets, object);
   if (ensured === undefined || ensured.isNew || isManaged(ensured.object, 'vm')) return ensured;
   throw new ProductError(

@@ -27,7 +27,7 @@ export function creationOf({ metadata }: KubernetesObject): Creation | undefined
  * or deleted that VM; if another VM has its name by then, that VM stays as it is. Model: create-vm.pml
  */
 export async function markCreated(call: CallContext, secret: VmSecret): Promise<void> {
-  const { name = '', uid } = secret.metadata;
+  const { name, uid } = secret.metadata;
   let current = secret;
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     if (creationOf(current) === 'done') return;
@@ -64,7 +64,7 @@ export async function abandon(call: CallContext, secret: VmSecret): Promise<bool
 }
 
 /** Undoes `abandon`. Does nothing if the VM of that Secret does not exist anymore. */
-export async function resume(call: CallContext, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
+export async function resume(call: CallContext, { metadata: { name, uid } }: VmSecret): Promise<void> {
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     const existing = await findVmSecret(call, name);
     if (existing === undefined || existing.metadata.uid !== uid || creationOf(existing) !== 'abandoned')
@@ -82,7 +82,7 @@ async function write(
   { metadata }: VmSecret,
   creation: Creation | null,
 ): Promise<Error | undefined> {
-  const { name = '', resourceVersion } = metadata;
+  const { name, resourceVersion } = metadata;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.creation]: creation } } };
   try {
     await call.api.patch(secretReference(call, name), patch);

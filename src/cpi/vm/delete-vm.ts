@@ -101,7 +101,7 @@ async function waitForDeletions(
  * created still later finds no hub.
  */
 async function deleteLateAttachments(call: CallContext, vm: Pod): Promise<void> {
-  const { name = '' } = vm.metadata;
+  const { name } = vm.metadata;
   const late = (await AttachmentPod.listInHub(call, name)).filter((pod) => pod.belongsTo(vm));
   if (late.length === 0) return;
   assertClaimsRetained(
@@ -220,7 +220,7 @@ async function forceDeleteOnLostNode(
   if (pod !== undefined) await forceDelete(call, pod);
 }
 
-async function forceDelete(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+async function forceDelete(call: CallContext, { metadata: { name, uid = '' } }: Pod): Promise<void> {
   try {
     await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {

@@ -124,7 +124,7 @@ async function writeBudget(
     const ensured = await createOrGet(call.api, podDisruptionBudgets, desired);
     return ensured?.isNew === true;
   }
-  const { name = '', namespace, resourceVersion } = existing.metadata;
+  const { name, namespace, resourceVersion } = existing.metadata;
   await call.api.patch(
     { resource: podDisruptionBudgets, namespace, name },
     {
@@ -136,7 +136,7 @@ async function writeBudget(
 }
 
 async function remove(call: CallContext, { metadata }: PodDisruptionBudget): Promise<void> {
-  const { name = '', namespace, uid = '', resourceVersion = '' } = metadata;
+  const { name, namespace, uid = '', resourceVersion = '' } = metadata;
   await call.api.delete(
     { resource: podDisruptionBudgets, namespace, name },
     { preconditions: { uid, resourceVersion } },

@@ -90,7 +90,7 @@ async function waitForRestart(
   previous: ContainerStatus | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = '', uid } = vm.metadata;
+  const { name, uid } = vm.metadata;
   await waitForObject<Pod, true>(call, {
     signal,
     reference: podReference(call, name),

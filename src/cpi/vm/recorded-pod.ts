@@ -120,7 +120,7 @@ export async function recordDisks(
   pod: Pod | undefined,
   cids: readonly string[],
 ): Promise<VmSecret | undefined> {
-  const { name = '', resourceVersion } = secret.metadata;
+  const { name, resourceVersion } = secret.metadata;
   const recorded = recordedPod(secret);
   if (recorded === undefined) throw vmNotFound(call, name);
   const desired = copyMetadata(withDisks(recorded, cids), pod);
@@ -187,7 +187,7 @@ export async function ensurePod(
  * So one of the two calls sees the other, and a detached disk is in no pod that starts. Model: recreate.pml.
  */
 export async function openGate(call: CallContext, pod: Pod): Promise<Pod | undefined> {
-  if (!isAsRecorded(pod, await readRecordedPod(call, pod.metadata.name ?? ''))) return undefined;
+  if (!isAsRecorded(pod, await readRecordedPod(call, pod.metadata.name))) return undefined;
   return patchUnchanged(call, pod, { spec: { schedulingGates: otherGates(pod) } });
 }
 
@@ -204,7 +204,7 @@ async function readRecordedPod(call: CallContext, vmCid: string): Promise<Pod> {
  * again.
  */
 async function tryPod(call: CallContext, desired: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
-  const { name = '' } = desired.metadata;
+  const { name } = desired.metadata;
   const existing = await findVm(call, name);
   if (existing !== undefined && isAsRecorded(existing, desired))
     return isGated(existing) ? openGate(call, existing) : renewVersion(call, existing);
@@ -230,7 +230,7 @@ const renewVersion = (call: CallContext, pod: Pod): Promise<Pod | undefined> =>
 /** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
 async function patchUnchanged(
   call: CallContext,
-  { metadata: { name = '', resourceVersion } }: Pod,
+  { metadata: { name, resourceVersion } }: Pod,
   patch: { metadata?: object; spec?: object },
 ): Promise<Pod | undefined> {
   try {
@@ -258,7 +258,7 @@ function haveSameDisks(a: Pod, b: Pod): boolean {
 
 /** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
 async function deletePod(call: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
-  const { name = '', uid = '', deletionTimestamp } = pod.metadata;
+  const { name, uid = '', deletionTimestamp } = pod.metadata;
   if (deletionTimestamp === undefined && !(await deleteUnchanged(call, pod))) return false;
   await waitForDeletion(call, {
     reference: podReference(call, name),
@@ -271,7 +271,7 @@ async function deletePod(call: CallContext, pod: Pod, deadlineSeconds: number): 
 }
 
 async function deleteUnchanged(call: CallContext, { metadata }: Pod): Promise<boolean> {
-  const { name = '', uid = '', resourceVersion = '' } = metadata;
+  const { name, uid = '', resourceVersion = '' } = metadata;
   try {
     await call.api.delete(podReference(call, name), {
       preconditions: { uid, resourceVersion },

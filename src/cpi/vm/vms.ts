@@ -31,7 +31,7 @@ export const ownerUidOf = (object: KubernetesObject | undefined): string | undef
 
 /** Returns the object with the Secret of a VM as its only owner: it is deleted with that Secret. */
 export function withOwner<T extends KubernetesObject>(object: T, secret: KubernetesObject): T {
-  const { name = '', uid = '' } = secret.metadata;
+  const { name, uid = '' } = secret.metadata;
   const ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name, uid }];
   return { ...object, metadata: { ...object.metadata, ownerReferences } };
 }

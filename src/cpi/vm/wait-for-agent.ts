@@ -23,7 +23,7 @@ const pauseMs = 250;
 export async function waitForAgent(call: CallContext, secret: VmSecret, pod: Pod): Promise<void> {
   const socket = agentSocketOf(secret, pod);
   if (socket === undefined) return;
-  const { name = '' } = pod.metadata;
+  const { name } = pod.metadata;
   const seconds = call.config.deadlines.agent;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {

@@ -89,7 +89,7 @@ export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod
 }
 
 async function containerStarted(call: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
-  const { name = '', uid } = known.metadata;
+  const { name, uid } = known.metadata;
   const subject = { namespace: call.namespace, name };
   const outcome = await waitForObject<Pod, { pod: Pod } | StartFailure>(call, {
     signal,
@@ -164,7 +164,7 @@ export async function waitForSandboxFailure(
  * healthy even if the event exists: its image may not have been pulled yet.
  */
 async function sandboxFailureEvents(call: CallContext, { metadata }: Pod): Promise<string | undefined> {
-  const { name = '', uid } = metadata;
+  const { name, uid } = metadata;
   try {
     const events = await describeEvents(call.api, { namespace: call.namespace, name, kind: 'Pod', uid });
     return events.includes('FailedCreatePodSandBox') && !(await hasSandbox(call, name)) ? events : undefined;

@@ -2,9 +2,9 @@ import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { parseJsonObject } from '../../platform/json.ts';
 import { runProgram, type ProgramResult } from '../../platform/run-program.ts';
-import { throwIfInterrupted } from '../stage/stage.ts';
 
 /** Locates the installed CPI. */
 export interface CpiExecutable {

@@ -3,7 +3,7 @@ import { isSameAddress } from '../../bosh/manifest/ip-range.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { lostMbusHost } from '../../bosh/manifest/manifest-warnings.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import type { AgentRun, Run } from '../session.ts';
 
 export interface ExpectedAgent {

@@ -1,6 +1,6 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { CpiClient } from '../cpi/cpi-client.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import type { AgentRun, Run } from '../session.ts';
 import { explainUnreachable } from './explain-failure.ts';
 

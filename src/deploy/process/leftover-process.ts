@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import { signalGroup } from '../../platform/run-program.ts';
 
 /** Why a run starts a program and waits for it. The lock file has these keys. */

@@ -206,7 +206,7 @@ export class ClusterWorld {
       return metadata.name !== own && isReady === true && isOpen;
     });
     assert.ok(other !== undefined, 'the cluster has one node that takes pods');
-    return other.metadata.labels?.['kubernetes.io/hostname'] ?? other.metadata.name ?? '';
+    return other.metadata.labels?.['kubernetes.io/hostname'] ?? other.metadata.name;
   }
 
   exec(pod: string, script: string): Promise<ExecResult> {

@@ -21,7 +21,7 @@ export async function vmWithLeftoverMount(
   const vm = await findVm(call, last.cid);
   if (vm === undefined || vm.metadata.uid !== last.uid) return undefined;
   const { isMountedOrRestarting } = await import('./container-commands.ts');
-  return (await isMountedOrRestarting(call, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
+  return (await isMountedOrRestarting(call, vm, claim.metadata.name)) ? last.cid : undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ export async function assertNotMountedElsewhere(
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
-    `disk '${claim.metadata.name ?? ''}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it there first, or delete that VM`,
+    `disk '${claim.metadata.name}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it there first, or delete that VM`,
   );
 }
 

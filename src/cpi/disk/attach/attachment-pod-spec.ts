@@ -98,7 +98,7 @@ function buildMetadata({
     labels: {
       ...baseLabels({ directorUuid }, 'attachment'),
       [label.diskId]: diskCid,
-      [label.vmId]: vm.metadata.name ?? '',
+      [label.vmId]: vm.metadata.name,
       // without the labels of group and deployment: a Service that selects them must not select a pod of the
       // host network
       ...(agentId !== undefined && { [label.agentId]: agentId }),
@@ -106,7 +106,7 @@ function buildMetadata({
     annotations: {
       'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
       [annotation.vmUid]: vm.metadata.uid ?? '',
-      [annotation.vmNamespace]: vm.metadata.namespace ?? '',
+      [annotation.vmNamespace]: vm.metadata.namespace,
       ...(adoptsMount === true && { [annotation.adoptsMount]: 'true' }),
     },
   };
@@ -159,7 +159,7 @@ function tolerationsOf(vm: Pod): Toleration[] {
  * the VM, so that policies and controllers treat it like the VM's attachment pods.
  */
 export function buildSweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
-  const pod = buildAttachmentPod({ ...plan, diskCid: plan.vm.metadata.name ?? '' });
+  const pod = buildAttachmentPod({ ...plan, diskCid: plan.vm.metadata.name });
   const { containers, volumes = [] } = pod.spec;
   const sweeping = (container: Container): Container => ({
     ...container,

@@ -67,7 +67,7 @@ export async function assertNotLocked(call: CallContext, claim: PersistentVolume
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
-    `disk '${claim.metadata.name ?? ''}' is attached to VM '${vmCid}'; detach it there first`,
+    `disk '${claim.metadata.name}' is attached to VM '${vmCid}'; detach it there first`,
   );
 }
 
@@ -145,10 +145,10 @@ export async function clearStaleLock(call: CallContext, claim: PersistentVolumeC
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (now?.metadata.labels?.[label.vmId] === undefined) return;
     if ((await removeLock(call, now)) !== undefined) return;
-    now = await findClaim(call, claim.metadata.name ?? '');
+    now = await findClaim(call, claim.metadata.name);
     if (now !== undefined) await assertNotLocked(call, now);
   }
-  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name ?? ''}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name}'`);
 }
 
 const removeLock = (

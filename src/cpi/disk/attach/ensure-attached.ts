@@ -49,7 +49,7 @@ export async function ensureAttached(
   claim: PersistentVolumeClaim,
   options: AttachOptions,
 ): Promise<AttachedDisk> {
-  const scheduled = await waitForScheduling(call, vm, () => vmNotFound(call, vm.metadata.name ?? ''));
+  const scheduled = await waitForScheduling(call, vm, () => vmNotFound(call, vm.metadata.name));
   const { attachmentPod, isNew } = await findOrCreatePod(call, scheduled, claim, options.adoptsMount);
   let mark: string | undefined;
   try {
@@ -75,7 +75,7 @@ async function findOrCreatePod(
   claim: PersistentVolumeClaim,
   adoptsMount: boolean,
 ): Promise<{ readonly attachmentPod: AttachmentPod; readonly isNew: boolean }> {
-  const diskCid = claim.metadata.name ?? '';
+  const diskCid = claim.metadata.name;
   let mayBeMounted = adoptsMount;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const existing = await AttachmentPod.find(call, diskCid);

@@ -42,7 +42,7 @@ export class HotAttacher implements DiskAttacher {
     const vm = await requireActiveVm(call, this.#vmCid, this.#vm);
     await assertNotLocked(call, claim);
     await discardReplacement(call, claim);
-    const diskCid = claim.metadata.name ?? '';
+    const diskCid = claim.metadata.name;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const { attachmentPod, outcome } = await ensureAttached(call, vm, claim, {
         adoptsMount: wasAttachedTo(claim, vm),
@@ -73,7 +73,7 @@ export class HotAttacher implements DiskAttacher {
   }
 
   get #vmCid(): string {
-    return this.#vm.metadata.name ?? '';
+    return this.#vm.metadata.name;
   }
 
   /**

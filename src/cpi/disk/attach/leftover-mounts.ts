@@ -91,7 +91,7 @@ export async function assertNotMounted(call: CallContext, vm: Pod, diskCid: stri
   if (!(await isMountedInVm(call, vm, diskCid))) return;
   throw new ProductError(
     'DISK_BUSY',
-    `disk '${diskCid}' is still mounted in VM '${vm.metadata.name ?? ''}', which is being deleted, and its attachment pod has ended; delete the VM, which detaches the disk`,
+    `disk '${diskCid}' is still mounted in VM '${vm.metadata.name}', which is being deleted, and its attachment pod has ended; delete the VM, which detaches the disk`,
   );
 }
 
@@ -111,7 +111,7 @@ export async function finishDetach(call: CallContext, vm: Pod, diskCid: string):
     return (await waitUntilOffNode(call, claim, nodeName)) || wasDetachedFrom(claim, vm);
   throw new ProductError(
     'DISK_NOT_ATTACHED',
-    `disk '${diskCid}' is not attached to VM '${vm.metadata.name ?? ''}', so there is nothing to detach; pod '${user}' on its node ` +
+    `disk '${diskCid}' is not attached to VM '${vm.metadata.name}', so there is nothing to detach; pod '${user}' on its node ` +
       `has the disk: stop that pod before the disk is attached elsewhere`,
   );
 }
@@ -163,7 +163,7 @@ export async function cleanUpHub(call: CallContext, vm: Pod, deletion: Promise<u
     hasSweeper = true;
   }
   await deletionEnded;
-  const sweeper = await AttachmentPod.find(call, vm.metadata.name ?? '');
+  const sweeper = await AttachmentPod.find(call, vm.metadata.name);
   if (sweeper === undefined) return;
   await sweeper.delete();
   await sweeper.waitForDeletion(call.config.deadlines.deleteVm);

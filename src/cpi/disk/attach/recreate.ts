@@ -58,7 +58,7 @@ export class RecreateAttacher implements DiskAttacher {
   constructor(call: CallContext, vm: RecreateStrategyVm) {
     this.#call = call;
     this.#vm = vm;
-    this.#vmCid = vm.secret.metadata.name ?? '';
+    this.#vmCid = vm.secret.metadata.name;
   }
 
   /**
@@ -70,7 +70,7 @@ export class RecreateAttacher implements DiskAttacher {
    */
   async attach(first: PersistentVolumeClaim): Promise<string> {
     const call = this.#call;
-    const diskCid = first.metadata.name ?? '';
+    const diskCid = first.metadata.name;
     const recheck = async (current: PersistentVolumeClaim): Promise<void> => {
       await removeStaleAttachmentPod(call, diskCid);
       await assertNotMountedElsewhere(call, current);
@@ -118,7 +118,7 @@ export class RecreateAttacher implements DiskAttacher {
 
   /** Returns false if the VM's Secret has changed since it was read: nothing is recorded then. */
   async #attachLocked(claim: PersistentVolumeClaim): Promise<boolean> {
-    const diskCid = claim.metadata.name ?? '';
+    const diskCid = claim.metadata.name;
     const cids = this.#recordedDisks;
     const isNew = !cids.includes(diskCid);
     let { secret } = this.#vm;
@@ -154,7 +154,7 @@ export class RecreateAttacher implements DiskAttacher {
     // a deleted VM has no disks
     if (isProductError(error, 'VM_NOT_FOUND')) return error;
     const call = this.#call;
-    const diskCid = claim.metadata.name ?? '';
+    const diskCid = claim.metadata.name;
     const failure = (rest: string): ProductError =>
       this.#notAttachableError(diskCid, `${error.message}${rest}`, error);
     if (!isNew) return failure(staysAttached);

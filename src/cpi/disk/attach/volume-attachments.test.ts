@@ -39,7 +39,7 @@ async function world(
 ): Promise<World> {
   const { cloud, api } = await testCloud(t);
   const asked: ListQuery[] = [];
-  const present = new Map(attachments.map((object) => [object.metadata.name ?? '', object]));
+  const present = new Map(attachments.map((object) => [object.metadata.name, object]));
   const matches = ({ fieldSelector }: ListQuery): KubernetesObject[] =>
     [...present.values()].filter(
       ({ metadata }) => fieldSelector === undefined || fieldSelector === `metadata.name=${metadata.name}`,
@@ -58,7 +58,7 @@ async function world(
   };
   async function* watch(_: unknown, query: ListQuery = {}): AsyncGenerator {
     for (const object of matches(query)) {
-      present.delete(object.metadata.name ?? '');
+      present.delete(object.metadata.name);
       yield Promise.resolve({ type: 'DELETED', object });
     }
   }

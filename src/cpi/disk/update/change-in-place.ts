@@ -72,7 +72,7 @@ function infeasibleSizeError(claim: PersistentVolumeClaim, requested: bigint, st
   const reason = claimConditionMessage(claim, 'ControllerResizeError') ?? state;
   return new ProductError(
     'DISK_UPDATE_FAILED',
-    `disk '${claim.metadata.name ?? ''}' cannot be made ${formatMiB(requested)}: its driver reports ${reason}; choose a size that it supports`,
+    `disk '${claim.metadata.name}' cannot be made ${formatMiB(requested)}: its driver reports ${reason}; choose a size that it supports`,
   );
 }
 

@@ -42,7 +42,7 @@ export async function recordReplaced(
     if (isReplaced(claim) || replacementName(claim) !== replacement.cid || isDiscarded(claim))
       throw concurrentChangeError(first);
     if (claim.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
+      throw diskDeletedError(first.metadata.name, 'is being deleted');
     assertNotShrinking(claim, sizeMiB);
     await waitUntilDetached(call, claim, 'updated');
     const replaced = await patchIfUnchanged(call, claim, { annotations: { [annotation.replaced]: 'true' } });

@@ -57,7 +57,7 @@ describeInOneNamespace(import.meta.filename, () => {
         world.cloud.api.list<KubernetesObject>(resource, { namespace }),
       ),
     );
-    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
   };
 
   const write = async (disk: string, text: string): Promise<void> => {

@@ -148,6 +148,6 @@ function attributesChange(
 function notSupported({ metadata }: PersistentVolumeClaim, why: string): ProductError {
   return new ProductError(
     'NOT_SUPPORTED',
-    `disk '${metadata.name ?? ''}' cannot be updated: ${why}; ${directorFallbackHint}`,
+    `disk '${metadata.name}' cannot be updated: ${why}; ${directorFallbackHint}`,
   );
 }

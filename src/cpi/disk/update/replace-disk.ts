@@ -122,7 +122,7 @@ async function createReplacement(
         );
       return current.status?.phase === 'Bound' ? current : undefined;
     },
-    awaited: `the copy '${cid}' of disk '${spec.claim.metadata.name ?? ''}' to be bound`,
+    awaited: `the copy '${cid}' of disk '${spec.claim.metadata.name}' to be bound`,
     deadlineMs: call.config.deadlines.updateDisk * 1000,
     describeState: (last) =>
       describeReplacement(call, { namespace: call.diskNamespace, name: cid, waits }, last),

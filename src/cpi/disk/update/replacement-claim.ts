@@ -31,7 +31,7 @@ export function buildReplacementClaim(
     kind: 'PersistentVolumeClaim',
     metadata: {
       name,
-      namespace: claim.metadata.namespace ?? '',
+      namespace: claim.metadata.namespace,
       labels: {
         ...preservedLabels(claim.metadata.labels ?? {}),
         ...previousCids(replacementSpec.cid, claim.metadata),
@@ -46,7 +46,7 @@ export function buildReplacementClaim(
     spec: {
       accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
       volumeMode: claim.spec.volumeMode ?? 'Filesystem',
-      storageClassName: target.metadata.name ?? '',
+      storageClassName: target.metadata.name,
       ...(properties.attributesClass !== undefined && {
         volumeAttributesClassName: properties.attributesClass,
       }),

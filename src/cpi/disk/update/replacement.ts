@@ -124,7 +124,7 @@ async function updateReplacementAnnotation(
 export const concurrentChangeError = ({ metadata }: PersistentVolumeClaim): ProductError =>
   new ProductError(
     'DISK_BUSY',
-    `disk '${metadata.name ?? ''}' was updated, attached or deleted by another call at the same time; run the call again`,
+    `disk '${metadata.name}' was updated, attached or deleted by another call at the same time; run the call again`,
   );
 
 /**
@@ -157,7 +157,7 @@ export async function removeOrphanedReplacements(call: CallContext, diskCid: str
   });
   for (const claim of items) {
     if (isManaged(claim, 'disk') && hasPreviousCid(claim, diskCid))
-      await new Replacement(call, claim.metadata.name ?? '').deleteIfProvisional();
+      await new Replacement(call, claim.metadata.name).deleteIfProvisional();
   }
 }
 
@@ -233,7 +233,7 @@ export class Replacement {
   async #deleteIf(matches: (object: KubernetesObject) => boolean, reference: ObjectReference): Promise<void> {
     const object = await ignoreNotFound(this.#call.api.get(reference));
     if (object === undefined || !matches(object)) return;
-    const uid = object.metadata.uid ?? '';
+    const uid = object.metadata.uid;
     await requestDeletion(this.#call, reference, uid);
     const deadlineSeconds = this.#call.config.deadlines.deleteDisk;
     const what = `${reference.resource.plural} '${reference.name}', made for a copy,`;
