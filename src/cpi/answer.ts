@@ -1,24 +1,8 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { OpenCall, SessionOptions } from './open-call.ts';
 import type { Arguments } from './protocol/arguments.ts';
-import {
-  infoMethod,
-  isMethodName,
-  loadMethod,
-  type MethodName,
-  offlineMethods,
-  stemcellFormats,
-  unsupportedMethods,
-} from './protocol/methods.ts';
-import {
-  type CpiRequest,
-  type CpiResponse,
-  checkApiVersion,
-  errorResponse,
-  newestApiVersion,
-  parseRequest,
-  successResponse,
-} from './protocol/protocol.ts';
+import { infoMethod, isMethodName, loadMethod, type MethodName, offlineMethods, stemcellFormats, unsupportedMethods } from './protocol/methods.ts';
+import { type CpiRequest, type CpiResponse, checkApiVersion, errorResponse, newestApiVersion, parseRequest, successResponse } from './protocol/protocol.ts';
 
 export interface AnswerDependencies {
   /** Reads the text of the config file; undefined if no file was given. */
@@ -87,7 +71,7 @@ async function callVerb(
     const runVerb = readCall(args);
     const { context } = request;
     session = await ports.openSession({ file, context, contextName: args.context, method });
-    const { redactedSay } = await import('./redacted-say.ts');
+    const { redactedSay } = await import('./protocol/redacted-progress.ts');
     const say = redactedSay(session.call.reportProgress, () => createRedactor(file, request, session));
     const result = await runVerb({ ...session.call, reportProgress: say });
     const log = session.log();
@@ -122,7 +106,7 @@ async function createRedactor(
 ): Promise<(text: string) => string> {
   const [{ redactor }, { secretsOfConfig }] = await Promise.all([
     import('../errors/redact/redactor.ts'),
-    import('./secrets-of.ts'),
+    import('./config/config-secrets.ts'),
   ]);
   const secrets = [
     secretsOfConfig(file),

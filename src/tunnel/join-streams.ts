@@ -2,8 +2,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connection } from './client-owner.ts';
-import { unsentBytes } from './unsent-bytes.ts';
+import { type Connection, unsentBytes } from './client-owner.ts';
 
 const pauseMs = 20;
 /** Milliseconds after which a client that accepts no data is given up. */

@@ -1,4 +1,4 @@
-import { roomStep } from '../../errors/room-step.ts';
+import { roomStep } from '../../errors/text.ts';
 
 /** Returns the `code` of a system error (`ENOENT`, `EBUSY`, …), or undefined for any other value. */
 export function errorCode(error: unknown): string | undefined {

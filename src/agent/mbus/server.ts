@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { isIPv4, type AddressInfo } from 'node:net';
-import { roomStep } from '../../errors/room-step.ts';
+import { roomStep } from '../../errors/text.ts';
 import { type BlobStore, isBlobId } from '../blob/blob-store.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';

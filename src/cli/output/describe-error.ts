@@ -1,6 +1,6 @@
 import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
-import { roomStep } from '../../errors/room-step.ts';
+import { roomStep } from '../../errors/text.ts';
 import { isProductError } from '../../errors/product-error.ts';
 
 /**

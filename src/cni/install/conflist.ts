@@ -5,8 +5,7 @@ import type { CniPaths } from './arguments.ts';
 import { isSystemError } from './system-error.ts';
 import { annotationsCapability } from '../plugin/requested-addresses.ts';
 import { type JsonObject, isObject, parseJson } from '../json.ts';
-import { type CniVersion, isSupported, supportedVersions } from '../plugin/cni-version.ts';
-import { pluginType } from '../plugin/config.ts';
+import { type CniVersion, isSupported, supportedVersions, pluginType } from '../plugin/config.ts';
 
 /**
  * The file that this program writes. Runtimes use the first file by name, compared byte by byte (containerd:

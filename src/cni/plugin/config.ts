@@ -1,6 +1,5 @@
 import { CniError, cniErrorCode } from '../cni-error.ts';
 import { type JsonObject, isObject, parseJson } from '../json.ts';
-import { type CniVersion, isSupported, supportedVersions } from './cni-version.ts';
 
 /** The name of this plugin's executable and `type`. */
 export const pluginType = 'static-ip';
@@ -109,3 +108,19 @@ function checkContainer(environment: Environment): void {
 }
 
 const invalidVariable = (message: string): CniError => new CniError(cniErrorCode.invalidEnvironment, message);
+
+/** Versions of the CNI spec that this plugin supports, oldest first. */
+export const supportedVersions = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'] as const;
+
+export type CniVersion = (typeof supportedVersions)[number];
+
+export const newestVersion: CniVersion = '1.1.0';
+
+export function isSupported(text: unknown): text is CniVersion {
+  return supportedVersions.some((version) => version === text);
+}
+
+/** True if `version` is `than` or newer. */
+export function isAtLeast(version: CniVersion, than: CniVersion): boolean {
+  return supportedVersions.indexOf(version) >= supportedVersions.indexOf(than);
+}

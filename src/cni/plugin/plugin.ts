@@ -1,16 +1,9 @@
-import { supportedVersions, type CniVersion, newestVersion, isSupported, isAtLeast } from './cni-version.ts';
+import { supportedVersions, type CniVersion, newestVersion, isSupported, isAtLeast, type Environment, type Verb, parseEnvironment, type NetworkConfig, parseNetworkConfig } from './config.ts';
 import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
 import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
 import { isObject, parseJson } from '../json.ts';
 import { add } from './add.ts';
-import {
-  type Environment,
-  type Verb,
-  parseEnvironment,
-  type NetworkConfig,
-  parseNetworkConfig,
-} from './config.ts';
 import { requestedAddresses, resultAddresses } from './requested-addresses.ts';
 
 export interface PluginCall {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { type CpiConfig, parseConfig } from './config.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { secretsOfConfig } from '../secrets-of.ts';
+import { secretsOfConfig } from './config-secrets.ts';
 
 const base = { url: 'https://registry.example:5000', repository: 'bosh/stemcells' };
 const parse = (registry: object, request: object = {}): CpiConfig['registry'] =>

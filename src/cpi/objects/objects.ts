@@ -1,10 +1,5 @@
 import { isApiError } from '../../kubernetes/client/api-error.ts';
-import {
-  type KubernetesApi,
-  type Resource,
-  ignoreNotFound,
-  type ObjectReference,
-} from '../../kubernetes/api.ts';
+import { type KubernetesApi, type Resource, ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
 import { waitFor } from '../../kubernetes/client/wait.ts';
@@ -56,7 +51,7 @@ export async function explained(
   error: unknown,
 ): Promise<unknown> {
   if (namespace === undefined || !isApiError(error, 422)) return error;
-  const { withLimitRange } = await import('../failure/limit-range.ts');
+  const { withLimitRange } = await import('../errors/limit-range.ts');
   return withLimitRange(api, namespace, error);
 }
 

@@ -5,7 +5,7 @@ import { errorTable, type ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { errorResponse, parseRequest } from './protocol.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { secretsOfConfig } from '../secrets-of.ts';
+import { secretsOfConfig } from '../config/config-secrets.ts';
 
 const plain = (text: string): string => text;
 

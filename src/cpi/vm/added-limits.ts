@@ -18,7 +18,7 @@ export async function sayAddedLimits(call: CallContext, plan: VmPlan, pod: Pod):
     (name) => parseMilli(limits[name] ?? '') !== parseMilli(wanted[name] ?? ''),
   );
   if (names.length === 0) return;
-  const { isFromLimitRange, nameLimitRanges } = await import('../failure/limit-range.ts');
+  const { isFromLimitRange, nameLimitRanges } = await import('../errors/limit-range.ts');
   const giver = isFromLimitRange(pod)
     ? await nameLimitRanges(call.api, call.namespace, names)
     : 'an admission webhook of the cluster';

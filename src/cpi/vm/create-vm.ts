@@ -25,19 +25,11 @@ import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { isTerminal } from '../disk/attach/attachment-pod.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
-import { ensureService } from '../service/ensure-service.ts';
+import { ensureService } from '../service/managed-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwnerRef } from '../service/service-object.ts';
 import { findVmSecret, ownerUidOf, type VmSecret } from './vms.ts';
-import {
-  recordedDiskCids,
-  encodePod,
-  isGated,
-  isSameDigest,
-  podKey,
-  recordedPod,
-  withGate,
-} from './recorded-pod.ts';
+import { recordedDiskCids, encodePod, isGated, isSameDigest, podKey, recordedPod, withGate } from './recorded-pod.ts';
 import { removeVm } from './delete-vm.ts';
 import { ensureVmClaims } from './claims.ts';
 

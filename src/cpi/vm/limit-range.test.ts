@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { limitRanges } from '../failure/limit-range.ts';
+import { limitRanges } from '../errors/limit-range.ts';
 import { forbidden } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { CreateOptions, KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
@@ -9,14 +9,7 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { limitRangeKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
-import {
-  type TestCloud,
-  createVmRequest,
-  namesLeft,
-  namespace,
-  testCloud,
-  vmCidOfTest,
-} from '../testing/test-cloud.ts';
+import { type TestCloud, createVmRequest, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 

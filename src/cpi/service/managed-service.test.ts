@@ -7,7 +7,7 @@ import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { createVmRequest, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { mergeSpec } from './ensure-service.ts';
+import { mergeSpec } from './managed-service.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { annotation } from '../objects/labels.ts';
 import { sha256 } from '../objects/names.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProductError } from '../errors/product-error.ts';
-import { redactor } from '../errors/redact/redactor.ts';
-import { redactedSay } from './redacted-say.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { redactor } from '../../errors/redact/redactor.ts';
+import { redactedSay } from './redacted-progress.ts';
 
 /** Collects lines and resolves when that many have arrived. */
 function collected(count: number): { say: (line: string) => void; lines: Promise<readonly string[]> } {

@@ -1,14 +1,4 @@
-import {
-  type Families,
-  serviceReference,
-  type ServiceOwnerRef,
-  serviceObject,
-  ownerExists,
-  selectedVm,
-  vmSelector,
-  isSingleVm,
-  ownerReference,
-} from './service-object.ts';
+import { type Families, serviceReference, type ServiceOwnerRef, serviceObject, ownerExists, selectedVm, vmSelector, isSingleVm, ownerReference } from './service-object.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../kubernetes/types/service.ts';

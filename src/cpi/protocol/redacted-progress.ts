@@ -1,4 +1,4 @@
-import { isProductError } from '../errors/product-error.ts';
+import { isProductError } from '../../errors/product-error.ts';
 
 /**
  * Returns a function that prints lines for the operator in their order, without the secrets that the call
