@@ -1,13 +1,29 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { OpenCall, SessionOptions } from './open-call.ts';
+import type { OpenCall, OpenCallOptions } from './open-call.ts';
 import type { Arguments } from './protocol/arguments.ts';
-import { infoMethod, isMethodName, loadMethod, type MethodName, offlineMethods, stemcellFormats, unsupportedMethods } from './protocol/methods.ts';
-import { type CpiRequest, type CpiResponse, checkApiVersion, errorResponse, newestApiVersion, parseRequest, successResponse } from './protocol/protocol.ts';
+import {
+  infoMethod,
+  isMethodName,
+  loadMethod,
+  type MethodName,
+  offlineMethods,
+  stemcellFormats,
+  unsupportedMethods,
+} from './protocol/methods.ts';
+import {
+  type CpiRequest,
+  type CpiResponse,
+  checkApiVersion,
+  errorResponse,
+  newestApiVersion,
+  parseRequest,
+  successResponse,
+} from './protocol/protocol.ts';
 
 export interface AnswerDependencies {
   /** Reads the text of the config file; undefined if no file was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<OpenCall>;
+  readonly openCall: (options: Omit<OpenCallOptions, 'environment' | 'reportProgress'>) => Promise<OpenCall>;
 }
 
 /**
@@ -16,7 +32,7 @@ export interface AnswerDependencies {
  */
 export async function answerRequest(
   input: string | Promise<string>,
-  ports: AnswerDependencies,
+  dependencies: AnswerDependencies,
 ): Promise<CpiResponse> {
   try {
     const request = parseRequest(await input);
@@ -25,7 +41,7 @@ export async function answerRequest(
     }
     const method = methodOf(request);
     checkApiVersion(request.apiVersion);
-    return await callVerb(method, request, ports);
+    return await callVerb(method, request, dependencies);
   } catch (error) {
     return errorResponse(error, (message) => message);
   }
@@ -54,13 +70,13 @@ function methodOf({ method }: CpiRequest): MethodName {
 async function callVerb(
   method: MethodName,
   request: CpiRequest,
-  ports: AnswerDependencies,
+  dependencies: AnswerDependencies,
 ): Promise<CpiResponse> {
   let file: unknown;
-  let session: OpenCall | undefined;
+  let openCall: OpenCall | undefined;
   let args: Arguments | undefined;
   try {
-    const configText = await ports.readConfig();
+    const configText = await dependencies.readConfig();
     const [{ Arguments }, readCall] = await Promise.all([
       import('./protocol/arguments.ts'),
       loadMethod(method),
@@ -70,16 +86,16 @@ async function callVerb(
     args = new Arguments(method, request.arguments);
     const runVerb = readCall(args);
     const { context } = request;
-    session = await ports.openSession({ file, context, contextName: args.context, method });
-    const { redactedSay } = await import('./protocol/redacted-progress.ts');
-    const say = redactedSay(session.call.reportProgress, () => createRedactor(file, request, session));
-    const result = await runVerb({ ...session.call, reportProgress: say });
-    const log = session.log();
-    const redact = log === '' ? undefined : await createRedactor(file, request, session);
+    openCall = await dependencies.openCall({ file, context, contextName: args.context, method });
+    const { redactedProgress: redactedSay } = await import('./protocol/redacted-progress.ts');
+    const say = redactedSay(openCall.call.reportProgress, () => createRedactor(file, request, openCall));
+    const result = await runVerb({ ...openCall.call, reportProgress: say });
+    const log = openCall.log();
+    const redact = log === '' ? undefined : await createRedactor(file, request, openCall);
     return successResponse(result, redact?.(log) ?? '');
   } catch (error) {
     const [redact, { isApiError }, { explainApiError }] = await Promise.all([
-      createRedactor(file, request, session),
+      createRedactor(file, request, openCall),
       import('../kubernetes/client/api-error.ts'),
       import('./errors/explain-api-error.ts'),
     ]);
@@ -87,14 +103,14 @@ async function callVerb(
     const isDiskNamespace = isInputError(known) || offlineMethods.includes(method);
     const place = {
       contextName: args?.context,
-      namespace: isDiskNamespace ? undefined : session?.call.namespace,
+      namespace: isDiskNamespace ? undefined : openCall?.call.namespace,
     };
     return {
       ...errorResponse(known, (message) => redact(withNamespace(message, place))),
-      log: redact(session?.log() ?? ''),
+      log: redact(openCall?.log() ?? ''),
     };
   } finally {
-    session?.close();
+    openCall?.close();
   }
 }
 
@@ -102,7 +118,7 @@ async function callVerb(
 async function createRedactor(
   file: unknown,
   request: CpiRequest,
-  session: OpenCall | undefined,
+  openCall: OpenCall | undefined,
 ): Promise<(text: string) => string> {
   const [{ redactor }, { secretsOfConfig }] = await Promise.all([
     import('../errors/redact/redactor.ts'),
@@ -111,7 +127,7 @@ async function createRedactor(
   const secrets = [
     secretsOfConfig(file),
     secretsOfConfig(request.context),
-    session?.secrets() ?? Promise.resolve([]),
+    openCall?.secrets() ?? Promise.resolve([]),
   ];
   return redactor(await Promise.all(secrets), request.arguments[5]);
 }

@@ -94,7 +94,7 @@ async function world(t: TestContext): Promise<World> {
     ask: (method, args, version) =>
       answerRequest(JSON.stringify({ method, arguments: args, context: {}, api_version: version }), {
         readConfig: () => Promise.resolve('{}'),
-        openSession: () =>
+        openCall: () =>
           Promise.resolve({
             call: { ...cloud, api: counting.api },
             log: () => '',

@@ -76,7 +76,7 @@ test('what a successful call notes goes through the redactor, too', async (t) =>
 
   const response = await answerRequest(JSON.stringify(request), {
     readConfig: () => Promise.resolve(JSON.stringify({ agent: { mbus } })),
-    openSession: () => Promise.resolve(session),
+    openCall: () => Promise.resolve(session),
   });
 
   assert.equal(response.error, null);
@@ -98,7 +98,7 @@ test('what is said while a call waits goes through the redactor, too', async (t)
 
   await answerRequest(JSON.stringify({ method: 'create_vm', arguments: args, context: {} }), {
     readConfig: () => Promise.resolve('{}'),
-    openSession: () => Promise.resolve(session),
+    openCall: () => Promise.resolve(session),
   });
 
   assert.match(lines.join('\n'), /^waiting for a node to take pod .*quotes <redacted>/mu);

@@ -36,7 +36,7 @@ export function dropFirstWord(text: string): string {
 export const progressPrefixes = { waiting: 'waiting for ', note: 'note: ' } as const;
 
 /** Returns the next step for a full file system, as a part of a sentence; undefined for any other error. */
-export function roomStep(error: unknown): string | undefined {
+export function freeSpaceHint(error: unknown): string | undefined {
   if (!(error instanceof Error && 'code' in error && 'path' in error)) return undefined;
   if (error.code === 'ENOSPC') return 'make room on the file system of that path';
   if (error.code === 'EDQUOT') return 'make room on the file system of that path, or have its quota raised';

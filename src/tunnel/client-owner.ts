@@ -40,7 +40,7 @@ export type ClientOwner = (connection: Connection) => Promise<ClientSocket | und
  * all callers that came before it began: another user may open ten thousand connections at once, and each
  * makes the tables longer.
  */
-export function findClientOwners(
+export function clientOwnerFinder(
   readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
 ): ClientOwner {
   let last: Promise<unknown> = Promise.resolve();
@@ -112,7 +112,7 @@ const hexGroups = (bytes: Buffer): string =>
  * Returns how many bytes of a connection, of which this process is the server, have not reached the client's
  * system yet, from /proc/net/tcp (proc(5)); undefined if that is unknown.
  */
-export async function unsentBytes({ client, server }: Connection): Promise<number | undefined> {
+export async function readUnsentBytes({ client, server }: Connection): Promise<number | undefined> {
   const locals = new Set(addressForms(server));
   const remotes = new Set(addressForms(client));
   for (const path of ['/proc/net/tcp', '/proc/net/tcp6']) {

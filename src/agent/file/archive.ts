@@ -6,7 +6,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { packTar, unpackTar } from 'modern-tar/fs';
 import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
-import { roomStep } from '../../errors/text.ts';
+import { freeSpaceHint } from '../../errors/text.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorMessage } from './error-code.ts';
 import { withPath, writing } from '../../platform/write-file.ts';
@@ -59,7 +59,7 @@ export async function extractArchive(
     for (const link of links) await makeLink(root, link.path, link.target);
   } catch (failure) {
     const error = withPath(directory, failure);
-    if (roomStep(error) !== undefined) throw error;
+    if (freeSpaceHint(error) !== undefined) throw error;
     throw new ProductError(
       'AGENT_ARCHIVE_INVALID',
       `the archive cannot be unpacked: ${errorMessage(error)}`,

@@ -21,11 +21,11 @@ export interface Network {
 }
 
 /** Returns the configuration that the runtime would use without ours; undefined if there is none yet. */
-export async function wrappedNetwork({
+export async function readWrappedNetwork({
   conflistDirectory,
   conflist,
 }: CniPaths): Promise<Network | undefined> {
-  const names = await networkFiles(conflistDirectory);
+  const names = await listNetworkFiles(conflistDirectory);
   const file = conflist === undefined ? names[0] : names.find((name) => name === conflist);
   if (file === undefined) return undefined;
   const [first = file] = names;
@@ -41,7 +41,7 @@ export async function wrappedNetwork({
  * Returns all configuration files except ours, in the order in which a runtime reads them. Only regular files
  * count, as in libcni.
  */
-export async function networkFiles(directory: string): Promise<readonly string[]> {
+export async function listNetworkFiles(directory: string): Promise<readonly string[]> {
   const names = (await readdir(directory)).filter(
     (name) => /\.(conf|conflist|json)$/u.test(name) && name !== managedConflistName,
   );
@@ -72,8 +72,7 @@ export async function readNetwork(directory: string, file: string): Promise<Netw
   }
 }
 
-const byBytes = (left: string, right: string): number =>
-  Buffer.compare(Buffer.from(left), Buffer.from(right));
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 export interface WrapOptions {
   /**

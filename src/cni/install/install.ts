@@ -3,8 +3,8 @@ import { pluginType } from '../plugin/config.ts';
 import { type CniPaths, defaultNamespaces } from './arguments.ts';
 import {
   type Network,
-  wrappedNetwork,
-  networkFiles,
+  readWrappedNetwork,
+  listNetworkFiles,
   managedConflistName,
   readNetwork,
   isJson,
@@ -30,7 +30,7 @@ export async function install(paths: CniPaths, executable: Executable): Promise<
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   await saveOptions(paths);
-  const previous = await wrappedNetwork(paths);
+  const previous = await readWrappedNetwork(paths);
   if (previous === undefined) {
     await removeDurable(conflistDirectory, managedConflistName);
     return `${conflistDirectory} has no ${paths.conflist ?? 'network configuration'} yet: waiting for it`;
@@ -74,7 +74,7 @@ const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, previo
  */
 export async function isInstalled(requested: CniPaths, executable: Executable): Promise<boolean> {
   const paths = await withSavedOptions(requested);
-  const previous = await wrappedNetwork(paths);
+  const previous = await readWrappedNetwork(paths);
   if (previous === undefined || !(await executable.isSame(paths.binDirectory))) return false;
   if (mentionsPlugin(previous.text)) return true;
   const present = await readNetwork(paths.conflistDirectory, managedConflistName);
@@ -88,9 +88,9 @@ export async function isInstalled(requested: CniPaths, executable: Executable): 
 export async function uninstall(paths: CniPaths): Promise<string> {
   const { conflistDirectory, binDirectory } = paths;
   await removeDurable(conflistDirectory, managedConflistName);
-  const user = await firstUser(conflistDirectory);
+  const user = await findExecutableUser(conflistDirectory);
   if (user === undefined) await removeDurable(binDirectory, pluginType);
-  await forgetAllowance(paths);
+  await deleteApiAccess(paths);
   await deleteOptions(paths);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
@@ -100,13 +100,13 @@ export async function uninstall(paths: CniPaths): Promise<string> {
 }
 
 /** Returns why the executable is still needed, for a message. */
-async function firstUser(directory: string): Promise<string | undefined> {
-  const files = await networkFiles(directory);
-  const reasons = await Promise.all(files.map((file) => use(directory, file)));
+async function findExecutableUser(directory: string): Promise<string | undefined> {
+  const files = await listNetworkFiles(directory);
+  const reasons = await Promise.all(files.map((file) => findUse(directory, file)));
   return reasons.find((reason) => reason !== undefined);
 }
 
-async function use(directory: string, file: string): Promise<string | undefined> {
+async function findUse(directory: string, file: string): Promise<string | undefined> {
   try {
     const network = await readNetwork(directory, file);
     return network !== undefined && mentionsPlugin(network.text) ? `${file} names it` : undefined;
@@ -118,7 +118,7 @@ async function use(directory: string, file: string): Promise<string | undefined>
 }
 
 /** A file in the directory of the plugins; runtimes ignore it. */
-const record = '.static-ip-choice';
+const optionsRecord = '.static-ip-choice';
 
 /**
  * Records on the node the options of an installer (network, plugin, namespaces), for a probe that has no
@@ -128,16 +128,16 @@ export async function saveOptions(paths: CniPaths): Promise<void> {
   const { binDirectory, conflist, plugin, namespaces } = paths;
   const hasOptions = [conflist, plugin, namespaces].some((each) => each !== undefined);
   const text = hasOptions ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
-  if (text === (await recorded(binDirectory))) return;
+  if (text === (await readSavedOptions(binDirectory))) return;
   if (text === undefined) await deleteOptions(paths);
-  else await writeAtomic(binDirectory, record, text, 0o644);
+  else await writeAtomic(binDirectory, optionsRecord, text, 0o644);
 }
 
 /**
  * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
  */
 export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
-  const value = parseJson((await recorded(paths.binDirectory)) ?? '');
+  const value = parseJson((await readSavedOptions(paths.binDirectory)) ?? '');
   const { conflist, plugin, namespaces } = isObject(value) ? value : {};
   return {
     ...paths,
@@ -149,12 +149,12 @@ export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
 
 /** Removes the record. Called when the plugin is removed. */
 export function deleteOptions({ binDirectory }: CniPaths): Promise<void> {
-  return removeDurable(binDirectory, record);
+  return removeDurable(binDirectory, optionsRecord);
 }
 
-async function recorded(directory: string): Promise<string | undefined> {
+async function readSavedOptions(directory: string): Promise<string | undefined> {
   try {
-    return await readFile(join(directory, record), 'utf8');
+    return await readFile(join(directory, optionsRecord), 'utf8');
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT') return undefined;
     throw error;
@@ -167,7 +167,7 @@ const textsOf = (value: unknown): readonly string[] | undefined =>
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** A file in the directory of the plugins; runtimes ignore it. */
-const allowanceRecord = '.static-ip-allowed';
+const apiAccessRecord = '.static-ip-allowed';
 
 /**
  * Records on the node that the API once allowed a pod of this node to read its DaemonSet. The next container
@@ -175,20 +175,20 @@ const allowanceRecord = '.static-ip-allowed';
  */
 export interface ApiAccess {
   readonly isRecorded: () => boolean;
-  readonly remember: () => Promise<void>;
+  readonly record: () => Promise<void>;
 }
 
-export function allowanceIn({ binDirectory }: CniPaths): ApiAccess {
+export function apiAccessIn({ binDirectory }: CniPaths): ApiAccess {
   return {
-    isRecorded: () => existsSync(join(binDirectory, allowanceRecord)),
-    remember: async () => {
-      if (!existsSync(join(binDirectory, allowanceRecord)))
-        await writeAtomic(binDirectory, allowanceRecord, '', 0o644);
+    isRecorded: () => existsSync(join(binDirectory, apiAccessRecord)),
+    record: async () => {
+      if (!existsSync(join(binDirectory, apiAccessRecord)))
+        await writeAtomic(binDirectory, apiAccessRecord, '', 0o644);
     },
   };
 }
 
 /** Removes the record. Called when the plugin is removed. */
-export function forgetAllowance({ binDirectory }: CniPaths): Promise<void> {
-  return removeDurable(binDirectory, allowanceRecord);
+export function deleteApiAccess({ binDirectory }: CniPaths): Promise<void> {
+  return removeDurable(binDirectory, apiAccessRecord);
 }

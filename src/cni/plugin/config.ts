@@ -121,6 +121,6 @@ export function isSupported(text: unknown): text is CniVersion {
 }
 
 /** True if `version` is `than` or newer. */
-export function isAtLeast(version: CniVersion, than: CniVersion): boolean {
-  return supportedVersions.indexOf(version) >= supportedVersions.indexOf(than);
+export function isAtLeast(version: CniVersion, minimum: CniVersion): boolean {
+  return supportedVersions.indexOf(version) >= supportedVersions.indexOf(minimum);
 }

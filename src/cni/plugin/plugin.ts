@@ -1,4 +1,15 @@
-import { supportedVersions, type CniVersion, newestVersion, isSupported, isAtLeast, type Environment, type Verb, parseEnvironment, type NetworkConfig, parseNetworkConfig } from './config.ts';
+import {
+  supportedVersions,
+  type CniVersion,
+  newestVersion,
+  isSupported,
+  isAtLeast,
+  type Environment,
+  type Verb,
+  parseEnvironment,
+  type NetworkConfig,
+  parseNetworkConfig,
+} from './config.ts';
 import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
 import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
@@ -47,7 +58,7 @@ const verbsSince: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
 
 async function runVerb(
   verb: Exclude<Verb, 'VERSION'>,
-  ask: PluginCall & { readonly path: readonly string[] },
+  context: PluginCall & { readonly path: readonly string[] },
   input: string,
 ): Promise<string> {
   const config = parseNetworkConfig(input);
@@ -58,23 +69,23 @@ async function runVerb(
     );
   switch (verb) {
     case 'ADD':
-      return add(ask, config);
+      return add(context, config);
     case 'CHECK':
-      return check(ask, config);
+      return check(context, config);
     case 'DEL':
     case 'GC':
-      return callDelegate(ask, config, delegateConfig(config));
+      return callDelegate(context, config, delegateConfig(config));
     case 'STATUS':
-      return status(ask, config);
+      return status(context, config);
     default:
       return verb satisfies never;
   }
 }
 
 /** Implements STATUS. A missing delegate means that no pod can be added now. */
-async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkConfig): Promise<string> {
+async function status(context: Parameters<typeof callDelegate>[0], config: NetworkConfig): Promise<string> {
   try {
-    return await callDelegate(ask, config, delegateConfig(config));
+    return await callDelegate(context, config, delegateConfig(config));
   } catch (error) {
     if (!(error instanceof CniError) || error.code !== cniErrorCode.invalidConfig) throw error;
     throw new CniError(cniErrorCode.notAvailable, error.message, error.details);
@@ -110,7 +121,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * Implements CHECK: the result of ADD contains the addresses that the pod requests, and the CHECK of the
  * delegate succeeds.
  */
-export async function check(ask: DelegateContext, config: NetworkConfig): Promise<string> {
+export async function check(context: DelegateContext, config: NetworkConfig): Promise<string> {
   const { prevResult } = config.all;
   if (!isObject(prevResult))
     throw new CniError(cniErrorCode.invalidConfig, `CHECK of network ${config.name} needs a prevResult`);
@@ -123,5 +134,5 @@ export async function check(ask: DelegateContext, config: NetworkConfig): Promis
       cniErrorCode.addressNotGiven,
       `the pod asks for ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: make it anew`,
     );
-  return callDelegate(ask, config, delegateConfig(config));
+  return callDelegate(context, config, delegateConfig(config));
 }

@@ -91,8 +91,8 @@ function dropRegistry(base: Json, over: Json, place: Location): Json {
 function dropAccess(base: Json, over: Json, place: Location): Json {
   const later = recordAt(over['kubernetes'], child(place, 'kubernetes'));
   if (!accessSources.some((name) => Object.hasOwn(later, name))) return base;
-  const former = Object.entries(recordAt(base['kubernetes'], child(place, 'kubernetes')));
-  return { ...base, kubernetes: Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key))) };
+  const previous = Object.entries(recordAt(base['kubernetes'], child(place, 'kubernetes')));
+  return { ...base, kubernetes: Object.fromEntries(previous.filter(([key]) => !accessKeys.includes(key))) };
 }
 
 /** Removes the earlier cluster access of each context for which both layers configure one. */
@@ -114,10 +114,10 @@ function dropContextAccess(base: Json, over: Json, place: Location): Json {
 export function deepMerge(base: Json, over: Json): Json {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
-    const former = merged.get(key);
+    const previous = merged.get(key);
     merged.set(
       key,
-      isObject(former) && isObject(value) && key !== 'kubeconfig' ? deepMerge(former, value) : value,
+      isObject(previous) && isObject(value) && key !== 'kubeconfig' ? deepMerge(previous, value) : value,
     );
   }
   return Object.fromEntries(merged);

@@ -125,11 +125,11 @@ function missingResources(missing: string): Explanation {
   }));
   const fixed = wanted.filter(({ others }) => others.length > 0);
   if (fixed.length === 0) {
-    const words = listed(wanted.map(({ resource }) => resource));
+    const words = joinUnique(wanted.map(({ resource }) => resource));
     return forbidden(`set ${words} by resources in cloud_properties or by defaults.resources`);
   }
-  const resources = listed(fixed.map(({ resource }) => resource));
-  const containers = listed(fixed.flatMap(({ others }) => others));
+  const resources = joinUnique(fixed.map(({ resource }) => resource));
+  const containers = joinUnique(fixed.flatMap(({ others }) => others));
   return forbidden(
     `no property sets ${resources} of container ${containers}: make a LimitRange in that namespace whose defaults (type Container) do`,
   );
@@ -181,9 +181,9 @@ export function belowRequest(
   const container = cpiContainerIn(message);
   const next =
     container === undefined
-      ? `no property asks for such a limit of ${listed(resources)}, which is the default of ${named}: set resources.limits in ` +
+      ? `no property asks for such a limit of ${joinUnique(resources)}, which is the default of ${named}: set resources.limits in ` +
         'cloud_properties or in defaults.resources, or raise that default'
-      : unchangeable(container, `raise the default limit of ${listed(resources)} in ${named}`);
+      : unchangeable(container, `raise the default limit of ${joinUnique(resources)} in ${named}`);
   return { code: 'KUBERNETES_INVALID', next };
 }
 
@@ -202,4 +202,4 @@ function cpiContainerIn(message: string): string | undefined {
   return isFixed ? prepareContainer : undefined;
 }
 
-const listed = (words: readonly string[]): string => [...new Set(words)].join(' and ');
+const joinUnique = (words: readonly string[]): string => [...new Set(words)].join(' and ');

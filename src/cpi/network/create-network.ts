@@ -38,7 +38,7 @@ async function ensureNetworkObject(
   object: NetworkObject,
 ): Promise<void> {
   const { name = '' } = object.metadata;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
     const ensured = await createOrGet(call.api, resource, object).catch((error: unknown) => {
       throw isApiMissing(error) ? apiMissingError(resource) : error;
     });

@@ -16,7 +16,7 @@ export const cniAddressAnnotations = {
 /**
  * Returns the configured strategy, or the one that the API groups of the cluster indicate. Sends one request.
  */
-export async function addressStrategy(
+export async function findAddressStrategy(
   api: KubernetesApi,
   configured: AddressStrategy | undefined,
 ): Promise<AddressStrategy> {

@@ -1,5 +1,10 @@
 import { isApiError } from '../../kubernetes/client/api-error.ts';
-import { type KubernetesApi, type Resource, ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
+import {
+  type KubernetesApi,
+  type Resource,
+  ignoreNotFound,
+  type ObjectReference,
+} from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
 import { waitFor } from '../../kubernetes/client/wait.ts';

@@ -36,9 +36,9 @@ export interface CpiResponse {
  */
 export function parseRequest(text: string): CpiRequest {
   const request = parseObject(text);
-  const { method, arguments: apiVersion = [], api_version: version, context } = request;
+  const { method, arguments: args = [], api_version: version, context } = request;
   if (typeof method !== 'string' || method === '') throw invalidRequest('"method" is not a string');
-  if (!Array.isArray(apiVersion)) throw invalidRequest('"arguments" is not an array');
+  if (!Array.isArray(args)) throw invalidRequest('"arguments" is not an array');
   if (version !== undefined && version !== null && !Number.isInteger(version)) {
     throw invalidRequest('"api_version" is not an integer');
   }
@@ -46,7 +46,7 @@ export function parseRequest(text: string): CpiRequest {
     throw invalidRequest('"context" is not an object');
   return {
     method,
-    arguments: apiVersion,
+    arguments: args,
     apiVersion: typeof version === 'number' ? version : undefined,
     context: isRecord(context) ? context : {},
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { redactedSay } from './redacted-progress.ts';
+import { redactedProgress } from './redacted-progress.ts';
 
 /** Collects lines and resolves when that many have arrived. */
 function collected(count: number): { say: (line: string) => void; lines: Promise<readonly string[]> } {
@@ -24,7 +24,9 @@ test('a token that is issued after the first line is cut out of the second one',
     say(line);
     first.say(line);
   };
-  const redacted = redactedSay(both, () => Promise.resolve(redactor(...tokens.map((token) => ({ token })))));
+  const redacted = redactedProgress(both, () =>
+    Promise.resolve(redactor(...tokens.map((token) => ({ token })))),
+  );
   redacted('asked with token-of-the-start');
   await first.lines;
   tokens.push('token-of-later');
@@ -35,7 +37,7 @@ test('a token that is issued after the first line is cut out of the second one',
 test('a line whose secrets cannot be read is replaced by one that says so, and the next lines come in order', async () => {
   let calls = 0;
   const { say, lines } = collected(3);
-  const redacted = redactedSay(say, async () => {
+  const redacted = redactedProgress(say, async () => {
     calls += 1;
     if (calls === 1) throw new ProductError('INVALID_CONFIG', 'the plugin failed with the-secret');
     if (calls === 2) throw new TypeError('the-secret');

@@ -6,7 +6,7 @@ import { isProductError } from '../../errors/product-error.ts';
  * read, it prints a line that reports this instead, because the text could contain a secret, and the message
  * of that error could, too.
  */
-export function redactedSay(
+export function redactedProgress(
   say: (line: string) => void,
   openRedactor: () => Promise<(text: string) => string>,
 ): (line: string) => void {

@@ -1,4 +1,14 @@
-import { type Families, serviceReference, type ServiceOwnerRef, serviceObject, ownerExists, selectedVm, vmSelector, isSingleVm, ownerReference } from './service-object.ts';
+import {
+  type Families,
+  serviceReference,
+  type ServiceOwner,
+  serviceObject,
+  ownerExists,
+  selectedVm,
+  vmSelector,
+  isSingleVm,
+  ownerReference,
+} from './service-object.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../kubernetes/types/service.ts';
@@ -20,7 +30,7 @@ const tries = 10;
 export async function ensureService(
   call: CallContext,
   request: ServiceRequest,
-  owner: ServiceOwnerRef,
+  owner: ServiceOwner,
 ): Promise<void> {
   const wanted = serviceObject(request, owner);
   for (let attempts = tries; attempts > 0; attempts -= 1) {
@@ -60,7 +70,7 @@ function requireSameOwners(call: CallContext, found: Service, wanted: Service): 
 export interface DesiredService {
   readonly wanted: Service;
   readonly request: ServiceRequest;
-  readonly owner: ServiceOwnerRef;
+  readonly owner: ServiceOwner;
 }
 
 /**
@@ -102,7 +112,7 @@ export async function adoptService(
 async function addOwner(
   call: CallContext,
   { metadata: { name = '', uid } }: Service,
-  owner: ServiceOwnerRef,
+  owner: ServiceOwner,
 ): Promise<Service> {
   const patch = [
     { op: 'test', path: '/metadata/uid', value: uid },

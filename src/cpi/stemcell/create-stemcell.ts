@@ -1,4 +1,4 @@
-import { imageParts, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
+import { parseImage, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateStemcellRequest } from '../protocol/methods.ts';
@@ -19,8 +19,8 @@ export async function createStemcell(
   { imagePath, cloudProperties: properties, env: { tags } }: CreateStemcellRequest,
 ): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties' };
-  refuseOwnAgent(properties, call.config.agent);
-  const light = lightImage(properties, place);
+  assertAgentSupported(properties, call.config.agent);
+  const light = readLightImage(properties, place);
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = call.config;
@@ -41,10 +41,10 @@ export async function createStemcell(
  * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
  * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
  */
-export function lightImage(properties: Json, place: Location): string | undefined {
+export function readLightImage(properties: Json, place: Location): string | undefined {
   const image = optionalStringAt(properties['image_reference'], child(place, 'image_reference'));
   if (image === undefined) return undefined;
-  const parts = imageParts(image, child(place, 'image_reference'));
+  const parts = parseImage(image, child(place, 'image_reference'));
   const digest = digestAt(properties['digest'], child(place, 'digest'));
   if (digest !== undefined && parts.digest !== undefined && digest !== parts.digest) {
     throw invalidValue(
@@ -69,7 +69,7 @@ function digestAt(value: unknown, place: Location): string | undefined {
  * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
  * AGENT_NOT_SUPPORTED.
  */
-export function refuseOwnAgent(properties: Json, { mbus = '' }: AgentConfig): void {
+export function assertAgentSupported(properties: Json, { mbus = '' }: AgentConfig): void {
   if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',

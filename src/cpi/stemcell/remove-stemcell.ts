@@ -17,12 +17,12 @@ export async function removeStemcell(
   registry: RegistryConfig,
   digest: string,
 ): Promise<void> {
-  await withRegistry(call, registry, async (client) => {
+  await withStemcellRegistry(call, registry, async (client) => {
     const image = `${registry.repository}@${digest}`;
     const manifest = await getManifest(client, digest);
     if (manifest === undefined) {
       call.log(`${image} is not in the registry ${client.host} any more`);
-    } else if (!isOwnManifest(manifest, image)) {
+    } else if (!isManagedManifest(manifest, image)) {
       call.log(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
     } else {
       await remove(client, { call, registry, digest });
@@ -66,13 +66,13 @@ async function remove(client: RegistryClient, { call, registry, digest }: Remova
 export const stemcellAnnotation = 'bosh.cloudfoundry.org/stemcell-id';
 
 /** Returns whether create_stemcell made the manifest. IMAGE_INVALID if it is not a manifest. */
-export function isOwnManifest(manifest: Buffer, what: string): boolean {
+export function isManagedManifest(manifest: Buffer, what: string): boolean {
   const { annotations } = parseObject(manifest, what);
   return isRecord(annotations) && typeof annotations[stemcellAnnotation] === 'string';
 }
 
 /** Runs `work` with the repository of the stemcells, and lets the process end afterwards. */
-export async function withRegistry<T>(
+export async function withStemcellRegistry<T>(
   { clock }: CallContext,
   { origin, repository, credentials, ca }: RegistryConfig,
   work: (client: RegistryClient) => Promise<T>,

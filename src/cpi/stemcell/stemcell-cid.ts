@@ -22,7 +22,7 @@ export const formatStemcellCid = ({ image, architecture }: StemcellCid): string 
  */
 export function parseStemcellCid(cid: string, place: Location): StemcellCid {
   const [image = '', word, ...more] = cid.split('#');
-  imageParts(image, place);
+  parseImage(image, place);
   if (word === undefined) return { image, architecture: undefined };
   if ((word !== 'amd64' && word !== 'arm64') || more.length > 0) {
     throw invalidValue(place, 'has to end with #amd64 or #arm64, or name no architecture');
@@ -40,7 +40,7 @@ export function architectureIn(value: unknown): Architecture | undefined {
 }
 
 /** Returns name and digest of an image reference; throws if the text is not one. */
-export function imageParts(image: string, place: Location): { name: string; digest: string | undefined } {
+export function parseImage(image: string, place: Location): { name: string; digest: string | undefined } {
   const parts = parseImageReference(image);
   if (parts === undefined) throw invalidValue(place, 'is not an image reference such as registry/name:tag');
   return { name: parts.name, digest: parts.digest };

@@ -1,6 +1,6 @@
 import { freeAddresses, refuseOtherHolder } from './address-holders.ts';
 import { networksWithAddresses } from '../network/fixed-addresses.ts';
-import { addressLabels, podNetworking } from '../network/pod-networking.ts';
+import { addressLabels, resolvePodNetworking } from '../network/pod-networking.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
 import { decideStrategy } from './decide-strategy.ts';
@@ -26,10 +26,18 @@ import { listAttachments } from '../disk/attach/attachments.ts';
 import { isTerminal } from '../disk/attach/attachment-pod.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
 import { ensureService } from '../service/managed-service.ts';
-import { servicesOf } from '../service/release-services.ts';
-import type { ServiceOwnerRef } from '../service/service-object.ts';
+import { serviceNames } from '../service/release-services.ts';
+import type { ServiceOwner } from '../service/service-object.ts';
 import { findVmSecret, ownerUidOf, type VmSecret } from './vms.ts';
-import { recordedDiskCids, encodePod, isGated, isSameDigest, podKey, recordedPod, withGate } from './recorded-pod.ts';
+import {
+  recordedDiskCids,
+  encodePod,
+  isGated,
+  isSameDigest,
+  podKey,
+  recordedPod,
+  withGate,
+} from './recorded-pod.ts';
 import { removeVm } from './delete-vm.ts';
 import { ensureVmClaims } from './claims.ts';
 
@@ -78,7 +86,7 @@ async function preparePrerequisites(call: CallContext, parsed: VmSpec): Promise<
 /** Completes the plan with facts of the cluster. Changes nothing. */
 export async function planVm(call: CallContext, parsed: VmSpec): Promise<VmPlan> {
   const { networks, diskCids } = parsed;
-  const plan = { ...parsed.plan, networking: await podNetworking(call, networks) };
+  const plan = { ...parsed.plan, networking: await resolvePodNetworking(call, networks) };
   const [attach, terms] = await Promise.all([
     decideStrategy(call, plan),
     volumeTerms(call, diskCids, plan.properties.placement.zone),
@@ -222,7 +230,7 @@ async function adoptOrCreate(call: CallContext, request: VmRequest): Promise<Mad
   if (secret === undefined || !isNotTerminating(secret) || creationOf(secret) === 'abandoned')
     return { secret };
   if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
-  if (servicesOf(secret).join() !== servicesOf(wanted).join()) return { secret };
+  if (serviceNames(secret).join() !== serviceNames(wanted).join()) return { secret };
   for (const service of request.services) await ensureService(call, service, ownerOf(request, secret));
   const pod = await desiredPod(call, request, secret);
   if (pod === undefined) return { secret };
@@ -259,7 +267,7 @@ async function desiredPod(
   return withGate(recorded);
 }
 
-function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwnerRef {
+function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwner {
   const { cid, namespace, group, groupLabels, directorUuid } = plan;
   return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };
 }

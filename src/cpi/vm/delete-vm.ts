@@ -19,7 +19,7 @@ import { strategyOf } from '../disk/attach/strategy.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
-import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
+import { releaseServices, waitForServiceDeletion } from '../service/release-services.ts';
 import { budgetGroupOf, removeVmFromBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, ownerUidOf } from './vms.ts';
 import { waitForClaimDeletion } from './claims.ts';
@@ -68,7 +68,7 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
   const gone = Promise.all([
     detached,
     ...owned.map((object) => waitForDeletion(call, { ...object, deadlineSeconds, what, whenLost })),
-    waitUntilReleased(call, services),
+    waitForServiceDeletion(call, services),
   ]);
   const swept =
     pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(call, pod, gone));

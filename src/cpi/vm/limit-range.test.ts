@@ -9,7 +9,14 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { limitRangeKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
-import { type TestCloud, createVmRequest, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
+import {
+  type TestCloud,
+  createVmRequest,
+  namesLeft,
+  namespace,
+  testCloud,
+  vmCidOfTest,
+} from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 
