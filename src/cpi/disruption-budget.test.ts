@@ -128,7 +128,7 @@ test('a budget of others under that name is not touched', async (t) => {
   await world.cloud.api.create<PodDisruptionBudget>(podDisruptionBudgets, foreign);
   await assert.rejects(
     newVm(world),
-    (error) => isProductError(error) && error.message.includes('is not of this CPI'),
+    (error) => isProductError(error) && error.message.includes('is not managed by this CPI'),
   );
   assert.deepEqual(await budgets(world), [[budgetName(group), 5]]);
 });

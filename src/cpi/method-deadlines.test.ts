@@ -70,7 +70,7 @@ test('create_vm waits as long as create_vm may for a Service of its name that is
   await holdDeleted(world, services, 'web');
   await assert.rejects(
     createVm(world.impatiently, createVmRequest({ properties, networks: dynamic })),
-    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the former Service 'web'")),
+    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the previous Service 'web'")),
   );
 });
 

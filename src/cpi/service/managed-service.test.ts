@@ -269,7 +269,7 @@ test('a Service of another family than its address says how it comes to it', asy
   await vm(cloud, {});
   await assert.rejects(vm(cloud, { external_ips: ['2001:db8::7'] }), (error: unknown) => {
     assert.ok(isProductError(error, 'VM_CREATION_FAILED'), String(error));
-    assert.match(error.message, /family IPv4, and an address of IPv6 .*delete service web\)/u);
+    assert.match(error.message, /family IPv4, and the VM requests an address of IPv6\. .*delete service web\)/u);
     return true;
   });
 });

@@ -20,107 +20,119 @@ import { isApiError } from '../../kubernetes/client/api-error.ts';
 
 const tries = 10;
 
-/**
- * Creates a Service in the requested shape, or changes the existing one to it and adds the VM to its owners.
- * A single-VM Service stays with its VM while that VM exists: a successor (create-swap-delete) gets it from
- * delete_vm, and takes it at once if the previous VM was deleted. Idempotent; any number of VMs may do this
- * concurrently. Rejects with VM_CREATION_FAILED if the CPI does not manage the Service of that name or it
- * belongs to another instance group, with ApiError if Kubernetes refuses the Service.
- */
-export async function ensureService(
-  call: CallContext,
-  request: ServiceRequest,
-  owner: ServiceOwner,
-): Promise<void> {
-  const wanted = serviceObject(request, owner);
-  for (let attempts = tries; attempts > 0; attempts -= 1) {
-    const ensured = await createOrGet(call.api, services, wanted);
-    if (ensured === undefined) continue;
-    const found = ensured.object;
-    requireSameOwners(call, found, wanted);
-    if (found.metadata.deletionTimestamp === undefined) {
-      if (await adoptService(call, found, { wanted, request, owner })) return;
-      continue;
+/** A Service that one VM requests, and of which it becomes an owner. */
+export class ManagedService {
+  readonly #call: CallContext;
+  readonly #request: ServiceRequest;
+  readonly #owner: ServiceOwner;
+  /** The Service as its first VM creates it. */
+  readonly #desired: Service;
+
+  constructor(call: CallContext, request: ServiceRequest, owner: ServiceOwner) {
+    this.#call = call;
+    this.#request = request;
+    this.#owner = owner;
+    this.#desired = serviceObject(request, owner);
+  }
+
+  /**
+   * Creates the Service in the requested shape, or changes the existing one to it and adds the VM to its
+   * owners. A single-VM Service stays with its VM while that VM exists: a successor (create-swap-delete) gets
+   * it from delete_vm, and gets it at once if the previous VM was deleted. Idempotent; any number of VMs may
+   * do this concurrently. Rejects with VM_CREATION_FAILED if the CPI does not manage the Service of that name
+   * or it belongs to another instance group, with ApiError if Kubernetes refuses the Service.
+   */
+  async ensure(): Promise<void> {
+    const { name } = this.#request;
+    for (let attempts = tries; attempts > 0; attempts -= 1) {
+      const ensured = await createOrGet(this.#call.api, services, this.#desired);
+      if (ensured === undefined) continue;
+      const existing = ensured.object;
+      this.#assertSameGroup(existing);
+      if (existing.metadata.deletionTimestamp === undefined) {
+        if (await this.#adopt(existing)) return;
+        continue;
+      }
+      await waitForDeletion(this.#call, {
+        reference: serviceReference(this.#call, name),
+        uid: existing.metadata.uid ?? '',
+        deadlineSeconds: this.#call.config.deadlines.createVm,
+        what: `the previous Service '${name}'`,
+      });
     }
-    await waitForDeletion(call, {
-      reference: serviceReference(call, request.name),
-      uid: found.metadata.uid ?? '',
-      deadlineSeconds: call.config.deadlines.createVm,
-      what: `the former Service '${request.name}'`,
+    throw conflictError('VM_CREATION_FAILED_RETRY', `Service '${name}'`);
+  }
+
+  #assertSameGroup(existing: Service): void {
+    if (!isManaged(existing, 'service')) throw this.#rejected('is not managed by this CPI');
+    for (const key of [label.directorId, label.group])
+      if (existing.metadata.labels?.[key] !== this.#desired.metadata.labels?.[key])
+        throw this.#rejected('belongs to another instance group');
+  }
+
+  #rejected(reason: string): ProductError {
+    const { name } = this.#request;
+    return new ProductError(
+      'VM_CREATION_FAILED',
+      `Service '${name}' exists in namespace ${this.#call.namespace} and ${reason}; give the Service another name`,
+    );
+  }
+
+  /**
+   * Changes the existing Service to the requested one, with the VM among its owners. Returns false if it has
+   * changed since it was read, or is terminating; the caller then reads it again.
+   */
+  async #adopt(existing: Service): Promise<boolean> {
+    const owners = existing.metadata.ownerReferences ?? [];
+    const isOwner = owners.some(({ uid }) => uid === this.#owner.uid);
+    const families = preservedFamilies(existing, this.#desired);
+    const selector = await this.#readSelector(existing);
+    const digest = annotation.specDigest;
+    const isSame =
+      existing.metadata.annotations?.[digest] === this.#desired.metadata.annotations?.[digest] &&
+      selectedVm(existing) === selector[label.vmId];
+    if (isSame && isOwner) return true;
+    try {
+      const allOwners = isOwner ? owners : [...owners, ownerReference(this.#owner)];
+      const shape = { ...this.#desired, spec: { ...this.#desired.spec, ...families, selector } };
+      const changed =
+        isSame && owners.length > 0
+          ? await this.#addOwner(existing)
+          : await this.#call.api.replace(services, mergedService(existing, shape, allOwners));
+      return changed.metadata.deletionTimestamp === undefined;
+    } catch (error) {
+      // 422: the object has another uid than the one that the JSON patch tests for
+      if (isApiError(error, 404) || isApiError(error, 409)) return false;
+      if (isSame && isApiError(error, 422)) return false;
+      throw error;
+    }
+  }
+
+  /** Appends the VM to the owners, so that the VMs of a group can do it concurrently without a conflict. */
+  async #addOwner({ metadata: { uid } }: Service): Promise<Service> {
+    const patch = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'add', path: '/metadata/ownerReferences/-', value: ownerReference(this.#owner) },
+    ];
+    return this.#call.api.patch<Service>(serviceReference(this.#call, this.#request.name), patch, {
+      type: 'application/json-patch+json',
     });
   }
-  throw conflictError('VM_CREATION_FAILED_RETRY', `Service '${request.name}'`);
-}
 
-function requireSameOwners(call: CallContext, found: Service, wanted: Service): void {
-  const name = wanted.metadata.name ?? '';
-  const refuse = (whose: string): never => {
+  /** Returns the selector of the Service. A single-VM Service keeps its current VM while that VM exists. */
+  async #readSelector(existing: Service): Promise<Record<string, string>> {
+    const currentVm = selectedVm(existing);
+    const desired = this.#desired.spec.selector ?? {};
+    const isSingle = isSingleVm(this.#request, this.#owner);
+    if (!isSingle || currentVm === undefined || currentVm === this.#owner.cid) return desired;
+    const reference = existing.metadata.ownerReferences?.find(({ name }) => name === currentVm);
+    if (reference === undefined || !(await ownerExists(this.#call, reference))) return desired;
+    if (this.#owner.group !== undefined) return vmSelector(currentVm);
     throw new ProductError(
       'VM_CREATION_FAILED',
-      `Service '${name}' exists in namespace ${call.namespace} and is ${whose}; give the Service another name`,
+      `Service '${this.#request.name}' belongs to VM '${currentVm}'; delete that VM first, or give the Service another name`,
     );
-  };
-  if (!isManaged(found, 'service')) refuse('not of this CPI');
-  for (const key of [label.directorId, label.group]) {
-    if (found.metadata.labels?.[key] !== wanted.metadata.labels?.[key]) refuse('of another instance group');
   }
-}
-
-/** The Service that a VM requests. */
-export interface DesiredService {
-  readonly wanted: Service;
-  readonly request: ServiceRequest;
-  readonly owner: ServiceOwner;
-}
-
-/**
- * Changes the existing Service to the one that a VM requests, with the VM among its owners. Returns false if
- * it has changed since it was read, or is terminating; read it again then.
- */
-export async function adoptService(
-  call: CallContext,
-  found: Service,
-  desired: DesiredService,
-): Promise<boolean> {
-  const { wanted, owner } = desired;
-  const owners = found.metadata.ownerReferences ?? [];
-  const isOwner = owners.some(({ uid }) => uid === owner.uid);
-  const families = preservedFamilies(found, wanted);
-  const selector = await selectorFor(call, found, desired);
-  const digest = annotation.specDigest;
-  const isSame =
-    found.metadata.annotations?.[digest] === wanted.metadata.annotations?.[digest] &&
-    selectedVm(found) === selector[label.vmId];
-  if (isSame && isOwner) return true;
-  try {
-    const all = isOwner ? owners : [...owners, ownerReference(owner)];
-    const shape = { ...wanted, spec: { ...wanted.spec, ...families, selector } };
-    const now =
-      isSame && owners.length > 0
-        ? await addOwner(call, found, owner)
-        : await call.api.replace(services, mergedService(found, shape, all));
-    return now.metadata.deletionTimestamp === undefined;
-  } catch (error) {
-    // 422: the object has another uid than the one that the JSON patch tests for
-    if (isApiError(error, 404) || isApiError(error, 409)) return false;
-    if (isSame && isApiError(error, 422)) return false;
-    throw error;
-  }
-}
-
-/** Appends an owner, so that the VMs of a group can do it concurrently without a conflict. */
-async function addOwner(
-  call: CallContext,
-  { metadata: { name = '', uid } }: Service,
-  owner: ServiceOwner,
-): Promise<Service> {
-  const patch = [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'add', path: '/metadata/ownerReferences/-', value: ownerReference(owner) },
-  ];
-  return call.api.patch<Service>(serviceReference(call, name), patch, {
-    type: 'application/json-patch+json',
-  });
 }
 
 /**
@@ -128,19 +140,19 @@ async function addOwner(
  * the requested ones.
  */
 function mergedService(
-  found: Service,
-  wanted: Service,
+  existing: Service,
+  desired: Service,
   ownerReferences: Service['metadata']['ownerReferences'],
 ): Service {
   return {
-    ...wanted,
+    ...desired,
     metadata: {
-      ...found.metadata,
-      labels: { ...found.metadata.labels, ...wanted.metadata.labels },
-      annotations: { ...unmanagedAnnotations(found, wanted), ...wanted.metadata.annotations },
+      ...existing.metadata,
+      labels: { ...existing.metadata.labels, ...desired.metadata.labels },
+      annotations: { ...unmanagedAnnotations(existing, desired), ...desired.metadata.annotations },
       ownerReferences: ownerReferences ?? [],
     },
-    spec: mergeSpec(found.spec, wanted.spec),
+    spec: mergeSpec(existing.spec, desired.spec),
   };
 }
 
@@ -158,33 +170,15 @@ function unmanagedAnnotations(
   { metadata: { annotations = {} } }: Service,
   { spec: { type } }: Service,
 ): Record<string, string> {
-  const given = JSON.parse(annotations[annotation.givenAnnotations] ?? '[]') as string[];
+  const previous = JSON.parse(annotations[annotation.givenAnnotations] ?? '[]') as string[];
   const refused = type === 'LoadBalancer' ? [] : [sourceRanges];
-  const managedKeys = new Set([...given, annotation.givenAnnotations, ...refused]);
+  const managedKeys = new Set([...previous, annotation.givenAnnotations, ...refused]);
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !managedKeys.has(key)));
-}
-
-/** Returns the selector of the Service. A single-VM Service keeps its current VM while that VM exists. */
-async function selectorFor(
-  call: CallContext,
-  found: Service,
-  { wanted, request, owner }: DesiredService,
-): Promise<Record<string, string>> {
-  const holder = selectedVm(found);
-  const own = wanted.spec.selector ?? {};
-  if (!isSingleVm(request, owner) || holder === undefined || holder === owner.cid) return own;
-  const reference = found.metadata.ownerReferences?.find(({ name }) => name === holder);
-  if (reference === undefined || !(await ownerExists(call, reference))) return own;
-  if (owner.group !== undefined) return vmSelector(holder);
-  throw new ProductError(
-    'VM_CREATION_FAILED',
-    `Service '${request.name}' is that of VM '${holder}'; delete that VM first, or give the Service another name`,
-  );
 }
 
 /**
  * Fields that cloud_properties set, or that follow from them (service-properties.ts, service-object.ts). One that is
- * not requested anymore is removed.
+ * no longer requested is removed.
  */
 const managedFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['type', 'selector', 'ports', 'clusterIP', 'clusterIPs', 'externalIPs', 'loadBalancerIP'] as const),
@@ -205,20 +199,20 @@ const loadBalancerFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
  * (kubernetes pkg/apis/core/validation validateService; pkg/registry/core/service strategy.go
  * dropTypeDependentFields, storage.go patchAllocatedValues).
  */
-export function mergeSpec(found: ServiceSpec, wanted: ServiceSpec): ServiceSpec {
-  const foreign = Object.entries(found).filter(
-    ([field]) => !managedFields.has(field) && isAllowed(field, wanted),
+export function mergeSpec(existing: ServiceSpec, desired: ServiceSpec): ServiceSpec {
+  const unmanaged = Object.entries(existing).filter(
+    ([field]) => !managedFields.has(field) && isAllowed(field, desired),
   );
-  const { clusterIP, clusterIPs, type } = found;
-  const isDifferentPort = wanted.clusterIP !== undefined && wanted.clusterIP !== clusterIP;
-  const keepsNodePorts = hasNodePorts(type) && hasNodePorts(wanted.type);
+  const { clusterIP, clusterIPs, type } = existing;
+  const hasOtherClusterIp = desired.clusterIP !== undefined && desired.clusterIP !== clusterIP;
+  const keepsNodePorts = hasNodePorts(type) && hasNodePorts(desired.type);
   return {
-    ...Object.fromEntries(foreign),
-    ...(!isDifferentPort && clusterIP !== undefined && { clusterIP }),
-    ...(!isDifferentPort && clusterIPs !== undefined && { clusterIPs }),
-    ...wanted,
-    ...(wanted.ports !== undefined && {
-      ports: wanted.ports.map((port) => mergePort(found, wanted.ports ?? [], port, keepsNodePorts)),
+    ...Object.fromEntries(unmanaged),
+    ...(!hasOtherClusterIp && clusterIP !== undefined && { clusterIP }),
+    ...(!hasOtherClusterIp && clusterIPs !== undefined && { clusterIPs }),
+    ...desired,
+    ...(desired.ports !== undefined && {
+      ports: desired.ports.map((port) => mergePort(existing, desired.ports ?? [], port, keepsNodePorts)),
     }),
   };
 }
@@ -236,15 +230,17 @@ const hasNodePorts = (type: ServiceSpec['type']): boolean => type === 'NodePort'
  * protocols may share a node port.
  */
 function mergePort(
-  found: ServiceSpec,
+  existing: ServiceSpec,
   all: readonly ServicePort[],
   port: ServicePort,
   keepsNodePort: boolean,
 ): ServicePort {
-  const former = found.ports?.find(({ name, protocol }) => name === port.name && protocol === port.protocol);
-  if (former === undefined) return port;
-  const { nodePort, ...rest } = former;
-  const isFree = nodePort !== undefined && all.every((other) => other.nodePort !== nodePort);
+  const previous = existing.ports?.find(
+    ({ name, protocol }) => name === port.name && protocol === port.protocol,
+  );
+  if (previous === undefined) return port;
+  const { nodePort, ...rest } = previous;
+  const isFree = nodePort !== undefined && all.every((each) => each.nodePort !== nodePort);
   return { ...rest, ...(keepsNodePort && isFree && { nodePort }), ...port };
 }
 
@@ -253,19 +249,22 @@ function mergePort(
  * them. Throws VM_CREATION_FAILED if the requested family is missing, because Kubernetes never changes the
  * first family of a Service.
  */
-export function preservedFamilies({ metadata, spec: found }: Service, { spec: asked }: Service): Families {
-  const { ipFamilies, ipFamilyPolicy } = found;
+export function preservedFamilies(
+  { metadata, spec: existing }: Service,
+  { spec: desired }: Service,
+): Families {
+  const { ipFamilies, ipFamilyPolicy } = existing;
   if (ipFamilies === undefined) return {};
-  const [missing] = (asked.ipFamilies ?? []).filter((family) => !ipFamilies.includes(family));
+  const [missing] = (desired.ipFamilies ?? []).filter((family) => !ipFamilies.includes(family));
   if (missing !== undefined) {
     const { name = '', namespace = '' } = metadata;
     throw new ProductError(
       'VM_CREATION_FAILED',
-      `Service '${name}' in namespace ${namespace} is of the family ${ipFamilies.join(', ')}, and an address of ${missing} is ` +
-        `asked for, which Kubernetes cannot change; delete it (kubectl --namespace ${namespace} delete service ${name}), and run the call again`,
+      `Service '${name}' in namespace ${namespace} has the family ${ipFamilies.join(', ')}, and the VM requests an address of ` +
+        `${missing}. Kubernetes cannot change the family of a Service; delete it (kubectl --namespace ${namespace} delete service ${name}), and run the call again`,
     );
   }
-  const isShort = asked.ipFamilyPolicy === 'RequireDualStack' && ipFamilies.length < 2;
-  const policy = isShort ? asked.ipFamilyPolicy : ipFamilyPolicy;
+  const isShort = desired.ipFamilyPolicy === 'RequireDualStack' && ipFamilies.length < 2;
+  const policy = isShort ? desired.ipFamilyPolicy : ipFamilyPolicy;
   return { ipFamilies, ...(policy !== undefined && { ipFamilyPolicy: policy }) };
 }

@@ -172,7 +172,7 @@ test('without a group (create-env) a Service is of one VM, and another living VM
   assert.equal(holder(await get(cloud)), former);
   await assert.rejects(
     newVm(cloud, { agentId: 'next', services: shared, group: null }),
-    rejection('VM_CREATION_FAILED', /Service 'web' is that of VM 'vm-former'; delete that VM first/u),
+    rejection('VM_CREATION_FAILED', /Service 'web' belongs to VM 'vm-former'; delete that VM first/u),
   );
   await deleteVm(cloud, { vmCid: former });
   const next = await newVm(cloud, { agentId: 'next', services: shared, group: null });
@@ -232,7 +232,7 @@ test('a Service of somebody else is left alone, and nothing is left of the VM', 
   });
   await assert.rejects(
     newVm(cloud, { agentId: 'one', services: shared }),
-    rejection('VM_CREATION_FAILED', /Service 'web' exists in namespace bosh and is not of this CPI/u),
+    rejection('VM_CREATION_FAILED', /Service 'web' exists in namespace bosh and is not managed by this CPI/u),
   );
   assert.deepEqual(await namesLeft(api), ['services web']);
 });
@@ -242,7 +242,7 @@ test('a Service of another instance group is left alone', async (t) => {
   await newVm(cloud, { agentId: 'one', services: shared });
   await assert.rejects(
     newVm(cloud, { agentId: 'two', services: shared, group: 'd-other' }),
-    rejection('VM_CREATION_FAILED', /is of another instance group; give the Service another name/u),
+    rejection('VM_CREATION_FAILED', /belongs to another instance group; give the Service another name/u),
   );
   assert.deepEqual(await namesLeft(api), ['pods vm-one', 'secrets vm-one', 'services web']);
 });

@@ -119,7 +119,7 @@ function assertManaged(found: PersistentVolumeClaim): void {
   const { name = '', namespace = '' } = found.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `claim '${name}' exists in namespace ${namespace} and is not of this CPI; remove or rename it`,
+    `claim '${name}' exists in namespace ${namespace} and is not managed by this CPI; remove or rename it`,
   );
 }
 

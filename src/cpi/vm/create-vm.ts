@@ -25,7 +25,7 @@ import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { isTerminal } from '../disk/attach/attachment-pod.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
-import { ensureService } from '../service/managed-service.ts';
+import { ManagedService } from '../service/managed-service.ts';
 import { serviceNames } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
 import { findVmSecret, ownerUidOf, type VmSecret } from './vms.ts';
@@ -231,7 +231,8 @@ async function adoptOrCreate(call: CallContext, request: VmRequest): Promise<Mad
     return { secret };
   if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
   if (serviceNames(secret).join() !== serviceNames(wanted).join()) return { secret };
-  for (const service of request.services) await ensureService(call, service, ownerOf(request, secret));
+  for (const service of request.services)
+    await new ManagedService(call, service, ownerOf(request, secret)).ensure();
   const pod = await desiredPod(call, request, secret);
   if (pod === undefined) return { secret };
   const found = await createOrFind(call, pod, 'pods');
@@ -306,7 +307,7 @@ async function createOrFind<T extends VmSecret | Pod>(
   if (ensured === undefined || ensured.isNew || isManaged(ensured.object, 'vm')) return ensured;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `${kind} '${name}' exists in namespace ${call.namespace} and is not of this CPI; remove or rename it`,
+    `${kind} '${name}' exists in namespace ${call.namespace} and is not managed by this CPI; remove or rename it`,
   );
 }
 

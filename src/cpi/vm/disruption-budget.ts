@@ -73,7 +73,7 @@ async function findBudget(call: CallContext, group: string): Promise<PodDisrupti
   if (found === undefined || isManaged(found, 'budget')) return found;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
+    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not managed by this CPI; remove it, or leave out disruption_budget`,
   );
 }
 
