@@ -26,6 +26,7 @@ import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts
 import { safeRemove } from '../../src/platform/safe-remove.ts';
 import { startNode } from './start-node.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
+import { Field } from '../../src/platform/field.ts';
 
 // Tests the CPI's own pods on the embedded node, together with the controllers.
 describeInNamespace(import.meta.filename, () => {
@@ -117,8 +118,11 @@ describeInNamespace(import.meta.filename, () => {
       data: { 'settings.json': Buffer.from('{}').toString('base64') },
     } as KubernetesObject);
     const properties = parseVmProperties(
-      { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
-      { code: 'INVALID_ARGUMENT', path: 'cloud_properties' },
+      new Field(
+        { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
+        'cloud_properties',
+        'INVALID_ARGUMENT',
+      ),
       parseConfig({}, {}),
     );
     const plan = {
@@ -140,7 +144,7 @@ describeInNamespace(import.meta.filename, () => {
           cid,
           namespace,
           sizeMiB: 1,
-          properties: parseDiskProperties({}, { code: 'INVALID_ARGUMENT', path: 'disk' }),
+          properties: parseDiskProperties(new Field({}, 'disk', 'INVALID_ARGUMENT')),
         },
         directorUuid: undefined,
       }),

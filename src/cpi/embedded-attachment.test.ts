@@ -194,8 +194,8 @@ describeInOneNamespace(import.meta.filename, () => {
 /** Creates objects in which the JSON text `from` is replaced by `to`. */
 const withOther = (api: KubernetesApi, from: string, to: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
-  create: (resource, object, ...more) =>
-    api.create(resource, JSON.parse(JSON.stringify(object).replace(from, to)) as typeof object, ...more),
+  create: (resource, object) =>
+    api.create(resource, JSON.parse(JSON.stringify(object).replace(from, to)) as typeof object),
 });
 
 /** Creates pods whose hub is a plain folder of the node. */

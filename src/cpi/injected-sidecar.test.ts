@@ -22,12 +22,12 @@ const proxy: Container = { name: 'istio-proxy', image: 'registry.example/proxy:1
 /** Injects a container as the webhook of Istio does with holdApplicationUntilProxyStarts. */
 const injecting = (api: KubernetesApi): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
-  create: async (resource, object, options) => {
+  create: async (resource, object) => {
     const isVm = resource === pods && object.metadata.labels?.[label.kind] === 'vm';
-    if (!isVm) return api.create(resource, object, options);
+    if (!isVm) return api.create(resource, object);
     const pod = object as unknown as Pod;
     const containers = [proxy, ...pod.spec.containers];
-    return api.create(resource, { ...object, spec: { ...pod.spec, containers } }, options);
+    return api.create(resource, { ...object, spec: { ...pod.spec, containers } });
   },
 });
 

@@ -1,7 +1,8 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
-import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
+import type { Resource } from '../kubernetes/api.ts';
+import type { RestApi } from '../kubernetes/client/rest-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import {
@@ -19,13 +20,8 @@ import type { Service } from '../kubernetes/types/service.ts';
 import type { StorageClass } from '../kubernetes/types/storage.ts';
 import type { Permission } from './required-permissions.ts';
 
-/**
- * The verbs of the API that `director init` uses: it reads, creates reviews, and otherwise creates only in
- * dry runs.
- */
-export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
-  version(): Promise<string>;
-};
+/** The verbs of the API that `director init` uses. It changes nothing. */
+export type DirectorApi = Pick<RestApi, 'get' | 'list' | 'dryRunCreate' | 'review' | 'groups' | 'version'>;
 
 /** The name of the CPI's service account in manifests/rbac. */
 export const accountName = 'bosh-cpi';
@@ -94,7 +90,7 @@ export async function readDeniedPermissions(
         ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
         spec: { resourceAttributes: permission },
       };
-      const { status } = await api.create<KubernetesObject & { status?: { allowed: boolean } }>(
+      const { status } = await api.review<KubernetesObject & { status?: { allowed: boolean } }>(
         selfSubjectAccessReviews,
         review,
       );
@@ -120,7 +116,7 @@ export async function tryClusterIp(
     spec: { clusterIP: address, ports: [{ port: 25555 }] },
   };
   try {
-    await api.create(services, service, { dryRun: true });
+    await api.dryRunCreate(services, service);
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
@@ -143,7 +139,7 @@ async function tryPrivilegedPod(api: DirectorApi, namespace: string): Promise<st
     },
   };
   try {
-    await api.create(pods, pod, { dryRun: true });
+    await api.dryRunCreate(pods, pod);
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;

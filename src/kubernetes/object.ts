@@ -31,7 +31,7 @@ export interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
-/** An object as an API server returns it: name, uid and version are set. */
+/** An object that the API server stores: the server has set its name, uid and version. */
 export type Stored<T extends KubernetesObject> = T & {
   metadata: { name: string; uid: string; resourceVersion: string };
 };
@@ -40,7 +40,7 @@ export interface ObjectList<T extends KubernetesObject> {
   apiVersion: string;
   kind: string;
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
-  items: T[];
+  items: Stored<T>[];
 }
 
 /** metav1.Status, the body of every API error (apimachinery pkg/api/errors/errors.go). */

@@ -25,6 +25,7 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { forgetRegistry, nameRegistry, pulledFrom } from './support/node-registry.ts';
 import { withoutNodes } from './test-cluster.ts';
+import { Field } from '../../src/platform/field.ts';
 
 /** The name of the registry on nodes. The CPI uses its address. */
 const pullHost = 'registry.bosh-kubernetes.test:5000';
@@ -56,7 +57,7 @@ describeCluster('a heavy stemcell', (world) => {
         cloudProperties: properties,
         env: {},
       });
-      const { image: pulled } = parseStemcellCid(stemcell, { code: 'INVALID_ARGUMENT', path: 'the cid' });
+      const { image: pulled } = parseStemcellCid(new Field(stemcell, 'the cid', 'INVALID_ARGUMENT'));
       assert.ok(pulled.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);
       assert.deepEqual(await Promise.all(cluster.nodes.map((node) => pulledFrom(node, pullHost))), [[], []]);
 

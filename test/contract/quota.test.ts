@@ -170,7 +170,7 @@ test('a full quota answers 403 before 409 for an existing name', async () => {
     `configmaps "there" is forbidden: exceeded quota: full, requested: count/configmaps=1, used: ${count}, limited: ${count}`,
   );
   await assert.rejects(admin.api.create(configMaps, there), refused);
-  await assert.rejects(admin.api.create(configMaps, there, { dryRun: true }), refused);
+  await assert.rejects(admin.api.dryRunCreate(configMaps, there), refused);
   await lift('full');
   await until('what is there to be in the way', async () => {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;

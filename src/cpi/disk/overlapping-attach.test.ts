@@ -355,11 +355,11 @@ test('an attachment that cannot work is taken back each time, and does not count
     command.pod === vmCid
       ? Promise.reject(new ProductError('DEADLINE', 'not to be asked'))
       : cloud.exec(command);
-  const create = (async (resource, object, ...more) => {
+  const create = (async (resource, object) => {
     const { spec } = object as unknown as Pod;
     const [container] = spec.containers;
     const containers = [{ ...container, image: brokenImage }];
-    return cloud.api.create(resource, { ...object, spec: { ...spec, containers } }, ...more);
+    return cloud.api.create(resource, { ...object, spec: { ...spec, containers } });
   }) as CallContext['api']['create'];
   const missing = { ...interceptingApi(cloud.api, () => Promise.resolve()), create };
   for (let left = 2; left > 0; left -= 1) {

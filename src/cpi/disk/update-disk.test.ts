@@ -25,7 +25,7 @@ import { resizeDisk } from './resize-disk.ts';
 import { setDiskMetadata } from './set-disk-metadata.ts';
 import { updateDisk } from './update-disk.ts';
 import { verbOf } from '../testing/verb-of.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 
 async function attributesClass(
   { api }: StorageCloud,
@@ -154,7 +154,7 @@ test('update_disk to what no driver can do: NotSupported, and nothing changed', 
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const unbound = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'later' } });
-  const cases: [string, number, Json, RegExp][] = [
+  const cases: [string, number, JsonObject, RegExp][] = [
     [disk, 64, { storage_class: 'foreign' }, /no driver copies that/u],
     [disk, 64, { storage_class: 'none' }, /no storage class "none"/u],
     [disk, 64, { storage_class: '' }, /no storage class ""/u],

@@ -1,6 +1,6 @@
 import type { CallContext } from '../call.ts';
 import type { UpdateDiskRequest } from '../protocol/methods.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
@@ -28,8 +28,9 @@ export async function updateDisk(
   call: CallContext,
   { diskCid: cid, sizeMiB, cloudProperties }: UpdateDiskRequest,
 ): Promise<string | null> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'update_disk.cloud_properties' };
-  const properties = parseDiskProperties(cloudProperties, place);
+  const properties = parseDiskProperties(
+    new Field(cloudProperties, 'update_disk.cloud_properties', 'INVALID_ARGUMENT'),
+  );
   const claim = await requireDetachedDisk(call, cid, 'updated');
   const classes = await readStorageClasses(call);
   const question: UpdateInput = { claim, sizeMiB, properties, classes };

@@ -5,7 +5,7 @@ import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/
 import { conflictError, createOrGet, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateNetworkRequest } from '../protocol/methods.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { isManaged, baseLabels } from '../objects/labels.ts';
 import { parseNetworkRequest, type NetworkRequest } from './network-request.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
@@ -22,7 +22,7 @@ const tries = 10;
 export async function createNetwork(
   call: CallContext,
   { definition }: CreateNetworkRequest,
-): Promise<[string, { range: string; gateway: string; reserved: string[] }, Json]> {
+): Promise<[string, { range: string; gateway: string; reserved: string[] }, JsonObject]> {
   const request = parseNetworkRequest(definition, call.config);
   const object = networkObject(call, request);
   const { name = '' } = object.metadata;

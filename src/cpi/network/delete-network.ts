@@ -33,7 +33,7 @@ export async function deleteNetwork(
       `network '${cid}' was not deleted: ${vms} in it; delete ${isOne ? 'it' : 'them'} first`,
     );
   }
-  const { uid = '' } = network.metadata;
+  const { uid } = network.metadata;
   await requestDeletion(call, reference, uid);
   const what = `network '${cid}'`;
   await waitForDeletion(call, { reference, uid, deadlineSeconds: deletionSeconds, what });

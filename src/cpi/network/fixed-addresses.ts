@@ -5,7 +5,7 @@ import { annotation } from '../objects/labels.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { verifyMultusAddresses, multus, multusAddresses } from './multus.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import type { Network, Networks } from './networks.ts';
 
 export const cniAddressAnnotations = {
@@ -100,7 +100,7 @@ export function requestedAddresses({ metadata: { annotations = {} } }: Pod): str
 export function networksWithAddresses(
   { given, podNetworks, multusNetworks, vips }: Networks,
   pod: Pod,
-): Record<string, Json> {
+): Record<string, JsonObject> {
   const addresses = new Map<string, string | undefined>([
     ...podNetworks.map((network) => [network.name, podAddress(network, pod)] as const),
     ...multusNetworks.map(

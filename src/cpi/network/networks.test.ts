@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { networkPolicyKind, withoutMultus } from '../testing/foreign-kinds.ts';
 import { createVmRequest, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
@@ -117,7 +117,7 @@ const refused: readonly [string, CreateNetworkRequest, ErrorCode, RegExp][] = [
     'both',
     definition({ ...policy, ...macvlan }),
     'INVALID_ARGUMENT',
-    /network_attachment and what is for a policy/u,
+    /network_attachment and keys for a policy/u,
   ],
   ['no plugin', definition({ network_attachment: {} }), 'INVALID_ARGUMENT', /CNI configuration/u],
   [
@@ -170,16 +170,16 @@ test('delete_network: what is no network of ours is success and left alone', asy
   await api.get({ resource: networkPolicies, namespace, name: 'net-policy-foreign' });
 });
 
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'range' };
+const argument = (value: unknown): Field => new Field(value, 'range', 'INVALID_ARGUMENT');
 
 test('the gateway of a range that names none is in it', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.tuple(fc.ipV4(), fc.nat(32)), fc.tuple(fc.ipV6(), fc.nat(128))),
       ([address, bits]) => {
-        const range = readIpRange(`${address}/${bits}`, place);
+        const range = readIpRange(argument(`${address}/${bits}`));
         assert(isInRange(range, address));
-        assert.equal(readAddressInRange(firstAddress(range), range, place), firstAddress(range));
+        assert.equal(readAddressInRange(argument(firstAddress(range)), range), firstAddress(range));
       },
     ),
   );

@@ -1,4 +1,5 @@
-import { type Location, recordAt, child, stringsAt, optionalStringAt, type Json } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 
@@ -159,7 +160,7 @@ export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntri
  * whole becomes one annotation. Labels of keys that are absent now are removed.
  */
 export function metadataPatch(
-  metadata: Json,
+  metadata: JsonObject,
   extraLabels: Readonly<Record<string, string | null>> = {},
 ): { metadata: { labels: Record<string, string | null>; annotations: Record<string, string> } } {
   const labels = Object.entries(metadataLabels).map(([name, keys]) => {
@@ -191,10 +192,10 @@ export interface InstanceGroup {
  * the three in one last (bosh-director: deployment_plan/steps/create_vm_step.rb). If it is anything else, it
  * is unknown which name is which, so there are no group labels.
  */
-export function parseInstanceGroup(env: Json, place: Location): InstanceGroup {
-  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
-  const groups = stringsAt(bosh['groups'], child(place, 'bosh.groups'));
-  const group = optionalStringAt(bosh['group'], child(place, 'bosh.group')) ?? groups.at(-1);
+export function parseInstanceGroup(env: Field): InstanceGroup {
+  const bosh = env.get('bosh');
+  const groups = bosh.get('groups').strings();
+  const group = bosh.get('group').optional()?.nonEmptyString() ?? groups.at(-1);
   const [director = '', deployment = '', instanceGroup = ''] = groups;
   if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
     return { group, groupLabels: {} };

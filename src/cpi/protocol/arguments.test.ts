@@ -108,20 +108,20 @@ test('null and absent for an optional argument are as an empty one', () => {
 
 test('an error names the method and the argument', () => {
   const cases: [MethodName, unknown[], string][] = [
-    ['create_vm', [7], 'create_vm.agent_id has to be a string that is not empty'],
-    ['create_vm', ['id', 'image', []], 'create_vm.cloud_properties has to be an object'],
-    ['create_vm', ['id', 'image', {}, 'text'], 'create_vm.networks has to be an object'],
-    ['create_vm', ['id', 'image', {}, {}, [7]], 'create_vm.disk_cids.0 has to be a string that is not empty'],
+    ['create_vm', [7], 'create_vm.agent_id must be a string that is not empty'],
+    ['create_vm', ['id', 'image', []], 'create_vm.cloud_properties must be an object'],
+    ['create_vm', ['id', 'image', {}, 'text'], 'create_vm.networks must be an object'],
+    ['create_vm', ['id', 'image', {}, {}, [7]], 'create_vm.disk_cids[0] must be a string that is not empty'],
     [
       'check_vm',
       ['id', 'image', {}, {}, [], {}, 7],
-      'check_vm.former_vm_cid has to be a string that is not empty',
+      'check_vm.former_vm_cid must be a string that is not empty',
     ],
-    ['attach_disk', ['vm-1'], 'attach_disk.disk_cid has to be a string that is not empty'],
-    ['resize_disk', ['disk-1', 0], 'resize_disk.new_size has to be a whole number from 1 to 8796093022207'],
+    ['attach_disk', ['vm-1'], 'attach_disk.disk_cid is missing; it must be a string that is not empty'],
+    ['resize_disk', ['disk-1', 0], 'resize_disk.new_size must be a whole number from 1 to 8796093022207'],
     ['create_network', [null], 'create_network needs the definition of a network'],
-    ['create_network', [7], 'create_network has to be an object'],
-    ['calculate_vm_cloud_properties', [7], 'calculate_vm_cloud_properties has to be an object'],
+    ['create_network', [7], 'create_network must be an object'],
+    ['calculate_vm_cloud_properties', [7], 'calculate_vm_cloud_properties must be an object'],
   ];
   for (const [method, values, message] of cases)
     assert.throws(

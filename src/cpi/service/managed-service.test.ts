@@ -139,14 +139,10 @@ const serviceOf = ({ api }: CallContext): Promise<Service> =>
  */
 const withClass = (api: KubernetesApi, loadBalancerClass: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
-  create: (resource, object, ...more) => {
+  create: (resource, object) => {
     const isService = resource === services;
     const { spec } = object as unknown as Service;
-    return api.create(
-      resource,
-      isService ? { ...object, spec: { ...spec, loadBalancerClass } } : object,
-      ...more,
-    );
+    return api.create(resource, isService ? { ...object, spec: { ...spec, loadBalancerClass } } : object);
   },
 });
 
@@ -207,7 +203,7 @@ function dualStack(api: KubernetesApi, given: ServiceSpec): { api: KubernetesApi
       },
       replace: (_, object) => {
         replaced.push((object as unknown as Service).spec);
-        return Promise.resolve(object);
+        return Promise.resolve(object as never);
       },
     },
   };
@@ -269,7 +265,10 @@ test('a Service of another family than its address says how it comes to it', asy
   await vm(cloud, {});
   await assert.rejects(vm(cloud, { external_ips: ['2001:db8::7'] }), (error: unknown) => {
     assert.ok(isProductError(error, 'VM_CREATION_FAILED'), String(error));
-    assert.match(error.message, /family IPv4, and the VM requests an address of IPv6\. .*delete service web\)/u);
+    assert.match(
+      error.message,
+      /family IPv4, and the VM requests an address of IPv6\. .*delete service web\)/u,
+    );
     return true;
   });
 });

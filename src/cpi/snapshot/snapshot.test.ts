@@ -50,6 +50,7 @@ function withoutSnapshots(api: KubernetesApi): KubernetesApi {
     get: async (reference) => (refuse(reference.resource.group), api.get(reference)),
     list: async (resource, query) => (refuse(resource.group), api.list(resource, query)),
     create: async (resource, object) => (refuse(resource.group), api.create(resource, object)),
+    dryRunCreate: (resource, object) => api.dryRunCreate(resource, object),
     replace: (resource, object, subresource) => api.replace(resource, object, subresource),
     patch: (reference, patch, options) => api.patch(reference, patch, options),
     delete: (reference, options) => api.delete(reference, options),
@@ -142,7 +143,7 @@ test('a snapshot that others delete before it is ready is a conflict, which anot
     list: (resource, query) => world.api.list(resource, query),
     create: async (resource, object) => {
       const made = await world.api.create(resource, object);
-      const { name = '' } = made.metadata;
+      const { name } = made.metadata;
       if (resource === volumeSnapshots) await world.api.delete({ resource, namespace, name });
       return made;
     },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { createVmRequest, testCloud } from '../testing/test-cloud.ts';
 import { parseVmRequest } from '../vm/plan-vm.ts';
@@ -10,7 +10,6 @@ import { deleteStemcell } from './delete-stemcell.ts';
 import { describeStemcell } from './stemcell-manifest.ts';
 
 const image = `registry.example/noble@sha256:${'1'.repeat(64)}`;
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'stemcell_cid' };
 
 test('the architecture of a light stemcell is the end of its cid, and where its VMs go', async (t) => {
   const { cloud } = await testCloud(t);
@@ -65,5 +64,9 @@ test('the pod goes to nodes of the architecture, unless node_selector names anot
 
 test('what is no stemcell cid is refused', () => {
   for (const cid of [`${image}#`, `${image}#s390x`, `${image}#amd64#arm64`, '#amd64', 'No Image#amd64'])
-    assert.throws(() => parseStemcellCid(cid, place), { code: 'INVALID_ARGUMENT' }, cid);
+    assert.throws(
+      () => parseStemcellCid(new Field(cid, 'stemcell_cid', 'INVALID_ARGUMENT')),
+      { code: 'INVALID_ARGUMENT' },
+      cid,
+    );
 });

@@ -2,9 +2,10 @@ import { parseImage, formatStemcellCid, architectureIn } from './stemcell-cid.ts
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateStemcellRequest } from '../protocol/methods.ts';
-import { type Location, child, type Json, optionalStringAt, invalidValue } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import type { AgentConfig } from '../config/config.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 
 /**
  * create_stemcell(image_path, cloud_properties[, env]). Light (`docker-light`, `warden-light`): returns the
@@ -18,9 +19,8 @@ export async function createStemcell(
   call: CallContext,
   { imagePath, cloudProperties: properties, env: { tags } }: CreateStemcellRequest,
 ): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties' };
   assertAgentSupported(properties, call.config.agent);
-  const light = readLightImage(properties, place);
+  const light = readLightImage(new Field(properties, 'create_stemcell.cloud_properties', 'INVALID_ARGUMENT'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = call.config;
@@ -41,27 +41,22 @@ export async function createStemcell(
  * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
  * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
  */
-export function readLightImage(properties: Json, place: Location): string | undefined {
-  const image = optionalStringAt(properties['image_reference'], child(place, 'image_reference'));
-  if (image === undefined) return undefined;
-  const parts = parseImage(image, child(place, 'image_reference'));
-  const digest = digestAt(properties['digest'], child(place, 'digest'));
+export function readLightImage(properties: Field): string | undefined {
+  const reference = properties.get('image_reference');
+  if (!reference.isPresent) return undefined;
+  const image = reference.nonEmptyString();
+  const parts = parseImage(image, reference);
+  const digest = properties
+    .get('digest')
+    .optional()
+    ?.stringThat((text) => /^sha256:[0-9a-f]{64}$/u.test(text), 'must be sha256: and 64 hexadecimal digits');
   if (digest !== undefined && parts.digest !== undefined && digest !== parts.digest) {
-    throw invalidValue(
-      child(place, 'digest'),
-      `is not the digest in image_reference: ${digest} and ${parts.digest}`,
-    );
+    throw properties
+      .get('digest')
+      .error(`is not the digest in image_reference: ${digest} and ${parts.digest}`);
   }
   const pinned = digest ?? parts.digest;
   return pinned === undefined ? image : `${parts.name}@${pinned}`;
-}
-
-function digestAt(value: unknown, place: Location): string | undefined {
-  const digest = optionalStringAt(value, place);
-  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/u.test(digest)) {
-    throw invalidValue(place, 'has to be sha256: and 64 hexadecimal digits');
-  }
-  return digest;
 }
 
 /**
@@ -69,7 +64,7 @@ function digestAt(value: unknown, place: Location): string | undefined {
  * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
  * AGENT_NOT_SUPPORTED.
  */
-export function assertAgentSupported(properties: Json, { mbus = '' }: AgentConfig): void {
+export function assertAgentSupported(properties: JsonObject, { mbus = '' }: AgentConfig): void {
   if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',

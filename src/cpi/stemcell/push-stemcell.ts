@@ -7,7 +7,8 @@ import { addPackedLayer, type Layer } from '../../oci/layer/add-layer.ts';
 import { pushImage, type PushedImage } from '../../oci/registry/push-image.ts';
 import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { type Json, type Location, recordAt } from '../input.ts';
+import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { withStemcellRegistry, stemcellAnnotation } from './remove-stemcell.ts';
 import { describeStemcell, type StemcellDescription } from './stemcell-manifest.ts';
 import { formatStemcellCid } from './stemcell-cid.ts';
@@ -22,7 +23,7 @@ export interface HeavyStemcell {
    */
   readonly imagePath: string;
   /** cloud_properties. */
-  readonly properties: Json;
+  readonly properties: JsonObject;
   /** The tags in the env, which a director of version 3 sends. */
   readonly tags: unknown;
 }
@@ -156,11 +157,11 @@ const domain = 'bosh.cloudfoundry.org/tags.';
  * object.
  */
 export function stemcellTags(given: unknown): Record<string, string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.env.tags' };
-  const tags = Object.entries(recordAt(given, place)).map(
+  const tags = new Field(given, 'create_stemcell.env.tags', 'INVALID_ARGUMENT').record();
+  const annotations = Object.entries(tags).map(
     ([key, value]) => [`${domain}${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
   );
-  return Object.fromEntries(tags);
+  return Object.fromEntries(annotations);
 }
 
 /** A blob writer that computes digests and stores nothing, because the source of the blobs exists already. */

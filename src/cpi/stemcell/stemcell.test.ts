@@ -118,7 +118,7 @@ describe('a heavy stemcell', () => {
       createStemcell(cloud, { imagePath, cloudProperties: properties, env: { tags: ['blue'] } }),
       {
         code: 'INVALID_ARGUMENT',
-        message: /create_stemcell\.env\.tags has to be an object/u,
+        message: /create_stemcell\.env\.tags must be an object/u,
       },
     );
     assert.deepEqual(registry.log, []);

@@ -157,7 +157,7 @@ export class FakeNode {
       if (event.type !== 'DELETED') continue;
       const { items } = await this.#api.list(persistentVolumeClaims);
       for (const claim of items) {
-        const { name = '', namespace, ownerReferences = [] } = claim.metadata;
+        const { name, namespace, ownerReferences = [] } = claim.metadata;
         if (ownerReferences[0]?.uid !== event.object.metadata.uid) continue;
         await this.#guarded(claim, () =>
           this.#api.delete({ resource: persistentVolumeClaims, namespace, name }),

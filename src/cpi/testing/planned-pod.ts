@@ -3,6 +3,7 @@ import { parseConfig } from '../config/config.ts';
 import type { VmPlan } from '../vm/plan-vm.ts';
 import { vmPod } from '../vm/pod.ts';
 import { parseVmProperties } from '../vm/properties.ts';
+import { Field } from '../../platform/field.ts';
 
 export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {
   /** The cloud_properties of the VM. */
@@ -12,7 +13,6 @@ export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {
 
 /** Returns VM `vm-a` as create_vm would plan it. */
 export function vmPlan({ properties, config = {}, ...plan }: Planned = {}): VmPlan {
-  const place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' } as const;
   const named = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: undefined, groupLabels: {} };
   return {
     ...named,
@@ -21,7 +21,10 @@ export function vmPlan({ properties, config = {}, ...plan }: Planned = {}): VmPl
     attach: 'hot',
     directorUuid: undefined,
     ...plan,
-    properties: parseVmProperties(properties, place, parseConfig(config, {})),
+    properties: parseVmProperties(
+      new Field(properties, 'cloud_properties', 'INVALID_ARGUMENT'),
+      parseConfig(config, {}),
+    ),
   };
 }
 

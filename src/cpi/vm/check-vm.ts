@@ -14,7 +14,7 @@ import type { CheckVmRequest } from '../protocol/methods.ts';
 import { explained } from '../objects/objects.ts';
 import { checkClasses } from '../disk/classes.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { isVmCid } from '../objects/names.ts';
 import { planVm, vmSecret } from './create-vm.ts';
@@ -55,8 +55,8 @@ async function check(call: CallContext, parsed: VmSpec, formerCid: string | unde
   const plan = await planVm(call, parsed);
   await findHolders(call, addressLabels(parsed.networks, call.namespace), plan, formerCid);
   const { ephemeralDisk } = plan.properties.compute;
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
-  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, place);
+  const field = new Field(ephemeralDisk, 'check_vm.cloud_properties.ephemeral_disk', 'INVALID_ARGUMENT');
+  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, field);
   const former = isVmCid(formerCid) ? await existingObjects(call, formerCid) : undefined;
   // the quotas also count what an interrupted create_vm has left of the new VM
   const left = await existingObjects(call, plan.cid);
@@ -172,7 +172,7 @@ async function dryRunCreate(
   { resource, object, isOfCluster }: PlannedObject,
 ): Promise<RequestedObject> {
   try {
-    return { usage: objectUsage(resource.plural, await api.create(resource, object, { dryRun: true })) };
+    return { usage: objectUsage(resource.plural, await api.dryRunCreate(resource, object)) };
   } catch (error) {
     const usage = objectUsage(resource.plural, object);
     if (isApiError(error, 409, 'AlreadyExists')) return { usage };

@@ -4,7 +4,7 @@ import { addressLabels, resolvePodNetworking } from '../network/pod-networking.t
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
 import { decideStrategy } from './decide-strategy.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { waitForVips } from '../service/vip.ts';
 import { sayAddedLimits } from './added-limits.ts';
 import { markCreated, creationOf } from './creation.ts';
@@ -53,7 +53,7 @@ import { ensureVmClaims } from './claims.ts';
 export async function createVm(
   call: CallContext,
   request: CreateVmRequest,
-): Promise<[string, Record<string, Json>]> {
+): Promise<[string, Record<string, JsonObject>]> {
   const parsed = parseVmRequest(call, request);
   const { networks } = parsed;
   const plan = await preparePrerequisites(call, parsed);

@@ -45,7 +45,7 @@ async function attachmentRejection(call: CallContext, plan: VmPlan): Promise<Api
     directorUuid: call.directorUuid,
   });
   try {
-    await call.api.create(pods, attachment, { dryRun: true });
+    await call.api.dryRunCreate(pods, attachment);
     return undefined;
   } catch (error) {
     if (isApiError(error) && [400, 403, 422].includes(error.code)) {

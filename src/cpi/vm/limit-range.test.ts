@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { limitRanges } from '../errors/limit-range.ts';
 import { forbidden } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
-import type { CreateOptions, KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Container, Pod } from '../../kubernetes/types/pod.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
@@ -53,24 +53,25 @@ async function withLimitRange(
     'kubernetes.io/limit-ranger':
       'LimitRanger plugin set: memory limit for container bosh; memory limit for init container prepare',
   };
+  const admitted = <T extends KubernetesObject>(resource: Resource, object: T): T => {
+    if (resource.plural !== 'pods') return object;
+    const { spec, metadata } = object as unknown as Pod;
+    const each = (list: readonly Container[] = []): Container[] =>
+      list.map((container) => withDefaults(container, limits));
+    return {
+      ...object,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+      spec: {
+        ...spec,
+        containers: each(spec.containers),
+        ...(spec.initContainers !== undefined && { initContainers: each(spec.initContainers) }),
+      },
+    };
+  };
   const api: KubernetesApi = {
     ...interceptingApi(world.api, () => Promise.resolve()),
-    create: <T extends KubernetesObject>(resource: Resource, object: T, options?: CreateOptions) => {
-      if (resource.plural !== 'pods') return world.api.create(resource, object, options);
-      const { spec, metadata } = object as unknown as Pod;
-      const each = (list: readonly Container[] = []): Container[] =>
-        list.map((container) => withDefaults(container, limits));
-      const pod = {
-        ...object,
-        metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
-        spec: {
-          ...spec,
-          containers: each(spec.containers),
-          ...(spec.initContainers !== undefined && { initContainers: each(spec.initContainers) }),
-        },
-      };
-      return world.api.create<T>(resource, pod, options);
-    },
+    create: (resource, object) => world.api.create(resource, admitted(resource, object)),
+    dryRunCreate: (resource, object) => world.api.dryRunCreate(resource, admitted(resource, object)),
     list: <T extends KubernetesObject>(resource: Resource, query?: ListQuery) =>
       resource.plural === 'limitranges' && !isListed
         ? Promise.reject(forbidden(limitRanges, '', 'it is not allowed'))

@@ -9,6 +9,7 @@ import { label, parseInstanceGroup } from '../objects/labels.ts';
 import { agentId, createVmRequest, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
+import { Field } from '../../platform/field.ts';
 
 const names = ['main-director', 'cf', 'router'] as const;
 const groups = [...names, 'main-director-cf', 'cf-router', 'main-director-cf-router'];
@@ -73,8 +74,7 @@ test('every object of one VM says its agent and the layout; no selector of a gro
 });
 
 test('of group names in another order, or fewer, nobody says which is which', () => {
-  const parse = (bosh: object): unknown =>
-    parseInstanceGroup({ bosh }, { code: 'INVALID_ARGUMENT', path: 'env' });
+  const parse = (bosh: object): unknown => parseInstanceGroup(new Field({ bosh }, 'env', 'INVALID_ARGUMENT'));
   const last = groups.at(-1);
   assert.deepEqual(parse({ groups }), { group: last, groupLabels: labels });
   assert.deepEqual(parse({ groups: groups.slice(3) }), { group: last, groupLabels: {} });

@@ -2,15 +2,8 @@ import { type InstanceGroup, parseInstanceGroup } from '../objects/labels.ts';
 import { type Networks, nameServers, parseNetworks } from '../network/networks.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
-import {
-  type Location,
-  child,
-  recordAt,
-  type Json,
-  optionalStringAt,
-  booleanAt,
-  invalidValue,
-} from '../input.ts';
+import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import { vmCid } from '../objects/names.ts';
 import type { ServiceRequest } from '../service/service-properties.ts';
 import { vipService } from '../service/vip.ts';
@@ -45,19 +38,20 @@ export function parseVmRequest(
   request: CreateVmRequest,
   method: 'create_vm' | 'check_vm' = 'create_vm',
 ): VmSpec {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: method };
+  const argument = (name: string, value: unknown): Field =>
+    new Field(value, `${method}.${name}`, 'INVALID_ARGUMENT');
   const { config, namespace, directorUuid } = call;
   const { agentId, diskCids } = request;
-  const { image, architecture } = parseStemcellCid(request.stemcellCid, child(place, 'stemcell_cid'));
-  const properties = parseVmProperties(request.cloudProperties, child(place, 'cloud_properties'), config);
-  const networks = parseNetworks(request.networks, child(place, 'networks'));
-  const { jobsInMemory, env } = parseJobsInMemory(request.env, child(place, 'env'));
+  const { image, architecture } = parseStemcellCid(argument('stemcell_cid', request.stemcellCid));
+  const properties = parseVmProperties(argument('cloud_properties', request.cloudProperties), config);
+  const networks = parseNetworks(argument('networks', request.networks));
+  const { jobsInMemory, env } = parseJobsInMemory(argument('env', request.env));
   const cid = vmCid(agentId);
   const { agent } = config;
   return {
     plan: {
       ...{ cid, agentId, namespace, image, architecture, properties, directorUuid },
-      ...parseInstanceGroup(env, child(place, 'env')),
+      ...parseInstanceGroup(argument('env', env)),
       nameServers: nameServers(networks),
       jobsInMemory,
       attach: 'hot',
@@ -101,37 +95,33 @@ export interface JobsInMemory {
   /**
    * The env without `job_dir`: a mount that the agent makes would be empty after a restart of the container.
    */
-  readonly env: Json;
+  readonly env: JsonObject;
 }
 
 /** Reads env.bosh.job_dir. The pod provides this mount (pod.ts), not the agent. */
-export function parseJobsInMemory(env: Json, place: Location): JobsInMemory {
-  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
-  if (bosh['job_dir'] === undefined) return { jobsInMemory: undefined, env };
-  const where = child(child(place, 'bosh'), 'job_dir');
-  const { job_dir, ...others } = bosh;
-  const jobs = recordAt(job_dir, where);
-  const enabled = booleanAt(jobs['tmpfs'], child(where, 'tmpfs')) === true;
-  const size = optionalStringAt(jobs['tmpfs_size'], child(where, 'tmpfs_size')) ?? defaultSize;
-  return { jobsInMemory: enabled ? toQuantity(size, where) : undefined, env: { ...env, bosh: others } };
+export function parseJobsInMemory(env: Field): JobsInMemory {
+  const bosh = env.get('bosh');
+  const { job_dir: directory, ...others } = bosh.record();
+  if (directory === undefined) return { jobsInMemory: undefined, env: env.record() };
+  const isTmpfs = bosh.get('job_dir').get('tmpfs').optional()?.boolean() === true;
+  const size = toQuantity(bosh.get('job_dir').get('tmpfs_size'));
+  return { jobsInMemory: isTmpfs ? size : undefined, env: { ...env.record(), bosh: others } };
 }
 
 /** Converts a size of mount(8) to a quantity of Kubernetes, in which `100m` is a tenth of a byte. */
-function toQuantity(text: string, place: Location): string {
+function toQuantity(field: Field): string {
+  const text = field.optional()?.nonEmptyString() ?? defaultSize;
   const [, number, unit = ''] = /^([1-9]\d{0,11})([kmg]?)$/iu.exec(text) ?? [];
   if (number === undefined)
-    throw invalidValue(
-      child(place, 'tmpfs_size'),
-      'has to be a number of bytes, KiB, MiB or GiB, such as 100m or 1g',
-    );
+    throw field.error('must be a number of bytes, KiB, MiB or GiB, such as 100m or 1g');
   return `${number}${units[unit.toLowerCase()] ?? ''}`;
 }
 
 export interface AgentSettingsInput {
   readonly agentId: string;
   readonly cid: string;
-  readonly networks: Readonly<Record<string, Json>>;
-  readonly env: Json;
+  readonly networks: Readonly<Record<string, JsonObject>>;
+  readonly env: JsonObject;
   readonly agent: CpiConfig['agent'];
 }
 
@@ -178,12 +168,12 @@ export function agentSettings({ agentId, cid, networks, env, agent }: AgentSetti
   });
 }
 
-function omitDns(network: Json): Json {
+function omitDns(network: JsonObject): JsonObject {
   const { dns: _, ...rest } = network;
   return rest;
 }
 
-function firstMbusUrl(env: Json): string | undefined {
+function firstMbusUrl(env: JsonObject): string | undefined {
   const urls: unknown = (env['bosh'] as { mbus?: { urls?: unknown } } | null | undefined)?.mbus?.urls;
   return Array.isArray(urls) && typeof urls[0] === 'string' ? urls[0] : undefined;
 }

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseConfig } from '../config/config.ts';
 import type { CallContext } from '../call.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { calculateVmCloudProperties } from './calculate-vm-cloud-properties.ts';
 import { podPlacement } from './pod.ts';
 import { unlimitedTolerations } from '../objects/layout.ts';
@@ -20,9 +20,8 @@ import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { VmPlan } from './plan-vm.ts';
 import { verbOf } from '../testing/verb-of.ts';
 
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const parse = (value: unknown, config: unknown = {}): VmProperties =>
-  parseVmProperties(value, place, parseConfig(config, {}));
+  parseVmProperties(new Field(value, 'cloud_properties', 'INVALID_ARGUMENT'), parseConfig(config, {}));
 
 const refused = (value: unknown, message: RegExp): void => {
   assert.throws(
@@ -77,11 +76,11 @@ suite("a VM's cloud_properties", () => {
     for (const zone of ['', 'a b', 7, 'x'.repeat(64)]) refused({ zone }, /cloud_properties\.zone/u);
     refused({ node_selector: { 'a b': 'c' } }, /node_selector\.a b/u);
     refused({ node_selector: { disk: 7 } }, /node_selector\.disk/u);
-    refused({ tolerations: {} }, /tolerations has to be a list/u);
-    refused({ tolerations: [{ operator: 'Exists' }] }, /tolerations\.0\.key/u);
-    refused({ tolerations: [{ key: 'constructor', effect: 'Sometimes' }] }, /tolerations\.0\.effect/u);
-    refused({ tolerations: [{ key: 'k', operator: 'Like' }] }, /tolerations\.0\.operator/u);
-    refused({ tolerations: [{ key: 'k', operator: 'Exists', value: 'v' }] }, /tolerations\.0\.value/u);
+    refused({ tolerations: {} }, /tolerations must be a list/u);
+    refused({ tolerations: [{ operator: 'Exists' }] }, /tolerations\[0\]\.key/u);
+    refused({ tolerations: [{ key: 'constructor', effect: 'Sometimes' }] }, /tolerations\[0\]\.effect/u);
+    refused({ tolerations: [{ key: 'k', operator: 'Like' }] }, /tolerations\[0\]\.operator/u);
+    refused({ tolerations: [{ key: 'k', operator: 'Exists', value: 'v' }] }, /tolerations\[0\]\.value/u);
     refused({ tolerations: [{ key: 'k', toleration_seconds: 3 }] }, /toleration_seconds/u);
     refused({ tolerations: [{ key: 'k', tolerationSeconds: 3 }] }, /"tolerationSeconds"/u);
     refused({ tolerations: [{ key: 'node.kubernetes.io/out-of-service' }] }, /lost node/u);

@@ -19,6 +19,7 @@ function silentApi(items: KubernetesObject[], events: WatchEvent<KubernetesObjec
   return {
     get: unused,
     create: unused,
+    dryRunCreate: unused,
     replace: unused,
     patch: unused,
     delete: unused,
@@ -140,7 +141,7 @@ for (const { when, api, lastWords, message: says } of endings) {
 }
 
 test('a deletion is seen as no object', async () => {
-  const pod = { metadata: { name: 'vm-1' } };
+  const pod = { metadata: { name: 'vm-1', uid: 'u', resourceVersion: '1' } };
 
   const gone = await waitFor({
     api: silentApi([pod], [{ type: 'DELETED', object: pod }]),
@@ -261,8 +262,8 @@ for (const code of [400, 401, 501, 505, 507])
   });
 
 test('what is known already is judged without a request, and the watch goes on from its version', async () => {
-  const known = { metadata: { name: 'vm-1', resourceVersion: '7', labels: { phase: 'one' } } };
-  const then: KubernetesObject = { metadata: { name: 'vm-1', labels: { phase: 'two' } } };
+  const known = { metadata: { name: 'vm-1', uid: 'u', resourceVersion: '7', labels: { phase: 'one' } } };
+  const then = { metadata: { ...known.metadata, labels: { phase: 'two' } } };
   const queries: WatchQuery[] = [];
   const api = silentApi([], [{ type: 'MODIFIED', object: then }]);
   const wait = (phase: string): Promise<string> =>
@@ -308,7 +309,7 @@ test('a known version that is too old is read afresh', async () => {
   const waiting = waitFor<KubernetesObject, true>({
     api,
     reference,
-    known: { metadata: { name: 'vm-1', resourceVersion: '7' } },
+    known: { metadata: { name: 'vm-1', uid: 'u', resourceVersion: '7' } },
     condition: (object) => (object?.metadata.labels?.['phase'] === 'two' ? true : undefined),
     awaited: 'pod vm-1',
     deadlineMs: 1000,

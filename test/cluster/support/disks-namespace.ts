@@ -110,7 +110,7 @@ async function createUnlessThere(
 /** Returns why the API server rejects the pod, or undefined if it would create it. */
 export async function refusalOf(api: KubernetesApi, pod: Pod): Promise<string | undefined> {
   try {
-    await api.create(pods, pod, { dryRun: true });
+    await api.dryRunCreate(pods, pod);
     return undefined;
   } catch (error) {
     if (isApiError(error, 422) || isApiError(error, 403)) return error.message;

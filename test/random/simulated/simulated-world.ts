@@ -182,12 +182,13 @@ export class SimulatedWorld {
       requestToken: (accountNamespace, account, request) =>
         api.requestToken(accountNamespace, account, request),
       finalizeNamespace: (name) => api.finalizeNamespace(name),
-      create: (resource, object, options) =>
+      create: (resource, object) =>
         resource === events
-          ? api.create(resource, object, options)
+          ? api.create(resource, object)
           : written(`create ${resource.plural} ${object.metadata.name ?? ''}`, () =>
-              api.create(resource, this.#asDriverHasIt(resource === persistentVolumes, object), options),
+              api.create(resource, this.#asDriverHasIt(resource === persistentVolumes, object)),
             ),
+      dryRunCreate: (resource, object) => api.dryRunCreate(resource, object),
       replace: (resource, object, subresource) =>
         written(`replace ${resource.plural} ${object.metadata.name ?? ''}`, () =>
           api.replace(resource, object, subresource),

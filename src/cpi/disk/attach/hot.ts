@@ -184,7 +184,7 @@ export async function refuseLeftMount(call: CallContext, claim: PersistentVolume
  */
 async function assertAdmitted(call: CallContext, successor: Pod): Promise<void> {
   try {
-    await call.api.create<Pod>(pods, successor, { dryRun: true });
+    await call.api.dryRunCreate(pods, successor);
   } catch (error) {
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
   }
