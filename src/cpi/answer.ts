@@ -51,13 +51,13 @@ function methodOf({ method }: CpiRequest): MethodName {
   if (unsupportedMethods.includes(method)) {
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${method} is not part of the CPI contract any more; update the caller`,
+      `${method} is no longer part of the CPI contract; update the caller`,
     );
   }
   if (!isMethodName(method))
     throw new ProductError(
       'NOT_IMPLEMENTED',
-      `this CPI has no method "${method.slice(0, 100)}"; docs/cpi/README.md lists those that it has`,
+      `this CPI has no method "${method.slice(0, 100)}"; see docs/cpi/README.md for its methods`,
     );
   return method;
 }
@@ -164,7 +164,7 @@ function parseConfigFile(text: string | undefined): unknown {
     // the parser quotes the text, which contains credentials
     throw new ProductError(
       'INVALID_CONFIG',
-      'the config file of the CPI is not JSON; it has to be what the job kubernetes_cpi renders',
+      'the config file of the CPI is not JSON; use the file that the job kubernetes_cpi renders',
     );
   }
 }

@@ -49,7 +49,7 @@ suite('a server that refuses a Secret and quotes it tells the director nothing o
 
   test('who refused it, and which right or quota is missing, is still told', async (t) => {
     for (const [said, told] of [
-      ['admission webhook "w.example" denied the request: no', /webhook w\.example has to admit it/u],
+      ['admission webhook "w.example" denied the request: no', /webhook w\.example must admit it/u],
       ['secrets "vm-1" is forbidden: exceeded quota: few, requested: secrets=1', /raise ResourceQuota few/u],
       [
         'secrets is forbidden: User "u" cannot create resource "secrets" in API group "" in the namespace "bosh"',

@@ -98,7 +98,7 @@ function accountChecks({ namespace }: DirectorSpec, { hasAccount }: DirectorFact
   if (hasAccount || namespace === clusterNamespace) return [];
   const detail =
     `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
-    `(its kustomization.yaml), or leave out --namespace, for which commands.sh makes it`;
+    `(its kustomization.yaml), or leave out --namespace: commands.sh creates the account in '${clusterNamespace}'`;
   return [{ name: 'Account', result: 'missing', detail, isNeeded: true }];
 }
 
@@ -106,7 +106,11 @@ function podSecurityCheck({ namespace }: DirectorSpec, facts: DirectorFacts): Ch
   const name = 'Pod Security';
   const { hasNamespace, privilegedPodRejection } = facts;
   if (!hasNamespace)
-    return { name, result: 'ok', detail: `namespace '${namespace}' is not there yet; commands.sh makes it` };
+    return {
+      name,
+      result: 'ok',
+      detail: `namespace '${namespace}' does not exist yet; commands.sh creates it`,
+    };
   if (privilegedPodRejection === undefined)
     return { name, result: 'unknown', detail: `not tried: you may not create pods in '${namespace}'` };
   if (privilegedPodRejection === '')
@@ -114,8 +118,8 @@ function podSecurityCheck({ namespace }: DirectorSpec, facts: DirectorFacts): Ch
   const label = 'pod-security.kubernetes.io/enforce=privileged';
   const remedy = /violates PodSecurity/u.test(privilegedPodRejection)
     ? `kubectl label namespace ${namespace} --overwrite ${label}`
-    : 'change that policy, or choose another namespace by --namespace';
-  const detail = `namespace '${namespace}' refuses privileged pods (${privilegedPodRejection}): ${remedy}`;
+    : 'change that policy, or choose another namespace with --namespace';
+  const detail = `namespace '${namespace}' rejects privileged pods (${privilegedPodRejection}): ${remedy}`;
   return { name, result: 'missing', detail, isNeeded: true };
 }
 
@@ -152,7 +156,7 @@ function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: Di
   const cause = 'found neither Calico, Kube-OVN nor the DaemonSet kube-system/static-ip';
   if (way !== 'direct')
     return { name, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
-  const detail = `${cause}: install it (docs/static-ip.md), say --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
+  const detail = `${cause}: install it (docs/static-ip.md), use --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
   return { name, result: 'missing', detail, isNeeded: true };
 }
 
@@ -171,7 +175,7 @@ function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check 
   const best = roomiest === undefined ? 'no node is ready' : `${roomiest.name} has ${describe(roomiest)}`;
   const detail =
     `no node has ${describe(requests)} free, ${best}; add a node, or lower cpu and memory in ops/cpi.yml, ` +
-    'else create-env waits for an autoscaler';
+    'otherwise create-env waits for an autoscaler';
   return { name, result: 'missing', detail };
 }
 
@@ -247,7 +251,7 @@ function nodePortCheck({ nodePorts, ownVm }: DirectorSpec, { services }: Directo
   for (const service of services) {
     const port = service.spec.ports?.find(({ nodePort = 0 }) => nodePorts.includes(nodePort))?.nodePort;
     if (port === undefined || isOwnedBy(service, ownVm)) continue;
-    const detail = `${port} is taken by Service ${fullName(service)}: delete that, or choose another way`;
+    const detail = `${port} is taken by Service ${fullName(service)}: delete that Service, or choose another --way`;
     return { name, result: 'missing', detail, isNeeded: true };
   }
   return { name, result: 'ok', detail: `${nodePorts.join(', ')} are free` };
@@ -262,8 +266,8 @@ function vmStemcellCheck({ vmStemcell }: DirectorSpec): Check {
   const { path, title, hasOurAgent, isNamed } = vmStemcell;
   if (!hasOurAgent) return { name, result: 'ok', detail: `${title} of '${path}', with upstream's agent` };
   const detail =
-    `the agent in '${path}' speaks no NATS, by which a director speaks to the VMs that it makes; ` +
-    "give a stemcell with upstream's agent by --vm-stemcell FILE (docs/director.md)";
+    `the agent in '${path}' does not support NATS, which a director uses for its VMs; ` +
+    "name a stemcell with upstream's agent with --vm-stemcell FILE (docs/director.md)";
   return { name, result: 'missing', detail, ...(isNamed && { isNeeded: true }) };
 }
 
@@ -274,7 +278,7 @@ const fullName = ({ metadata }: Pod | Service): string =>
   `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
 function takenBy(name: string, address: string, by: string, flag: string): Check {
-  const detail = `${address} is taken by ${by}: give another one by ${flag}`;
+  const detail = `${address} is taken by ${by}: choose another one with ${flag}`;
   return { name, result: 'missing', detail, isNeeded: true };
 }
 

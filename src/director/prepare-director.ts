@@ -163,7 +163,7 @@ function assertSameCluster(
 const noAddress = (whose: string, flag: string): ProductError =>
   new ProductError(
     'INVALID_ARGUMENT',
-    `No address of ${whose} was found in the cluster: give one by ${flag}`,
+    `No address of ${whose} was found in the cluster: set one with ${flag}`,
   );
 
 /** Returns the address of a ready node at which the operator's machine may reach it. */

@@ -70,7 +70,7 @@ export function parseRequest(bytes: Uint8Array): Parsed<Destination> {
   const host = type === addressTypes.domain ? parseName(address.toString('latin1')) : textOf(address);
   const port = view.readUInt16BE(span.end);
   if (host === undefined) return invalid('its host is not a valid DNS name', reply.failure);
-  if (port === 0) return invalid('it asks for port 0', reply.failure);
+  if (port === 0) return invalid('it requests port 0', reply.failure);
   return { kind: 'complete', value: { host, port }, length: span.end + 2 };
 }
 

@@ -114,7 +114,7 @@ test('an address or name in the cluster without a pod is refused with the remedy
     ['idle.bosh.svc', 80, /No pod behind Service bosh\/idle is ready/],
     ['outside.bosh.svc', 80, /is an ExternalName for example\.com/],
     ['director.other.svc', 80, /--namespace other/],
-    ['gone.bosh.pod', 80, /Pod bosh\/gone is not there/],
+    ['gone.bosh.pod', 80, /Pod bosh\/gone does not exist/],
   ] as const) {
     await assert.rejects(open(host, port), /refuses that address/, host);
     assert.match(log.at(-1) ?? '', sentence);

@@ -73,7 +73,7 @@ function portUnavailable(port: number, error: unknown): unknown {
       : `the system refuses it (${String(error.code)})`;
   return new ProductError(
     'TUNNEL_NOT_STARTED',
-    `Port ${port} of 127.0.0.1 cannot be used: ${why}; name another one by --port, or none`,
+    `Port ${port} of 127.0.0.1 cannot be used: ${why}; choose another one with --port, or leave --port out`,
     { cause: error },
   );
 }

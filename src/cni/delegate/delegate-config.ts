@@ -100,7 +100,7 @@ export function ipRequestMethod({ all: { request }, delegate: { ipam } }: Networ
     return isObject(ipam) && ipam['type'] === 'calico-ipam' ? 'CNI_ARGS' : 'runtimeConfig.ips';
   const method = ipRequestMethods.find((known) => known === request);
   if (method !== undefined) return method;
-  throw new CniError(cniErrorCode.invalidConfig, `'request' is none of ${ipRequestMethods.join(', ')}`);
+  throw new CniError(cniErrorCode.invalidConfig, `'request' must be one of ${ipRequestMethods.join(', ')}`);
 }
 
 /** Returns CNI_ARGS with that address as its only address. */

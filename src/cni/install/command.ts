@@ -43,7 +43,7 @@ async function perform({ command, paths, daemonSet, keepInstalled }: InstallArgu
       await runInstallLoop({
         install:
           command === 'guard'
-            ? () => Promise.resolve('waiting for the end of the DaemonSet')
+            ? () => Promise.resolve('waiting until the DaemonSet is deleted')
             : () => install(paths, executable),
         uninstall: () => uninstall(paths),
         readDaemonSet:

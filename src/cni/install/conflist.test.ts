@@ -117,7 +117,7 @@ test('refuses what cannot be put behind it, and names the file', () => {
     [{ ...list, cniVersion: undefined, cniVersions: ['0.2.0', '9.0.0'] }, {}, /no cniVersion of 0\.3\.0/u],
     [{ ...list, cniVersion: undefined, cniVersions: '1.0.0' }, {}, /no cniVersion of 0\.3\.0/u],
     [{ ...list, plugins: {} }, {}, /no list of plugins/u],
-    [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* by --plugin/u],
+    [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* with --plugin/u],
     [list, { plugin: 'calico' }, /has no plugin 'calico'/u],
   ];
   for (const [value, changes, message] of refused)

@@ -100,7 +100,7 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
     : { cniVersion: value['cniVersion'], name: value['name'], plugins: [value] };
   const list = { ...parsedList, ...versionsOf(parsedList) };
   if (list.cniVersion === undefined)
-    throw problem(file, `has no cniVersion of ${supportedVersions.join(', ')}, which static-ip speaks`);
+    throw problem(file, `has no cniVersion that static-ip supports (${supportedVersions.join(', ')})`);
   const plugins = parsedList['plugins'];
   if (!Array.isArray(plugins) || !plugins.every(isObject)) throw problem(file, 'has no list of plugins');
   const index = plugins.findIndex((each) =>
@@ -112,7 +112,7 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
     throw problem(
       file,
       plugin === undefined
-        ? 'has no plugin with an ipam: name the one that takes requested addresses by --plugin'
+        ? 'has no plugin with an ipam: name the one that takes requested addresses with --plugin'
         : `has no plugin '${plugin}'`,
     );
   return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate, namespaces)) }, undefined, 2)}\n`;
@@ -123,8 +123,8 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
  * ipam does not assign the address of the pod.
  */
 const chained = (first: JsonObject, later: JsonObject): string =>
-  `begins with plugin '${String(first['type'])}', which has no ipam and so gives pods their addresses by itself; static-ip cannot ask it for one. ` +
-  `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it by --plugin`;
+  `begins with plugin '${String(first['type'])}', which has no ipam and so chooses the addresses of pods itself; static-ip cannot request one from it. ` +
+  `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it with --plugin`;
 
 /** False for a text that its owner may still be writing. */
 export function isJson(text: string): boolean {

@@ -50,7 +50,7 @@ export async function runInstallLoop(installer: Installer): Promise<void> {
     if (state !== 'exists' && !stop.aborted) state = await readAndRecordState(installer, report);
   }
   if (state === 'removed' || (await isRemoved(installer))) log(await installer.uninstall());
-  else log('static-ip stays in place: the DaemonSet is still there');
+  else log('static-ip stays installed: the DaemonSet still exists');
 }
 
 /**
@@ -62,7 +62,7 @@ async function installNow({ install }: Installer): Promise<string> {
     return await install();
   } catch (error) {
     if (!isProductError(error) && !isSystemError(error)) throw error;
-    return `static-ip could not be put in place: ${error.message} [${error.code}]`;
+    return `static-ip could not be installed: ${error.message} [${error.code}]`;
   }
 }
 
@@ -98,11 +98,12 @@ async function readState(
   if (readDaemonSet === undefined) return 'unknown';
   try {
     const state = await readDaemonSet();
-    if (state === 'forbidden') report('the API does not let this pod read its DaemonSet: is the Role there?');
+    if (state === 'forbidden')
+      report('the API does not let this pod read its DaemonSet; check that the Role exists');
     return state;
   } catch (error) {
     if (!isProductError(error) && !isApiError(error)) throw error;
-    report(`the API does not say whether the DaemonSet is there: ${error.message}`);
+    report(`could not check whether the DaemonSet exists: ${error.message}`);
     return 'unknown';
   }
 }

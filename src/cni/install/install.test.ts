@@ -186,9 +186,9 @@ test("a network that names the plugin by hand stays the operator's, with the exe
   await install(paths, executable);
   const ours = join(paths.conflistDirectory, managedConflistName);
   await rename(ours, join(paths.conflistDirectory, '05-mine.conflist'));
-  assert.match(await install(paths, executable), /05-mine\.conflist has static-ip in it already/u);
+  assert.match(await install(paths, executable), /05-mine\.conflist uses static-ip already/u);
   assert.equal(await isInstalled(paths, executable), true);
-  assert.match(await uninstall(paths), /stays, because 05-mine\.conflist names it/u);
+  assert.match(await uninstall(paths), /stays, because 05-mine\.conflist uses it/u);
   assert.deepEqual(Object.keys(await state()), [
     'bin/bridge',
     'bin/static-ip',
@@ -243,7 +243,7 @@ test('stays while its network is being written, and says so', async (context) =>
     await file('net.d/10-pods.conflist', half);
     assert.match(
       await install(paths, executable),
-      /10-pods\.conflist is no JSON.*00-0-static-ip\.conflist stays as it was/u,
+      /10-pods\.conflist is not valid JSON.*00-0-static-ip\.conflist is not changed/u,
     );
     assert.equal((await state())[`net.d/${managedConflistName}`], whole);
   }
@@ -261,7 +261,7 @@ test('what is no file is no network, as for a runtime', async (context) => {
   await symlink(loop, loop);
   assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
   assert.equal(await isInstalled(paths, executable), true);
-  assert.match(await uninstall(paths), /is removed; the former network is back/u);
+  assert.match(await uninstall(paths), /is removed; the original network is restored/u);
   for (const path of [directory, fifo, nowhere, loop]) await rm(path, { recursive: true });
   assert.deepEqual(await state(), before);
 });
@@ -282,7 +282,7 @@ test('a network that cannot be read stops no removal, and the executable that it
   await symlink('/proc/self/mem', unreadable);
   assert.match(
     await uninstall(paths),
-    /00-0-static-ip\.conflist is removed; the executable stays, because 20-unreadable\.conf may name it and cannot be read \(EIO/u,
+    /00-0-static-ip\.conflist is removed; the executable stays, because 20-unreadable\.conf may use it and cannot be read \(EIO/u,
   );
   await rm(unreadable);
   assert.deepEqual(Object.keys(await state()), ['bin/bridge', 'bin/static-ip', 'net.d/10-pods.conflist']);

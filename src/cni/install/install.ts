@@ -39,17 +39,17 @@ export async function install(paths: CniPaths, executable: Executable): Promise<
   if (present !== undefined && !isJson(previous.text)) {
     // its owner may still be writing the file
     await executable.install(binDirectory);
-    return `${previous.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
+    return `${previous.file} is not valid JSON: until it is, ${managedConflistName} is not changed`;
   }
   const text = mentionsPlugin(previous.text) ? undefined : await wrapOrRemove(paths, previous);
   await executable.install(binDirectory);
   if (text === undefined) {
     await removeDurable(conflistDirectory, managedConflistName);
-    return `${previous.file} has static-ip in it already: only the executable is kept up`;
+    return `${previous.file} uses static-ip already: only the executable is kept up to date`;
   }
   if (present?.text !== text || present.mode !== previous.mode)
     await writeAtomic(conflistDirectory, managedConflistName, text, previous.mode);
-  return `static-ip is before ${previous.file} by ${managedConflistName}`;
+  return `${managedConflistName} puts static-ip in front of ${previous.file}`;
 }
 
 /**
@@ -95,7 +95,7 @@ export async function uninstall(paths: CniPaths): Promise<string> {
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined
-    ? 'static-ip is removed; the former network is back'
+    ? 'static-ip is removed; the original network is restored'
     : `${managedConflistName} is removed; the executable stays, because ${user}`;
 }
 
@@ -109,11 +109,11 @@ async function findExecutableUser(directory: string): Promise<string | undefined
 async function findUse(directory: string, file: string): Promise<string | undefined> {
   try {
     const network = await readNetwork(directory, file);
-    return network !== undefined && mentionsPlugin(network.text) ? `${file} names it` : undefined;
+    return network !== undefined && mentionsPlugin(network.text) ? `${file} uses it` : undefined;
   } catch (error) {
     if (!isSystemError(error)) throw error;
     // a runtime may be able to read what this process cannot
-    return `${file} may name it and cannot be read (${error.message}): delete the executable if it does not`;
+    return `${file} may use it and cannot be read (${error.message}): delete the executable if that file does not use it`;
   }
 }
 

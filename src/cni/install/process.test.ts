@@ -53,7 +53,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     };
   }
 
-  const installedMessage = 'static-ip is before 10-pods.conflist';
+  const installedMessage = '00-0-static-ip.conflist puts static-ip in front of 10-pods.conflist';
 
   async function untilLogged(child: ChildProcess, text: string): Promise<void> {
     let output = '';
@@ -80,7 +80,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(child, 'close');
-    await untilLogged(child, 'the former network is back');
+    await untilLogged(child, 'the original network is restored');
     assert.deepEqual(await present(), ['10-pods.conflist']);
     assert.equal(child.exitCode, null);
     child.kill('SIGTERM');
@@ -127,9 +127,9 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       [['instal'], /there is no command 'instal'/u],
       [['install', '--conflist', '../x'], /is a path/u],
       [['install', '--frobnicate'], /frobnicate/u],
-      [['uninstall', '--daemon-set', 'x'], /goes with install/u],
+      [['uninstall', '--daemon-set', 'x'], /is only for install/u],
       [['guard'], /guard needs --daemon-set/u],
-      [['install', '--stay'], /goes with uninstall/u],
+      [['install', '--stay'], /is only for uninstall/u],
       [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
     ];
     for (const [args, message] of wrong) {

@@ -29,7 +29,7 @@ export async function add(context: DelegateContext, config: NetworkConfig): Prom
   throw new CniError(
     cniErrorCode.addressNotGiven,
     `the plugin '${config.delegate.type}' gave ${given.join(' and ') || 'no address'} instead of ${addresses.join(' and ')}: ` +
-      "its IPAM plugin takes no requests, or takes them another way ('request' of static-ip's configuration)",
+      "its IPAM plugin takes no requests, or takes them in another way (see 'request' of static-ip's configuration)",
     remaining,
   );
 }
@@ -47,7 +47,7 @@ function prepareAdd(context: DelegateContext, config: NetworkConfig, addresses: 
   if (more.length > 0)
     throw new CniError(
       cniErrorCode.addressInvalid,
-      `the pod asks for ${addresses.join(' and ')}, but CNI_ARGS, by which this network's IPAM plugin is asked, takes one address`,
+      `the pod requests ${addresses.join(' and ')}, but this network's IPAM plugin reads CNI_ARGS, which can have one address only`,
     );
   const CNI_ARGS = argumentsWithAddress(context.environment['CNI_ARGS'], address);
   return { request: { ...context, environment: { ...context.environment, CNI_ARGS } }, input };
@@ -87,6 +87,6 @@ async function undoAdd(
     return '';
   } catch (error) {
     if (!(error instanceof CniError)) throw error;
-    return `DEL of what it made failed: ${error.message}`;
+    return `DEL after the failed ADD failed, too: ${error.message}`;
   }
 }

@@ -174,7 +174,7 @@ describe('ADD', () => {
     );
     const { stdout } = await call('ADD', asking('10.88.0.7'), delegate);
     const { code, details } = JSON.parse(stdout) as { code: number; details: string };
-    assert.deepEqual([code, details], [103, 'DEL of what it made failed: stuck']);
+    assert.deepEqual([code, details], [103, 'DEL after the failed ADD failed, too: stuck']);
   });
 });
 
@@ -210,7 +210,7 @@ describe('the way in which the delegate is asked', () => {
     assertError(
       await call('ADD', asking('10.88.0.7', { request: 'prayer' }), delegate),
       7,
-      /'request' is none of/u,
+      /'request' must be one of/u,
     );
   });
 });
@@ -242,7 +242,7 @@ describe('DEL, CHECK, GC, STATUS', () => {
     assertError(
       await call('CHECK', asking('10.88.0.8', { prevResult }), delegate),
       103,
-      /asks for 10\.88\.0\.8 and has 10\.88\.0\.7/u,
+      /requests 10\.88\.0\.8 and has 10\.88\.0\.7/u,
     );
     assertError(await call('CHECK', asking('10.88.0.7'), delegate), 7, /needs a prevResult/u);
   });
@@ -306,7 +306,7 @@ test('what is wrong with a call is said with the code of the spec', async () => 
     [config({}, { cniVersion: undefined }), {}, 1, /cniVersion is missing/u],
     [config({}, { name: '../pods' }), {}, 7, /network's name/u],
     [config({}, { delegate: undefined }), {}, 7, /has no 'delegate'/u],
-    [config({}, { delegate: { type: '../bridge' } }), {}, 7, /name of a plugin is needed/u],
+    [config({}, { delegate: { type: '../bridge' } }), {}, 7, /must be the name of a plugin/u],
     [config({}, { delegate: { type: 'static-ip' } }), {}, 7, /static-ip itself/u],
     [config({}, { runtimeConfig: [] }), {}, 7, /runtimeConfig/u],
     [config([]), {}, 7, /pod-annotations'\] is not an object/u],

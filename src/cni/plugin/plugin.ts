@@ -65,7 +65,7 @@ async function runVerb(
   if (!isAtLeast(config.cniVersion, verbsSince[verb]))
     throw new CniError(
       cniErrorCode.incompatibleVersion,
-      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it came with ${verbsSince[verb]}`,
+      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it was added in ${verbsSince[verb]}`,
     );
   switch (verb) {
     case 'ADD':
@@ -132,7 +132,7 @@ export async function check(context: DelegateContext, config: NetworkConfig): Pr
   if (missing.length > 0)
     throw new CniError(
       cniErrorCode.addressNotGiven,
-      `the pod asks for ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: make it anew`,
+      `the pod requests ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: recreate it`,
     );
   return callDelegate(context, config, delegateConfig(config));
 }

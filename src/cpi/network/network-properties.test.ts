@@ -77,7 +77,7 @@ const refused: readonly [string, unknown, ErrorCode, RegExp][] = [
     'two of one family',
     { a: four, b: { ...four, ip: '10.0.0.6' } },
     'NOT_SUPPORTED',
-    /a, b were asked for.*network_attachment/u,
+    /a, b were requested.*network_attachment/u,
   ],
   ['dynamic and manual', { a: { type: 'dynamic' }, b: six }, 'NOT_SUPPORTED', /one interface/u],
   [

@@ -124,7 +124,7 @@ const refused: readonly [string, CreateNetworkRequest, ErrorCode, RegExp][] = [
     'a range of our choice',
     definition(policy, { range: null, netmask_bits: 24 }),
     'NOT_SUPPORTED',
-    /range is needed/u,
+    /range is missing/u,
   ],
   [
     'a range that is none',

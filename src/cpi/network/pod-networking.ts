@@ -93,7 +93,7 @@ async function assertPolicyExists(call: CallContext, name: string): Promise<void
   if (await exists(call, networkPolicies, call.namespace, name)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `there is no NetworkPolicy '${name}' in namespace ${call.namespace}: the network was deleted, or made elsewhere; create it there or correct kubernetes.namespace`,
+    `there is no NetworkPolicy '${name}' in namespace ${call.namespace}: the network was deleted, or created in another namespace; create it again or correct kubernetes.namespace`,
   );
 }
 

@@ -45,8 +45,8 @@ test('a line whose secrets cannot be read is replaced by one that says so, and t
   });
   for (const line of ['first the-secret', 'second the-secret', 'third']) redacted(line);
   const [one = '', two = '', three] = await lines;
-  assert.match(one, /^a line .* was left out: .*\[INVALID_CONFIG\]/u);
-  assert.match(two, /^a line .* was left out: .*\[TypeError\]/u);
+  assert.match(one, /^a progress line .* is not shown: .*\[INVALID_CONFIG\]/u);
+  assert.match(two, /^a progress line .* is not shown: .*\[TypeError\]/u);
   assert.ok(!`${one}${two}`.includes('the-secret'));
   assert.equal(three, 'third');
 });

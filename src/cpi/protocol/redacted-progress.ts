@@ -15,7 +15,7 @@ export function redactedProgress(
     const redacted = openRedactor().then(
       (redact) => redact(line),
       (error: unknown) =>
-        `a line about the progress of this call was left out: its secrets cannot be removed, since they cannot be read [${nameOf(error)}]`,
+        `a progress line of this call is not shown: the secrets to remove from it could not be read [${nameOf(error)}]`,
     );
     previous = Promise.all([redacted, previous]).then(([text]) => say(text));
   };

@@ -94,7 +94,11 @@ test('a vip of a family that the cluster does not have is refused before the pod
 });
 
 for (const [name, message, said] of [
-  ['nobody says a word of', undefined, /last known: nothing gave it an address; see whether this cluster/u],
+  [
+    'nobody says a word of',
+    undefined,
+    /last known: no load balancer has assigned an address; check that this cluster/u,
+  ],
   [
     'whose controller cannot',
     'quota of addresses',

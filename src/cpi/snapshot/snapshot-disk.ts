@@ -38,7 +38,7 @@ export async function snapshotDisk(
   if (driver === null)
     throw notImplemented(
       cid,
-      `volume ${volumeName} has no driver that could take one; use disks of a CSI driver with snapshots`,
+      `volume ${volumeName} has no CSI driver; use disks of a CSI driver that supports snapshots`,
     );
   const result = await findSnapshotClass(call, { named, driver });
   if ('missing' in result) throw notImplemented(cid, result.missing);
@@ -58,8 +58,8 @@ export async function snapshotDisk(
   return name;
 }
 
-function notImplemented(cid: string, whyAndNext: string): ProductError {
-  return new ProductError('NOT_IMPLEMENTED', `there can be no snapshot of disk '${cid}': ${whyAndNext}`);
+function notImplemented(cid: string, reasonAndNextStep: string): ProductError {
+  return new ProductError('NOT_IMPLEMENTED', `disk '${cid}' cannot be snapshotted: ${reasonAndNextStep}`);
 }
 
 /**

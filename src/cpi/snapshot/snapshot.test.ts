@@ -150,7 +150,7 @@ test('a snapshot that others delete before it is ready is a conflict, which anot
   };
   await assert.rejects(
     snapshotDisk({ ...world.cloud, api }, { diskCid: disk, metadata: {} }),
-    rejection('KUBERNETES_CONFLICT', /^snapshot '.*' was deleted meanwhile; run the call again$/u),
+    rejection('KUBERNETES_CONFLICT', /^snapshot '.*' was deleted during the call; run the call again$/u),
   );
 });
 

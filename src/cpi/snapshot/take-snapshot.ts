@@ -54,7 +54,7 @@ export async function takeSnapshot(call: CallContext, spec: SnapshotSpec): Promi
   }
 }
 
-const driverHint = 'see whether the snapshot controller and the snapshotter of its driver run';
+const driverHint = 'check that the snapshot controller and the snapshotter of its driver run';
 
 /** Deletes that snapshot and waits until it is deleted. */
 export async function removeSnapshot(
@@ -90,7 +90,10 @@ async function readUid(call: CallContext, reference: ObjectReference): Promise<s
 }
 
 const deletedError = (name: string): ProductError =>
-  new ProductError('KUBERNETES_CONFLICT', `snapshot '${name}' was deleted meanwhile; run the call again`);
+  new ProductError(
+    'KUBERNETES_CONFLICT',
+    `snapshot '${name}' was deleted during the call; run the call again`,
+  );
 
 /**
  * Rolls the snapshot back and returns the error to report; if the snapshot is not deleted, the error reports
@@ -103,7 +106,7 @@ async function rolledBack(call: CallContext, reference: ObjectReference, error: 
     return error;
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;
-    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+    return new ProductError(error.code, `${error.message}; rollback failed: ${second.message}`, {
       cause: error,
     });
   }

@@ -27,9 +27,9 @@ export async function createStemcell(
   if (registry === undefined) {
     throw new ProductError(
       'NOT_SUPPORTED',
-      'create_stemcell.cloud_properties has no image_reference, so the stemcell is heavy, and a heavy one has to be ' +
+      'create_stemcell.cloud_properties has no image_reference, so the stemcell is heavy, and a heavy one must be ' +
         'pushed to a registry: set the properties registry.url and registry.repository of the CPI, or use a light ' +
-        'stemcell (docker-light), which `bosh-kubernetes stemcell build` makes of this one',
+        'stemcell (docker-light), which `bosh-kubernetes stemcell build` creates from this one',
     );
   }
   // loaded here, so that a light stemcell does not pay for the registry client
@@ -68,8 +68,8 @@ export function assertAgentSupported(properties: JsonObject, { mbus = '' }: Agen
   if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',
-    "The stemcell's cloud_properties say 'agent: bosh-kubernetes': that agent answers by HTTPS alone, and the CPI's property agent.mbus " +
-      'is a NATS URL, by which a director speaks to its VMs, so no VM of this stemcell would answer; use a stemcell with ' +
+    "The stemcell's cloud_properties have 'agent: bosh-kubernetes', and this agent supports HTTPS only. The CPI's property agent.mbus " +
+      'is a NATS URL, which a director uses for its VMs, so no VM of this stemcell would respond; use a stemcell with ' +
       "upstream's agent: a stock one for containers, or one of 'bosh-kubernetes stemcell build --from-debian " +
       "--profile privileged --agent FILE --monit FILE --davcli FILE'",
   );

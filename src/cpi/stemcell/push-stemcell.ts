@@ -75,7 +75,7 @@ async function assertNotEmpty(imagePath: string): Promise<void> {
   if (size > 0) return;
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell has the one, a heavy one the other; download or build the stemcell again`,
+    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell needs an image_reference, a heavy one an image; download or build the stemcell again`,
   );
 }
 

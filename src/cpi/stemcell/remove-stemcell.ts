@@ -21,7 +21,7 @@ export async function removeStemcell(
     const image = `${registry.repository}@${digest}`;
     const manifest = await getManifest(client, digest);
     if (manifest === undefined) {
-      call.log(`${image} is not in the registry ${client.host} any more`);
+      call.log(`${image} is no longer in the registry ${client.host}`);
     } else if (!isManagedManifest(manifest, image)) {
       call.log(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
     } else {
@@ -45,14 +45,14 @@ async function remove(client: RegistryClient, { call, registry, digest }: Remova
       return;
     case 'refused':
       if (registry.deletion === 'best-effort') {
-        call.log(`${image} stays in the registry ${client.host}, which deletes nothing`);
+        call.log(`${image} stays in the registry ${client.host}, which does not allow deletion`);
         return;
       }
       throw new ProductError(
         'REGISTRY_DELETES_NOTHING',
-        `${image} was not deleted: the registry ${client.host} does not allow deletion. Switch it on there ` +
+        `${image} was not deleted: the registry ${client.host} does not allow deletion. Enable it there ` +
           '(storage.delete.enabled of docker-registry), or set the property registry.delete of the CPI to ' +
-          'best-effort, which leaves the image to whoever cleans that registry',
+          'best-effort, and clean the registry up yourself',
       );
     default:
       return outcome satisfies never;
