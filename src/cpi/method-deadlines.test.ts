@@ -129,7 +129,7 @@ test('create_network and delete_network wait for a network as long as they ever 
  */
 const enough = 50;
 
-test('create_network ends if others make and delete its network again and again', async (t) => {
+test('create_network ends if other clients keep creating and deleting its network', async (t) => {
   const { impatiently: cloud, api } = await startWorld(t);
   const [cid] = await createNetwork(cloud, policy);
   const reference = { resource: networkPolicies, namespace, name: cid };
@@ -149,7 +149,7 @@ test('create_network ends if others make and delete its network again and again'
   );
 });
 
-test('create_vm ends if others make and delete a claim of its name again and again', async (t) => {
+test('create_vm ends if other clients keep creating and deleting a claim of its name', async (t) => {
   const { impatiently: cloud, api } = await startWorld(t, 'recreate');
   const name = `${vmCidOfTest}-state`;
   const reference = { resource: persistentVolumeClaims, namespace, name };

@@ -55,7 +55,7 @@ test('each error of the CPI and of its Kubernetes client says what to do next', 
   assert.deepEqual(without, []);
 });
 
-test('an error that says only what happened is found', () => {
+test('the check finds an error without a next step', () => {
   const [cause, next] = errorsIn(`
     throw new ProductError('DISK_BUSY', \`disk '\${cid}' is in use (\${who})\`);
     throw new ProductError('DISK_BUSY', \`disk '\${cid}' is in use (\${who}); detach it first\`, { cause: error });`);

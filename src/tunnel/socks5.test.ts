@@ -28,7 +28,7 @@ const spelled = (address: Uint8Array): string =>
     -1,
   );
 
-test('property: each request is read at any split of its bytes, and later bytes are left', () => {
+test('property: each request is read at any split of its bytes, and later bytes stay in the socket', () => {
   fc.assert(
     fc.property(requests, fc.uint8Array(), ({ destination, bytes }, rest) => {
       for (let length = 0; length < bytes.length; length += 1)

@@ -59,45 +59,45 @@ async function life(
   return events;
 }
 
-test('an update or a reboot leaves the plugin in place', async () => {
+test('the plugin stays installed during an update or a reboot', async () => {
   assert.deepEqual(await life(['exists'], 3), ['install', 'install', 'install']);
 });
 
-test('a removed DaemonSet takes it away', async () => {
+test('a removed DaemonSet removes the plugin', async () => {
   assert.deepEqual(await life(['exists', 'removed'], 2), ['install', 'install', 'uninstall']);
 });
 
-test('one that went together with its Role too', async () => {
+test('a DaemonSet that is removed together with its Role removes the plugin', async () => {
   assert.deepEqual(await life(['exists', 'forbidden']), ['install', 'uninstall']);
 });
 
-test('but a Role that never was there tells nothing', async () => {
+test('a Role that never existed is no sign of a removed DaemonSet', async () => {
   assert.deepEqual(await life(['forbidden']), ['install']);
 });
 
-test('and one that went before this container began, while a former one was allowed, means removal at the end', async () => {
+test('a Role that an earlier container had, and this one does not, means removal at the end', async () => {
   assert.deepEqual(await life(['forbidden'], 1, undefined, true), ['install', 'uninstall']);
 });
 
-test('an API that is away at the end is asked again', async () => {
+test('an API that does not respond at the end is asked again', async () => {
   assert.deepEqual(await life(['exists', 'silent', 'silent', 'removed']), ['install', 'uninstall']);
 });
 
-test('and when it stays away, the plugin stays', async () => {
+test('the plugin stays if the API never responds at the end', async () => {
   assert.deepEqual(await life(['exists', 'silent']), ['install']);
 });
 
-test('a container that starts again after the DaemonSet went removes what the former one left', async () => {
+test('a container that starts after the DaemonSet was removed removes what the previous one left', async () => {
   assert.deepEqual(await life(['removed']), ['uninstall']);
 });
 
-test('a network that cannot be put behind the plugin is tried again, and a removal still removes', async () => {
+test('a network that cannot be wrapped is tried again, and a removal still works', async () => {
   const refuse = (): Promise<string> =>
     Promise.reject(new ProductError('STATIC_IP_NOT_INSTALLED', 'no plugin with an ipam'));
   assert.deepEqual(await life(['exists', 'removed'], 2, refuse), ['install', 'install', 'uninstall']);
 });
 
-test("nobody's pod leaves everything", async () => {
+test('a pod without a DaemonSet removes nothing', async () => {
   assert.deepEqual(await life(undefined), ['install']);
 });
 
@@ -134,7 +134,7 @@ const status = (code: number): object => ({
   message: 'no',
 });
 
-test('tells a DaemonSet that is there from one that goes, is gone, or may not be seen', async (context) => {
+test('tells apart a DaemonSet that exists, is being deleted, does not exist, or may not be read', async (context) => {
   const metadata = { name: 'static-ip' };
   assert.equal(await answered(context, 200, { metadata }), 'exists');
   assert.equal(

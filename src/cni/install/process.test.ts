@@ -73,7 +73,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     await ended;
   }
 
-  test('uninstall --stay waits for SIGTERM, the former network back', async (context) => {
+  test('uninstall --stay restores the original network and waits for SIGTERM', async (context) => {
     const { args, present } = await node(context);
     await installed(args);
     const child = spawn(built.path, [...args('uninstall'), '--stay'], {
@@ -87,7 +87,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     assert.deepEqual(await ended, [0, null]);
   });
 
-  test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
+  test('an installer that is killed at any moment leaves a working network, and the next one installs', async (context) => {
     const { root, args, present } = await node(context);
     for (let delay = 0; delay < 200; delay += 15) {
       const child = spawn(built.path, args('install'), { stdio: 'ignore' });
@@ -121,7 +121,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 1);
   });
 
-  test('what it is told wrongly it says in one line', async (context) => {
+  test('a wrong option is reported in one line', async (context) => {
     const { root } = await node(context);
     const wrong: readonly (readonly [string[], RegExp])[] = [
       [['instal'], /there is no command 'instal'/u],
@@ -184,7 +184,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       ['guard', true],
       ['guard', false],
     ] as const) {
-      test(`${command}: ${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
+      test(`${command}: ${removal ? 'a removed DaemonSet restores the original network' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
         const { root, args, present } = await node(context);
         const { url, removed } = await cluster(context, root);
         if (command === 'guard') await installed(args);

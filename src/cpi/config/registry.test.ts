@@ -28,7 +28,7 @@ test('a registry has a URL and a repository; the rest has defaults', () => {
   );
 });
 
-test('what cannot be meant is refused by name, and nothing of it is quoted', () => {
+test('an invalid value is rejected by its name, and is not quoted', () => {
   for (const [changes, path] of [
     [{ url: undefined }, 'registry needs url'],
     [{ url: 'registry.example' }, 'registry.url'],

@@ -252,7 +252,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
   [apiError(500, 'etcdserver: mvcc: database space exceeded'), 'KUBERNETES_API', /API server's log/u],
 ];
 
-test('every answer of Kubernetes has a code, its own words and a next step', () => {
+test('each error of Kubernetes has a code, the message of the server and a next step', () => {
   for (const [error, code, next] of cases) {
     const explained = explainApiError(error);
     assert.equal(explained.code, code, error.message);
@@ -261,7 +261,7 @@ test('every answer of Kubernetes has a code, its own words and a next step', () 
   }
 });
 
-test('the object and the namespace are named where the request is known', () => {
+test('a known request is described by its object and namespace', () => {
   const words = (method: ApiRequest['method'], path: string): string =>
     explainApiError(apiError(500, 'no', { reason: 'InternalError' }, { method, path })).message;
   assert.match(
@@ -277,7 +277,7 @@ test('the object and the namespace are named where the request is known', () => 
   assert.match(words('PATCH', '/version'), /^changing \/version failed: /u);
 });
 
-test('create_vm says whether time may mend it, in the type that the director knows', () => {
+test('create_vm reports whether a retry may help, with the type that the director knows', () => {
   const retried = new Set<ErrorCode>([
     'QUOTA_EXCEEDED',
     'NO_DISK_SPACE',

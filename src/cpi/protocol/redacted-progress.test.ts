@@ -16,7 +16,7 @@ function collected(count: number): { say: (line: string) => void; lines: Promise
   };
 }
 
-test('a token that is issued after the first line is cut out of the second one', async () => {
+test('a token that is issued after the first line is redacted in the second one', async () => {
   const tokens = ['token-of-the-start'];
   const { say, lines } = collected(2);
   const first = collected(1);
@@ -34,7 +34,7 @@ test('a token that is issued after the first line is cut out of the second one',
   assert.deepEqual(await lines, ['asked with <redacted>', 'asked with <redacted>, not with <redacted>']);
 });
 
-test('a line whose secrets cannot be read is replaced by one that says so, and the next lines come in order', async () => {
+test('a line whose secrets cannot be read is replaced by a note, and the next lines come in order', async () => {
   let calls = 0;
   const { say, lines } = collected(3);
   const redacted = redactedProgress(say, async () => {

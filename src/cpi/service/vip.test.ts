@@ -69,7 +69,7 @@ for (const [given, outcome] of [
   });
 }
 
-test('the same create_vm again finds the Service of its vip as it left it', async (t) => {
+test('a repeated create_vm does not change the Service of its vip', async (t) => {
   const { cloud } = await testCloud(t);
   const cid = await newVm(cloud, { agentId: 'one', networks: vip('cluster_ip') });
   const made = await get(cloud, 'vip-127-127-0-50');
@@ -78,7 +78,7 @@ test('the same create_vm again finds the Service of its vip as it left it', asyn
   assert.deepEqual(await get(cloud, 'vip-127-127-0-50'), made);
 });
 
-test('a vip of a family that the cluster does not have is refused before the pod is made, nothing left', async (t) => {
+test('a vip of a family that the cluster does not have is rejected before the pod is created, and nothing remains', async (t) => {
   const { cloud, api } = await testCloud(t);
   let asked = 0;
   const counted = interceptingApi(api, async (request) => {
@@ -105,7 +105,7 @@ for (const [name, message, said] of [
     /last known: events: .*quota of addresses; nothing gave/u,
   ],
 ] as const) {
-  test(`a vip without a load balancer, ${name}: a deadline that says so, nothing left`, async (t) => {
+  test(`a vip without a load balancer, ${name}: DEADLINE with the reason, and nothing remains`, async (t) => {
     const { cloud, api } = await testCloud(t, { deadlines: { create_vm: 1, delete_vm: 5 } });
     if (message !== undefined) {
       await api.create<EventRecord>(events, {
