@@ -150,7 +150,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'pods "attach-disk-1" is forbidden: cpu max limit to request ratio per Container is 2, but provided ratio is 50.000000',
     ),
     'KUBERNETES_FORBIDDEN',
-    /container hold, which .*raise the maxLimitRequestRatio of the LimitRange or lower its default limit, or have/u,
+    /container hold, which .*raise the maxLimitRequestRatio of the LimitRange or lower its default limit, or keep/u,
   ],
   [
     apiError(
@@ -207,7 +207,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       details: { causes: [{ field: 'spec.containers[0].image', message: 'Required value' }] },
     }),
     'KUBERNETES_INVALID',
-    /is invalid; spec\.containers\[0\]\.image: Required value; correct the cloud_properties/u,
+    /is invalid; spec\.containers\[0\]\.image: Required value; correct this value in the cloud_properties/u,
   ],
   [
     apiError(

@@ -87,7 +87,10 @@ test('a vip of a family that the cluster does not have is rejected before the po
   });
   await assert.rejects(
     newVm({ ...cloud, api: counted }, { agentId: 'one', networks: vip('load_balancer', '2001:db8::7') }),
-    rejection('VM_CREATION_FAILED', /"IPv6": not configured on this cluster; correct the cloud_properties/u),
+    rejection(
+      'VM_CREATION_FAILED',
+      /"IPv6": not configured on this cluster; correct this value in the cloud_properties/u,
+    ),
   );
   assert.equal(asked, 0);
   assert.deepEqual(await namesLeft(api), []);
@@ -102,7 +105,7 @@ for (const [name, message, said] of [
   [
     'whose controller cannot',
     'quota of addresses',
-    /last known: events: .*quota of addresses; nothing gave/u,
+    /last known: events: .*quota of addresses; no load balancer has assigned/u,
   ],
 ] as const) {
   test(`a vip without a load balancer, ${name}: DEADLINE with the reason, and nothing remains`, async (t) => {

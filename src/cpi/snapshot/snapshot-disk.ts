@@ -58,8 +58,8 @@ export async function snapshotDisk(
   return name;
 }
 
-function notImplemented(cid: string, reasonAndNextStep: string): ProductError {
-  return new ProductError('NOT_IMPLEMENTED', `disk '${cid}' cannot be snapshotted: ${reasonAndNextStep}`);
+function notImplemented(cid: string, reasonAndNext: string): ProductError {
+  return new ProductError('NOT_IMPLEMENTED', `disk '${cid}' cannot be snapshotted: ${reasonAndNext}`);
 }
 
 /**

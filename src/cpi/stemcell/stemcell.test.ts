@@ -265,7 +265,7 @@ describe('an image that create_stemcell did not make', () => {
     ]) {
       assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
       assert.ok(
-        notes.at(-1)?.includes(`Nothing was deleted: the stemcell '${cid}' is no image`),
+        notes.at(-1)?.includes(`Nothing was deleted: the stemcell '${cid}' is not an image`),
         notes.at(-1),
       );
     }
