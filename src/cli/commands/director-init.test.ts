@@ -262,7 +262,7 @@ describe('director init', () => {
     );
     assert.match(
       problem,
-      /Pod Security: namespace 'bosh' refuses .*: kubectl label namespace bosh --overwrite/u,
+      /Pod Security: namespace 'bosh' rejects .*: kubectl label namespace bosh --overwrite/u,
     );
     assert.equal(await isThere(directory), false);
   });

@@ -113,9 +113,17 @@ test('reads a text with a byte order mark', () => {
 test('rejects a network that cannot be wrapped, and names the file', () => {
   const refused: readonly (readonly [unknown, object, RegExp])[] = [
     [1, {}, /10-pods\.conflist is not a JSON object/u],
-    [{ ...list, cniVersion: '0.2.0' }, {}, /no cniVersion of 0\.3\.0/u],
-    [{ ...list, cniVersion: undefined, cniVersions: ['0.2.0', '9.0.0'] }, {}, /no cniVersion of 0\.3\.0/u],
-    [{ ...list, cniVersion: undefined, cniVersions: '1.0.0' }, {}, /no cniVersion of 0\.3\.0/u],
+    [{ ...list, cniVersion: '0.2.0' }, {}, /no cniVersion that static-ip supports \(0\.3\.0/u],
+    [
+      { ...list, cniVersion: undefined, cniVersions: ['0.2.0', '9.0.0'] },
+      {},
+      /no cniVersion that static-ip supports \(0\.3\.0/u,
+    ],
+    [
+      { ...list, cniVersion: undefined, cniVersions: '1.0.0' },
+      {},
+      /no cniVersion that static-ip supports \(0\.3\.0/u,
+    ],
     [{ ...list, plugins: {} }, {}, /no list of plugins/u],
     [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* with --plugin/u],
     [list, { plugin: 'calico' }, /has no plugin 'calico'/u],

@@ -135,7 +135,7 @@ const status = (code: number): object => ({
 });
 
 test('tells apart a DaemonSet that exists, is being deleted, does not exist, or may not be read', async (context) => {
-  const metadata = { name: 'static-ip' };
+  const metadata = { name: 'static-ip', namespace: 'kube-system', uid: 'uid-1', resourceVersion: '1' };
   assert.equal(await answered(context, 200, { metadata }), 'exists');
   assert.equal(
     await answered(context, 200, { metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }),

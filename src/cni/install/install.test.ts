@@ -68,7 +68,7 @@ const before = { 'bin/bridge': 'bridge', 'net.d/10-pods.conflist': bridge('pods'
 test('installs beside the existing network, and restores it', async (context) => {
   const { paths, executable, state } = await node(context);
   assert.equal(await isInstalled(paths, executable), false);
-  assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+  assert.match(await install(paths, executable), /in front of 10-pods\.conflist/u);
   const { [`net.d/${managedConflistName}`]: ours = '', 'bin/static-ip': copy, ...rest } = await state();
   assert.deepEqual(rest, before);
   assert.equal(copy, 'the executable');
@@ -155,7 +155,7 @@ test('a network with a byte order mark is wrapped', async (context) => {
   const { paths, executable, file } = await node(context);
   await file('net.d/10-pods.conflist', `\uFEFF${bridge('pods')}`);
   for (let times = 0; times < 2; times += 1)
-    assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+    assert.match(await install(paths, executable), /in front of 10-pods\.conflist/u);
   assert.equal(await isInstalled(paths, executable), true);
 });
 
@@ -259,7 +259,7 @@ test('only regular files are networks, as for a runtime', async (context) => {
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   await symlink('/nowhere', nowhere);
   await symlink(loop, loop);
-  assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+  assert.match(await install(paths, executable), /in front of 10-pods\.conflist/u);
   assert.equal(await isInstalled(paths, executable), true);
   assert.match(await uninstall(paths), /is removed; the original network is restored/u);
   for (const path of [directory, fifo, nowhere, loop]) await rm(path, { recursive: true });
@@ -270,7 +270,7 @@ test('follows a symbolic link to a network', async (context) => {
   const { paths, executable, file } = await node(context);
   await file('elsewhere', bridge('linked'));
   await symlink('../elsewhere', join(paths.conflistDirectory, '05-link.conflist'));
-  assert.match(await install(paths, executable), /before 05-link\.conflist/u);
+  assert.match(await install(paths, executable), /in front of 05-link\.conflist/u);
 });
 
 test('a network that cannot be read prevents no removal, and the executable that it may use stays', async (context) => {

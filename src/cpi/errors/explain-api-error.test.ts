@@ -217,7 +217,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       { method: 'POST', path: pods },
     ),
     'KUBERNETES_INVALID',
-    /such a limit of cpu and memory, which is the default of a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\): set resources\.limits in cloud_properties .*or raise that default$/u,
+    /no property sets this limit of cpu and memory; it is the default of a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\): set resources\.limits in cloud_properties .*or raise that default$/u,
   ],
   [
     apiError(
