@@ -79,7 +79,7 @@ export class LocalApi implements ControlPlaneApi {
     object: T,
     subresource?: 'status',
   ): Promise<Stored<T>> {
-    const location = { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+    const location = { namespace: object.metadata.namespace, name: object.metadata.name };
     const kind = this.#kind(resource, subresource);
     return copy<T>(updateObject(this.registry, kind, location, object, { subresource }));
   }

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { extractArchive } from './file/archive.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import type { AgentClient } from './testing/agent-client.ts';
 import {
   asHostileUser,

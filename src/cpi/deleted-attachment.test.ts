@@ -7,8 +7,9 @@ import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
+import { AttachmentPod } from './disk/attach/attachment-pod.ts';
 import { runBindScript, unmountFromVm } from './disk/attach/container-commands.ts';
-import { readyLock } from './disk/attach/until-ready-script.ts';
+import { readyLock } from './disk/attach/scripts/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
@@ -133,7 +134,10 @@ describeInOneNamespace(import.meta.filename, () => {
   test('a mount container that starts again after detach_disk has released the disk does not mount it; attach_disk does', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
-    assert.equal(await unmountFromVm(world.cloud, await podOf(`attach-${disk}`), 1), 'released');
+    assert.equal(
+      await unmountFromVm(world.cloud, new AttachmentPod(world.cloud, await podOf(`attach-${disk}`)), 1),
+      'released',
+    );
     const former = await holderPid(disk);
     await killHolder(disk);
     await until('the mount container to have been through its start again', async () => {
@@ -177,9 +181,9 @@ describeInOneNamespace(import.meta.filename, () => {
     const vm = await newVm();
     const { disk } = await newDisk(vm);
     await world.exec(`attach-${disk}`, 'hold', ['/bin/rm', readyLock]);
-    const outcome = await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1');
+    const outcome = await runBindScript(new AttachmentPod(world.cloud, await podOf(`attach-${disk}`)), '1');
     assert.equal(outcome.kind, 'no answer');
-    assert.match('words' in outcome ? outcome.words : '', /has not mounted the volume yet/u);
+    assert.match('reason' in outcome ? outcome.reason : '', /has not mounted the volume yet/u);
     await deleteVm(world.cloud, { vmCid: vm });
     await deleteDisk(world.cloud, { diskCid: disk });
   });

@@ -5,8 +5,9 @@ import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-n
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { CallContext } from './call.ts';
 import { annotation } from './objects/labels.ts';
+import { AttachmentPod } from './disk/attach/attachment-pod.ts';
 import { runBindScript, unmountFromVm } from './disk/attach/container-commands.ts';
-import { volumeFunctions } from './disk/attach/scripts/volume-functions.ts';
+import { volumeFunctions, readyLock } from './disk/attach/scripts/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -16,7 +17,6 @@ import { busy, embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { Crash, crashingApi } from './testing/crashing-api.ts';
-import { readyLock } from './disk/attach/until-ready-script.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**
@@ -57,9 +57,11 @@ describeInOneNamespace(import.meta.filename, () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
-    await unmountFromVm(world.cloud, attachment, 1);
+    await unmountFromVm(world.cloud, new AttachmentPod(world.cloud, attachment), 1);
     await world.inVm(vm, `! test -e ${hint}`);
-    assert.deepEqual(await runBindScript(world.cloud, attachment, '2'), { kind: 'released' });
+    assert.deepEqual(await runBindScript(new AttachmentPod(world.cloud, attachment), '2'), {
+      kind: 'released',
+    });
     assert.equal(await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }), hint);
     assert.notEqual((await podOf(`attach-${disk}`)).metadata.uid, attachment.metadata.uid);
     await world.inVm(vm, `test -d ${hint}`);
@@ -72,7 +74,9 @@ describeInOneNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
     for (let left = 3; left > 0; left -= 1)
-      assert.deepEqual(await runBindScript(world.cloud, attachment, '1'), { kind: 'bound' });
+      assert.deepEqual(await runBindScript(new AttachmentPod(world.cloud, attachment), '1'), {
+        kind: 'bound',
+      });
     assert.equal(await mountsOf(vm, disk), 1);
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
@@ -97,7 +101,7 @@ describeInOneNamespace(import.meta.filename, () => {
       ],
     });
     assert.equal(exitCode, 0);
-    const outcome = await runBindScript(world.cloud, attachment, '1');
+    const outcome = await runBindScript(new AttachmentPod(world.cloud, attachment), '1');
     assert.deepEqual(outcome, { kind: 'cannot', reason: `the attachment of disk ${disk} is ending` });
     await world.inVm(vm, `! test -e ${hint}`);
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
@@ -164,7 +168,10 @@ describeInOneNamespace(import.meta.filename, () => {
     const { containers } = (await podOf(`attach-${disk}`)).spec;
     assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
     await world.inVm(vm, `echo alive > ${hint}/canary`);
-    assert.deepEqual(await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1'), { kind: 'bound' });
+    assert.deepEqual(
+      await runBindScript(new AttachmentPod(world.cloud, await podOf(`attach-${disk}`)), '1'),
+      { kind: 'bound' },
+    );
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
     await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });

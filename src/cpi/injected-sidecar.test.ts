@@ -5,8 +5,8 @@ import type { Container, Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
-import { attachmentReference, attachmentPlanBase } from './disk/attach/attachments.ts';
-import { sweeperPod } from './disk/attach/attachment-pod.ts';
+import { attachmentReference } from './disk/attach/attachment-pod.ts';
+import { buildSweeperPod, hubPodPlan } from './disk/attach/attachment-pod-spec.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { label } from './objects/labels.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
@@ -50,7 +50,7 @@ test("attachment and cleanup pods run the stemcell's image although a sidecar is
   await attachDisk(cloud, { vmCid, diskCid: disk });
 
   const attachment = await cloud.api.get<Pod>(attachmentReference(cloud, `attach-${disk}`));
-  for (const { spec } of [attachment, sweeperPod(attachmentPlanBase(cloud, vm))])
+  for (const { spec } of [attachment, buildSweeperPod(hubPodPlan(cloud, vm))])
     assert.deepEqual(
       spec.containers.map(({ image }) => image),
       [ours?.image],

@@ -8,7 +8,7 @@ import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
-import { listAttachments } from './disk/attach/attachments.ts';
+import { AttachmentPod } from './disk/attach/attachment-pod.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
@@ -132,7 +132,11 @@ describeInNamespace(import.meta.filename, () => {
     const sweeper = await find(`attach-${vm}`);
     assert.equal(sweeper?.metadata.deletionTimestamp, undefined);
     assert.ok(sweeper, 'it was killed too early');
-    assert.deepEqual(await listAttachments(world.cloud, vm), [], 'a sweeper is no attachment of a disk');
+    assert.deepEqual(
+      await AttachmentPod.listOfVm(world.cloud, vm),
+      [],
+      'a sweeper is no attachment of a disk',
+    );
     await deleteVm(world.cloud, { vmCid: vm });
     assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
     await assertWhole(disk);

@@ -6,7 +6,7 @@ import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../bosh/digest.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
 import { parseMilli } from '../kubernetes/types/quantity.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import type { Target } from './commands-script.ts';
 import type { AccessMode } from './director-directory.ts';

@@ -1,9 +1,8 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
-import type { Resource } from '../kubernetes/api.ts';
+import { type Resource, ifAllowed } from '../kubernetes/api.ts';
 import type { RestApi } from '../kubernetes/client/rest-api.ts';
-import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import {
   daemonSets,
@@ -79,21 +78,24 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
   };
 }
 
-/** Returns those of the rights that the user does not have. */
+/** A SelfSubjectAccessReview. */
+interface Review {
+  readonly spec: object;
+  readonly status?: { readonly allowed: boolean };
+}
+
+/** Returns those of the permissions that the user does not have. */
 export async function readDeniedPermissions(
   api: DirectorApi,
   permissions: readonly Permission[],
 ): Promise<Permission[]> {
   const isAllowed = await Promise.all(
     permissions.map(async (permission) => {
-      const review = {
+      const review: Review = {
         ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
         spec: { resourceAttributes: permission },
       };
-      const { status } = await api.review<KubernetesObject & { status?: { allowed: boolean } }>(
-        selfSubjectAccessReviews,
-        review,
-      );
+      const { status } = await api.review<Review>(selfSubjectAccessReviews, review);
       return status?.allowed === true;
     }),
   );
@@ -112,7 +114,7 @@ export async function tryClusterIp(
   if (existing?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
   const service: Service = {
     ...{ apiVersion: 'v1', kind: 'Service' },
-    metadata: { generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
+    metadata: { name: '', generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
     spec: { clusterIP: address, ports: [{ port: 25555 }] },
   };
   try {
@@ -126,12 +128,12 @@ export async function tryClusterIp(
 
 /**
  * Creates, in a dry run, a pod of the CPI's profile `privileged` with the host path that an attachment pod
- * mounts. Returns the rejection as in `privilegedRefusal`.
+ * mounts. Returns the rejection as in `privilegedPodRejection`.
  */
 async function tryPrivilegedPod(api: DirectorApi, namespace: string): Promise<string | undefined> {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod' },
-    metadata: { generateName: 'director-init-', namespace },
+    metadata: { name: '', generateName: 'director-init-', namespace },
     spec: {
       automountServiceAccountToken: false,
       containers: [{ name: 'vm', image: 'stemcell', securityContext: { privileged: true } }],
@@ -163,16 +165,6 @@ async function exists(
     return (await ifAllowed(api.get(reference))) === undefined ? undefined : true;
   } catch (error) {
     if (isApiError(error, 404)) return false;
-    throw error;
-  }
-}
-
-/** Returns the result of a request; undefined if the user may not make it (403). */
-async function ifAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseYaml } from '../bosh/yaml/parse-yaml.ts';
 import { toValue } from '../bosh/yaml/yaml-node.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isObject, type JsonObject } from '../platform/fields.ts';
+import { isObject, type JsonObject } from '../platform/json.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import type { DirectorFile } from './director-directory.ts';
 

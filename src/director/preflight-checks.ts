@@ -133,7 +133,7 @@ function storageClassCheck({ hasStaticVolumes }: DirectorSpec, { classes }: Dire
   );
   const [chosen] = isDefault;
   if (chosen !== undefined) {
-    const className = chosen.metadata.name ?? '';
+    const className = chosen.metadata.name;
     const growth =
       chosen.allowVolumeExpansion === true
         ? 'supports volume expansion'
@@ -144,7 +144,7 @@ function storageClassCheck({ hasStaticVolumes }: DirectorSpec, { classes }: Dire
   const mark =
     other === undefined
       ? 'no storage class exists; install a storage driver'
-      : `no class is the default: kubectl annotate storageclass ${other.metadata.name ?? ''} ${volumeAnnotations.defaultClass}=true`;
+      : `no class is the default: kubectl annotate storageclass ${other.metadata.name} ${volumeAnnotations.defaultClass}=true`;
   const detail = `${mark}, or run this again with --static-volumes`;
   return { name, result: 'missing', detail, isNeeded: true };
 }
@@ -165,9 +165,7 @@ function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check 
   const { nodes, pods } = facts;
   if (nodes === undefined || pods === undefined)
     return { name, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
-  const free = nodes
-    .filter(isUsable)
-    .map((node) => ({ name: node.metadata.name ?? '', ...freeOn(node, pods) }));
+  const free = nodes.filter(isUsable).map((node) => ({ name: node.metadata.name, ...freeOn(node, pods) }));
   const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
   if (fitting !== undefined)
     return { name, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
@@ -274,8 +272,7 @@ function vmStemcellCheck({ vmStemcell }: DirectorSpec): Check {
 const isOwnedBy = ({ metadata }: Service, vm: string | undefined): boolean =>
   vm !== undefined && metadata.ownerReferences?.some(({ name }) => name === vm) === true;
 
-const fullName = ({ metadata }: Pod | Service): string =>
-  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+const fullName = ({ metadata }: Pod | Service): string => `${metadata.namespace}/${metadata.name}`;
 
 function takenBy(name: string, address: string, by: string, flag: string): Check {
   const detail = `${address} is taken by ${by}: choose another one with ${flag}`;

@@ -3,7 +3,7 @@ import { parse, stringify } from 'yaml';
 import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import { readArtifacts, requestsIn, type Artifacts, type ArtifactOptions } from './artifacts.ts';
 import {
   readDeniedPermissions,

@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectList, Status, Stored } from './object.ts';
+import type { Bookmark, KubernetesObject, ObjectList, Status, Stored } from './object.ts';
 import { isApiError } from './client/api-error.ts';
 
 /** A resource as its URL names it: `{ group: '', version: 'v1', plural: 'pods' }`. */
@@ -31,7 +31,7 @@ export interface WatchQuery extends ListQuery {
 
 export type WatchEvent<T extends KubernetesObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Stored<T> }
-  | { readonly type: 'BOOKMARK'; readonly object: KubernetesObject }
+  | { readonly type: 'BOOKMARK'; readonly object: Bookmark }
   | { readonly type: 'ERROR'; readonly object: Status };
 
 export interface DeleteOptions {
@@ -94,11 +94,33 @@ export interface KubernetesApi {
 }
 
 /** Returns the result of a request for one object; undefined if the object does not exist (404). */
-export async function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+export function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+  return ignoring(request, 404);
+}
+
+/** Returns the result of a request; undefined if the role does not allow it (403). */
+export function ifAllowed<T>(request: Promise<T>): Promise<T | undefined> {
+  return ignoring(request, 403);
+}
+
+/** Returns the result of a read; undefined if the role does not allow it (403) or there is nothing (404). */
+export function ifReadable<T>(read: Promise<T>): Promise<T | undefined> {
+  return ignoring(read, 403, 404);
+}
+
+/**
+ * Returns the result of a conditional write; undefined if the object has changed since it was read (409), or
+ * was deleted (404).
+ */
+export function ignoreConflict<T>(write: Promise<T>): Promise<T | undefined> {
+  return ignoring(write, 404, 409);
+}
+
+async function ignoring<T>(request: Promise<T>, ...codes: readonly number[]): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {
-    if (isApiError(error, 404)) return undefined;
+    if (isApiError(error) && codes.includes(error.code)) return undefined;
     throw error;
   }
 }

@@ -33,6 +33,7 @@ test('reads the values of an object, with null as absent', () => {
       .map(([key, { path, value }]) => [key, path, value]),
     [['size', 'config.disk.size', 1]],
   );
+  assert.equal(root.get('name').required().value, 'a');
   for (const key of ['none', 'missing', 'toString', '__proto__']) {
     const absent = root.get(key);
     assert.equal(absent.optional(), undefined, key);
@@ -70,6 +71,7 @@ test('an error has the path of the value and the expected type, and never the va
           .string(),
       'config.a must be a string',
     ],
+    [() => field({ a: null }).get('a').required(), 'config.a is missing'],
     [() => field({}).get('a').string(), 'config.a is missing; it must be a string'],
     [() => field(null).boolean(), 'config is missing; it must be true or false'],
     [() => field(secret).stringThat((text) => text === 'a', 'is not a'), 'config is not a'],
@@ -80,6 +82,7 @@ test('an error has the path of the value and the expected type, and never the va
     [() => field(2 ** 53).integer(), 'config must be a whole number'],
     [() => field('1').integer({ min: 1, max: 9 }), 'config must be a whole number from 1 to 9'],
     [() => field(secret).oneOf(['a', 'b', 'c']), 'config must be a, b or c'],
+    [() => field(secret).oneOf(['a']), 'config must be a'],
     [
       () => field({ a: 1, b: secret, c: 2 }).rejectUnknownKeys(['a', 'd']),
       'config has keys that are not supported: "b", "c" (known are a, d)',

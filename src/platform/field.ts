@@ -1,6 +1,6 @@
 import { ProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
-import { isObject, type JsonObject } from './fields.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 /** Makes the error for an invalid value. `path` is empty for the whole document. */
 export type CreateFieldError = (path: string, problem: string) => Error;
@@ -38,6 +38,12 @@ export class Field {
   /** Returns this field if it has a value, for `field.get('key').optional()?.string()`. */
   optional(): Field | undefined {
     return this.isPresent ? this : undefined;
+  }
+
+  /** Returns this field. Throws if it has no value, for `field.required().record()`. */
+  required(): Field {
+    if (this.isPresent) return this;
+    throw this.error('is missing');
   }
 
   /** Returns the field of a key, which may be absent. An absent object has no keys. */
@@ -103,7 +109,7 @@ export class Field {
   oneOf<const T extends string>(values: readonly T[]): T {
     const known = values.find((value) => value === this.value);
     if (known !== undefined) return known;
-    throw this.#mustBe([values.slice(0, -1).join(', '), values.at(-1)].join(' or '));
+    throw this.#mustBe(values.join(', ').replace(/, (?=[^,]*$)/u, ' or '));
   }
 
   /**

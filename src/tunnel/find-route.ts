@@ -107,7 +107,7 @@ async function findPod(
             ({ ip }) => normalizeAddress(ip) === address,
           ),
         )
-        .map(({ metadata }) => ({ namespace, pod: metadata.name ?? '' }));
+        .map(({ metadata }) => ({ namespace, pod: metadata.name }));
     }),
   );
   return lists.flat()[0];
@@ -126,7 +126,7 @@ async function findService(
             (ip) => ip !== undefined && normalizeAddress(ip) === address,
           ),
         )
-        .map(({ metadata }) => ({ namespace, name: metadata.name ?? '' }));
+        .map(({ metadata }) => ({ namespace, name: metadata.name }));
     }),
   );
   return lists.flat()[0];

@@ -4,7 +4,7 @@ import { parseNetworks } from '../../src/cpi/network/networks.ts';
 import { isMethodName, methodNames, unsupportedMethods } from '../../src/cpi/protocol/methods.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import type { JsonObject } from '../../src/platform/fields.ts';
+import type { JsonObject } from '../../src/platform/json.ts';
 import { Field } from '../../src/platform/field.ts';
 import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
 import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
@@ -121,7 +121,7 @@ test('every key of the configuration has a property', async () => {
   }
 });
 
-test('a default that a row ends with is what the code takes without the property', () => {
+test('the default at the end of a row is the one that the code uses', () => {
   let seen = 0;
   for (const [property, row] of section('Properties').rows) {
     const [, value] = /: `([^`]+)` \|$/u.exec(row) ?? [];

@@ -15,7 +15,7 @@ import { namespaces, pods, secrets } from '../../src/kubernetes/resources.ts';
 import { applyRoles, tokenKubeconfig, tokenOf } from '../conformance/roles.ts';
 import { call } from '../cpi/artefact.ts';
 import { startApiProxy, type ApiProxy, type Fate } from '../support/api-proxy.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
 
 const cpi = join(checkout, 'dist', 'cpi', 'cpi');
@@ -151,4 +151,4 @@ describe('many VMs at once', () => {
   }
 });
 
-const nameOf = ({ metadata }: KubernetesObject): string => metadata.name ?? '';
+const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;

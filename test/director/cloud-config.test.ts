@@ -8,7 +8,7 @@ import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { parseNetworks } from '../../src/cpi/network/networks.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import type { JsonObject } from '../../src/platform/fields.ts';
+import type { JsonObject } from '../../src/platform/json.ts';
 import { Field } from '../../src/platform/field.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
@@ -35,7 +35,7 @@ interface CloudConfig {
 
 describe('manifests/cloud-config', () => {
   for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
-    test(`${name} names only what it has, and the CPI accepts its properties in either network`, async () => {
+    test(`${name} names only networks and types that it defines, and the CPI accepts its properties in each network`, async () => {
       for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
         const text = await interpolateTemplate({
           path: directory + name,

@@ -1,6 +1,6 @@
 import { compilePackage, type CompilationPorts } from '../compile/compile-package.ts';
 import { parsePackages, parsePathElement, type SpecFile } from '../apply/spec.ts';
-import { type Action, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 
 export interface CompilePackageOptions extends CompilationPorts {
   readonly specFile: SpecFile;
@@ -13,12 +13,12 @@ export function compilePackageAction(options: CompilePackageOptions): Action {
     cancellable: true,
     async run(args, signal) {
       const source = {
-        blobId: stringArg(args, 0, 'blob id'),
-        digest: stringArg(args, 1, 'digest'),
-        name: parsePathElement(args[2], 'argument 3 (name)'),
-        version: stringArg(args, 3, 'version'),
+        blobId: argument(args, 0, 'blob id').nonEmptyString(),
+        digest: argument(args, 1, 'digest').nonEmptyString(),
+        name: parsePathElement(argument(args, 2, 'name')),
+        version: argument(args, 3, 'version').nonEmptyString(),
       };
-      const dependencies = parsePackages(args[4], 'dependencies');
+      const dependencies = parsePackages(argument(args, 4, 'dependencies'));
       const applied = await options.specFile.read();
       const { blobId, sha1 } = await compilePackage(options, { source, dependencies, applied }, signal);
       return { result: { blobstore_id: blobId, sha1 } };

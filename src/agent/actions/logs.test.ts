@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { extractArchive } from '../file/archive.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { sha1 } from '../testing/archives.ts';
 import { TestVm } from '../testing/test-vm.ts';
 

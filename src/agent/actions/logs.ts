@@ -2,11 +2,12 @@ import type { BlobStore } from '../blob/blob-store.ts';
 import { sha1OfFile, sha512OfFile } from '../blob/digest.ts';
 import type { Directories } from '../directories.ts';
 import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
-import { type Action, stringArg, objectArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import { randomUUID } from 'node:crypto';
 import { chown, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import type { Field } from '../../platform/field.ts';
 import type { SshAccount, SshAccounts } from '../user/ssh-accounts.ts';
 
 /**
@@ -18,7 +19,11 @@ export function fetchLogs(options: { readonly blobs: BlobStore; readonly directo
     mode: 'asynchronous',
     async run(args) {
       const { blobs, directories } = options;
-      const selection = parseLogSelection(stringArg(args, 0, 'log type'), args[1], directories);
+      const selection = parseLogSelection(
+        argument(args, 0, 'log type').nonEmptyString(),
+        args[1],
+        directories,
+      );
       const blob = await blobs.create((path) => collectLogs(selection, path, directories));
       return { blobstore_id: blob.id, sha1: await sha1OfFile(blob.path) };
     },
@@ -38,9 +43,10 @@ export function bundleLogs(options: {
     mode: 'synchronous',
     async run(args) {
       const { directories, sshAccounts } = options;
-      const { owning_user: user, log_type: type, filters } = objectArg(args, 0, 'request');
-      const selection = parseLogSelection(stringArg([type], 0, 'log_type'), filters, directories);
-      const owner = await lookUpOwner(user, sshAccounts);
+      const request = argument(args, 0, 'request');
+      const type = request.get('log_type').nonEmptyString();
+      const selection = parseLogSelection(type, request.get('filters').value, directories);
+      const owner = await lookUpOwner(request.get('owning_user'), sshAccounts);
       const path = join(directories.temporary, `bundled-logs-${randomUUID()}.tgz`);
       try {
         await collectLogs(selection, path, directories);
@@ -73,14 +79,12 @@ export async function removeBundlesOf({ userId }: SshAccount, directories: Direc
   }
 }
 
-async function lookUpOwner(user: unknown, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
-  if (user === undefined || user === null || user === '') return undefined;
-  const account = typeof user === 'string' ? await sshAccounts.find(user) : undefined;
-  if (account !== undefined) return account;
-  throw new ProductError(
-    'AGENT_ARGUMENT_INVALID',
-    'the owning_user must be an account that ssh setup created',
-  );
+async function lookUpOwner(field: Field, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
+  const user = field.optional()?.string() ?? '';
+  if (user === '') return undefined;
+  const account = await sshAccounts.find(user);
+  if (account === undefined) throw field.error('must be an account that ssh setup created');
+  return account;
 }
 
 /**
@@ -92,7 +96,7 @@ export function removeFile(directories: Directories): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const path = stringArg(args, 0, 'path');
+      const path = argument(args, 0, 'path').nonEmptyString();
       if (!isBundlePath(path, directories)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',

@@ -1,10 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
 import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh-user.ts';
-import { type Action, objectArg, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import { removeBundlesOf } from './logs.ts';
 
 export interface SshOptions {
@@ -24,8 +24,8 @@ export function ssh(options: SshOptions): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const command = stringArg(args, 0, 'command');
-      const parameters = objectArg(args, 1, 'parameters');
+      const command = argument(args, 0, 'command').nonEmptyString();
+      const parameters = argument(args, 1, 'parameters').required().record();
       if (command === 'setup') return setUp(parameters, options);
       if (command === 'cleanup') return cleanUp(parameters, options);
       throw invalid(`command '${command}' is neither setup nor cleanup`);

@@ -2,7 +2,7 @@ import { join, basename, dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile, resolveDirectory } from '../file/files.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import type { Settings } from '../settings/settings.ts';
 import { lstat } from 'node:fs/promises';
 import { errorCode } from '../file/error-code.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { procProcessTable } from '../process/process-table.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import type { AgentClient } from '../testing/agent-client.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';

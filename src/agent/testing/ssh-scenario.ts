@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir, readFile, readdir, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { TestVm } from './test-vm.ts';
 
 // Runs with its own accounts (own-accounts.sh), so useradd and userdel do not change the machine's.

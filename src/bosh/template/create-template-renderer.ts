@@ -1,5 +1,4 @@
-import { isObject } from '../../platform/fields.ts';
-import { parseJsonObject } from '../../platform/json.ts';
+import { isObject, parseJsonObject } from '../../platform/json.ts';
 import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';

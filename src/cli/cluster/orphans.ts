@@ -1,6 +1,5 @@
-import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { type KubernetesApi, type Resource, ifAllowed, ignoreNotFound } from '../../kubernetes/api.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -49,7 +48,7 @@ export interface Orphan {
   readonly createdAt: string;
 }
 
-interface Secret extends KubernetesObject {
+interface Secret extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -108,18 +107,6 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
   return { found, areVmsKnown: ofOwners !== undefined, areVolumesKnown: volumes !== undefined };
 }
 
-/**
- * Returns undefined if the account may not list these objects. Read-only roles often lack this permission.
- */
-async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
-  try {
-    return await objects;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
-}
-
 /** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/claims.ts). */
 const diskName = /^disk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
@@ -167,11 +154,11 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     !successors.has(claim.metadata.name);
   const orphan = (object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan => ({
     ...{ what, disk },
-    name: object.metadata.name ?? '',
+    name: object.metadata.name,
     createdAt: object.metadata.creationTimestamp ?? '',
   });
   const isHeld = (claim: KubernetesObject): boolean =>
-    attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
+    attached.has(claim.metadata.name) || labelOf(claim, vmId) !== undefined;
   const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
   return [
     ...unfinishedVms(objects).map((secret) => orphan(secret, 'VM', undefined)),
@@ -200,7 +187,7 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
       .map((snapshot) => orphan(snapshot, 'snapshot', labelOf(snapshot, diskId))),
     ...objects.snapshots
       .filter(isKind('copy'))
-      .map((snapshot) => orphan(snapshot, 'helper snapshot', copyOf.get(snapshot.metadata.name?.slice(5)))),
+      .map((snapshot) => orphan(snapshot, 'helper snapshot', copyOf.get(snapshot.metadata.name.slice(5)))),
     ...objects.pods
       .filter(isKind('copy'))
       .map((pod) => orphan(pod, 'helper pod', copyOf.get(labelOf(pod, diskId)))),
@@ -243,12 +230,8 @@ async function listOurs<T extends KubernetesObject = KubernetesObject>(
   resource: Resource,
   namespace: string,
 ): Promise<T[]> {
-  try {
-    return (await api.list<T>(resource, { namespace, labelSelector: kind })).items;
-  } catch (error) {
-    if (isApiError(error, 404)) return [];
-    throw error;
-  }
+  const list = await ignoreNotFound(api.list<T>(resource, { namespace, labelSelector: kind }));
+  return list?.items ?? [];
 }
 
 const isKind =

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isSshUser } from '../../bosh/ssh-user.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { pathSegment } from '../../platform/path-segment.ts';

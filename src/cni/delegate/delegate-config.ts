@@ -1,5 +1,5 @@
 import { openRanges } from './host-local-ranges.ts';
-import { type JsonObject, isObject } from '../json.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import type { NetworkConfig } from '../plugin/config.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 import { addressBits, bitsOf, canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject } from '../json.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 
 /**
  * Returns the host-local configuration for a pod with fixed addresses. `rangeStart` and `rangeEnd` limit

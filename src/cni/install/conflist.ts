@@ -4,7 +4,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { CniPaths } from './arguments.ts';
 import { isSystemError } from './system-error.ts';
 import { annotationsCapability } from '../plugin/requested-addresses.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
 import { type CniVersion, isSupported, supportedVersions, pluginType } from '../plugin/config.ts';
 
 /**
@@ -140,7 +140,7 @@ export function mentionsPlugin(text: string): boolean {
 }
 
 /** Removes a byte order mark; the plugin does the same for stdin. */
-const parsed = (text: string): unknown => parseJson(text.replace(/^\uFEFF/u, ''));
+const parsed = (text: string): unknown => tryParseJson(text.replace(/^\uFEFF/u, ''));
 
 interface Versions {
   readonly cniVersion: CniVersion | undefined;

@@ -16,7 +16,7 @@ import type { Executable } from './executable.ts';
 import { isSystemError } from './system-error.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, tryParseJson } from '../../platform/json.ts';
 import { existsSync } from 'node:fs';
 
 /**
@@ -137,7 +137,7 @@ export async function saveOptions(paths: CniPaths): Promise<void> {
  * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
  */
 export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
-  const value = parseJson((await readSavedOptions(paths.binDirectory)) ?? '');
+  const value = tryParseJson((await readSavedOptions(paths.binDirectory)) ?? '');
   const { conflist, plugin, namespaces } = isObject(value) ? value : {};
   return {
     ...paths,

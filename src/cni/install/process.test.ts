@@ -203,7 +203,10 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         );
         // a process that the end of the grace period kills would not exit with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
-        await untilLogged(child, command === 'guard' ? 'waiting for the end' : installedMessage);
+        await untilLogged(
+          child,
+          command === 'guard' ? 'waiting until the DaemonSet is deleted' : installedMessage,
+        );
         if (removal) removed();
         child.kill('SIGTERM');
         assert.deepEqual(await ended, [0, null]);

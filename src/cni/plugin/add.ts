@@ -7,7 +7,7 @@ import {
 } from '../delegate/delegate-config.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
 import { type DelegateContext, callDelegate } from '../delegate/run-delegate.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
 import type { NetworkConfig } from './config.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function add(context: DelegateContext, config: NetworkConfig): Prom
   assertNamespaceAllowed(config, context.environment, addresses);
   const { request, input } = prepareAdd(context, config, addresses);
   const stdout = await withAddresses(callDelegate(request, config, input), addresses, config);
-  const result = parseJson(stdout);
+  const result = tryParseJson(stdout);
   const given = isObject(result) ? resultAddresses(result) : [];
   const missing = addresses.filter((address) => !given.includes(address));
   if (missing.length === 0) return stdout;

@@ -1,5 +1,5 @@
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
 
 /** The name of this plugin's executable and `type`. */
 export const pluginType = 'static-ip';
@@ -16,7 +16,7 @@ export interface NetworkConfig {
 
 /** Parses the configuration on stdin, for every verb except VERSION. Throws CniError 1, 6 or 7. */
 export function parseNetworkConfig(text: string): NetworkConfig {
-  const all = parseJson(text);
+  const all = tryParseJson(text);
   if (!isObject(all))
     throw new CniError(cniErrorCode.undecodable, 'the network configuration on stdin is not a JSON object');
   const { cniVersion, name, delegate, runtimeConfig = {} } = all;

@@ -13,7 +13,7 @@ import {
 import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
 import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, tryParseJson } from '../../platform/json.ts';
 import { add } from './add.ts';
 import { requestedAddresses, resultAddresses } from './requested-addresses.ts';
 
@@ -94,7 +94,7 @@ async function status(context: Parameters<typeof callDelegate>[0], config: Netwo
 
 /** Returns the caller's version if it is supported, for the response. */
 function versionOf(input: string): CniVersion {
-  const config = parseJson(input);
+  const config = tryParseJson(input);
   return isObject(config) && isSupported(config['cniVersion']) ? config['cniVersion'] : newestVersion;
 }
 

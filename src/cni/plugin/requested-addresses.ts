@@ -1,6 +1,6 @@
 import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject } from '../json.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import type { Environment, NetworkConfig } from './config.ts';
 
 /** The capability under which containerd passes a pod's annotations. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { deepMerge } from './layers.ts';
 import { parseConfig } from './config.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 const pemOf = (label: string): string => `-----BEGIN ${label}-----\nMAA=\n-----END ${label}-----\n`;
 const pem = pemOf('CERTIFICATE');

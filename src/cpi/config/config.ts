@@ -4,7 +4,7 @@ import { quantityRange } from '../../kubernetes/types/quantity.ts';
 import { mergeLayers } from './layers.ts';
 import { type RegistryConfig, parseRegistry } from './registry.ts';
 import type { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { type SecurityProfile, profiles } from './profile.ts';
 import { type Resources, withDefaults, parseResources } from './resources.ts';
 
@@ -24,7 +24,7 @@ export interface CpiConfig {
  * `contextName` the context that its cids or cloud_properties name (config/layers.ts states the precedence).
  * Each section rejects unknown keys by name. Throws INVALID_CONFIG, which never quotes a value.
  */
-export function parseConfig(file: unknown, request: Readonly<JsonObject>, contextName?: string): CpiConfig {
+export function parseConfig(file: unknown, request: JsonObject, contextName?: string): CpiConfig {
   const { config, kubeconfigContext } = mergeLayers({ file, request, contextName });
   const kubernetes = parseKubernetes(config.get('kubernetes'));
   return {

@@ -1,5 +1,5 @@
 import { Field } from '../../platform/field.ts';
-import { type JsonObject, isObject } from '../../platform/fields.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import { accessSources, accessKeys } from './cluster-access.ts';
 
 /** The sections that a context in the section `contexts` may have, too. */

@@ -93,7 +93,7 @@ test('a file system that grows at the next mount counts as done', async (t) => {
 
 test('a pending file system is that of the growth that was asked for, not of an earlier one', () => {
   const claim = (allocated?: string): PersistentVolumeClaim => ({
-    metadata: {},
+    metadata: { name: 'disk-1', namespace },
     spec: {},
     status: {
       capacity: { storage: '64Mi' },

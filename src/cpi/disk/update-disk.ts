@@ -4,7 +4,7 @@ import { Field } from '../../platform/field.ts';
 import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
-import { copyDisk } from './update/copy-disk.ts';
+import { replaceDisk } from './update/replace-disk.ts';
 import {
   expandVolume,
   checkAttributesClass,
@@ -33,11 +33,11 @@ export async function updateDisk(
   );
   const claim = await requireDetachedDisk(call, cid, 'updated');
   const classes = await readStorageClasses(call);
-  const question: UpdateInput = { claim, sizeMiB, properties, classes };
-  const plan = planUpdate(question);
-  await checkSnapshotClassChange(call, question);
-  const copy = await applyPlan(call, cid, question, plan);
-  if (copy !== undefined) return copy;
+  const input: UpdateInput = { claim, sizeMiB, properties, classes };
+  const plan = planUpdate(input);
+  await checkSnapshotClassChange(call, input);
+  const replacement = await applyPlan(call, cid, input, plan);
+  if (replacement !== undefined) return replacement;
   const { name = '' } = claim.metadata;
   return name === cid ? null : name;
 }
@@ -60,10 +60,10 @@ async function checkSnapshotClassChange(
 async function applyPlan(
   call: CallContext,
   cid: string,
-  question: UpdateInput,
+  input: UpdateInput,
   plan: UpdatePlan,
 ): Promise<string | undefined> {
-  const { claim, sizeMiB, properties, classes } = question;
+  const { claim, sizeMiB, properties, classes } = input;
   const { attributesClass, snapshotClass } = properties;
   switch (plan.kind) {
     case 'keep':
@@ -78,13 +78,13 @@ async function applyPlan(
       if (plan.grows) await expandVolume(call, claim, sizeMiB);
       await annotateDiskType(call, claim, properties);
       return undefined;
-    case 'copy': {
+    case 'replace': {
       const driver = plan.source.provisioner;
       if (attributesClass !== undefined) await checkAttributesClass(call, attributesClass, driver);
       const answer = await findSnapshotClass(call, { named: snapshotClass, driver });
       const means = 'missing' in answer ? undefined : answer.className;
       const { source, target } = plan;
-      return copyDisk(call, {
+      return replaceDisk(call, {
         ...{ cid, claim, sizeMiB, properties, source, target },
         snapshotClass: means,
       });

@@ -1,7 +1,7 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { isApiError, type ApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { NamespacedObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { explainApiError } from './explain-api-error.ts';
 import { limitsGivenBy, someLimitRange } from './explain-forbidden.ts';
@@ -9,7 +9,7 @@ import { limitsGivenBy, someLimitRange } from './explain-forbidden.ts';
 export const limitRanges: Resource = { group: '', version: 'v1', plural: 'limitranges', namespaced: true };
 
 /** The fields of v1.LimitRange that the CPI reads. */
-interface LimitRange extends KubernetesObject {
+interface LimitRange extends NamespacedObject {
   spec: { limits: LimitRangeItem[] };
 }
 

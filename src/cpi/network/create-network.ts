@@ -5,10 +5,10 @@ import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/
 import { conflictError, createOrGet, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateNetworkRequest } from '../protocol/methods.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { isManaged, baseLabels } from '../objects/labels.ts';
 import { parseNetworkRequest, type NetworkRequest } from './network-request.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { NamespacedObject } from '../../kubernetes/object.ts';
 import { sha256, attachmentPrefix, membershipLabel, policyPrefix } from '../objects/names.ts';
 
 const tries = 10;
@@ -73,7 +73,7 @@ function apiMissingError({ group, plural }: Resource): ProductError {
   );
 }
 
-export interface NetworkObject extends KubernetesObject {
+export interface NetworkObject extends NamespacedObject {
   readonly spec: Record<string, unknown>;
 }
 

@@ -5,7 +5,7 @@ import { annotation } from '../objects/labels.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { verifyMultusAddresses, multus, multusAddresses } from './multus.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { Network, Networks } from './networks.ts';
 
 export const cniAddressAnnotations = {

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { CpiConfig } from '../config/config.ts';
 import { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { vmPropertyKeys } from '../vm/properties.ts';
 import {
   addressBits,

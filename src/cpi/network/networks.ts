@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import {
   type Family,
   addressBits,

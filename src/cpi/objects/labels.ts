@@ -1,5 +1,5 @@
 import type { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 
@@ -41,13 +41,13 @@ export const annotation = {
    * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
    * (src/cpi/disk/attach/attachment-pod.ts).
    */
-  takesOver: `${domain}takes-over`,
+  adoptsMount: `${domain}takes-over`,
   /**
    * On a claim: a value that each attach_disk under `hot` changes, so that it conflicts with the write of
    * every other call.
    */
   attachment: `${domain}attachment`,
-  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-owner.ts). */
+  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-lock.ts). */
   lock: `${domain}lock`,
   /**
    * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's
@@ -89,9 +89,9 @@ export const annotation = {
    */
   defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the replacement that may take its place. */
-  copy: `${domain}copy`,
+  replacement: `${domain}copy`,
   /** `true` on such a disk while its replacement is removed. */
-  copyDropped: `${domain}copy-dropped`,
+  replacementDiscarded: `${domain}copy-dropped`,
   /**
    * `true` on such a disk once its replacement has taken its place: only the deletion of the disk remains.
    */

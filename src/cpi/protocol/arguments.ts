@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { Field } from '../../platform/field.ts';
-import { type JsonObject, isObject } from '../../platform/fields.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import { quantityRange } from '../../kubernetes/types/quantity.ts';
 import { isDnsLabel } from '../../kubernetes/names.ts';
 import { isDiskCid, isSnapshotCid, isVmCid } from '../objects/names.ts';

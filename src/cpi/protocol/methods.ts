@@ -1,5 +1,5 @@
 import type { CallContext, Verb } from '../call.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { Arguments } from './arguments.ts';
 
 /** answer.ts itself answers this method. */

@@ -5,7 +5,7 @@ import type { CreateStemcellRequest } from '../protocol/methods.ts';
 import { Field } from '../../platform/field.ts';
 import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import type { AgentConfig } from '../config/config.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 /**
  * create_stemcell(image_path, cloud_properties[, env]). Light (`docker-light`, `warden-light`): returns the

@@ -8,7 +8,7 @@ import { pushImage, type PushedImage } from '../../oci/registry/push-image.ts';
 import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 import { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { withStemcellRegistry, stemcellAnnotation } from './remove-stemcell.ts';
 import { describeStemcell, type StemcellDescription } from './stemcell-manifest.ts';
 import { formatStemcellCid } from './stemcell-cid.ts';
@@ -48,7 +48,7 @@ export async function pushStemcell(
   const bytes = readFileBlob(imagePath);
   const layer = await addPackedLayer(digestingBlobWriter, {
     bytes: expectedDigest === undefined ? bytes : verifyingStream(bytes, imagePath, expectedDigest),
-    ...{ what, path: imagePath },
+    ...{ label: what, path: imagePath },
   });
   const id = call.newUuid();
   const image = stemcellImage({ layer, description, id, directorUuid: call.directorUuid, imagePath, tags });

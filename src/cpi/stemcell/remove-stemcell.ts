@@ -3,7 +3,8 @@ import { deleteManifest, getManifest } from '../../oci/registry/manifests.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
 import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { isRecord, parseObject } from '../../oci/blob.ts';
+import { parseObject } from '../../oci/blob.ts';
+import { isObject } from '../../platform/json.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 
 /**
@@ -68,7 +69,7 @@ export const stemcellAnnotation = 'bosh.cloudfoundry.org/stemcell-id';
 /** Returns whether create_stemcell made the manifest. IMAGE_INVALID if it is not a manifest. */
 export function isManagedManifest(manifest: Buffer, what: string): boolean {
   const { annotations } = parseObject(manifest, what);
-  return isRecord(annotations) && typeof annotations[stemcellAnnotation] === 'string';
+  return isObject(annotations) && typeof annotations[stemcellAnnotation] === 'string';
 }
 
 /** Runs `work` with the repository of the stemcells, and lets the process end afterwards. */

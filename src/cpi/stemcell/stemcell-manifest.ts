@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
 import { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { type Architecture, architectureIn } from './stemcell-cid.ts';
 
 /** The description of a heavy stemcell. */

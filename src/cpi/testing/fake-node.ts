@@ -8,8 +8,7 @@ import type { ExecCommand, ExecResult } from '../call.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import { multus } from '../network/multus.ts';
 import { bindExit } from '../disk/attach/scripts/hold.ts';
-import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
-import { releaseExit, mountFailedExit } from '../disk/attach/scripts/volume-functions.ts';
+import { endUnlessBoundExit, releaseExit, mountFailedExit } from '../disk/attach/scripts/volume-functions.ts';
 import { annotation, label } from '../objects/labels.ts';
 
 export const nodeName = 'embedded';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { Arguments } from '../protocol/arguments.ts';
 import { type MethodName, readRequest } from '../protocol/methods.ts';
 

@@ -4,7 +4,7 @@ import { addressLabels, resolvePodNetworking } from '../network/pod-networking.t
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
 import { decideStrategy } from './decide-strategy.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { waitForVips } from '../service/vip.ts';
 import { sayAddedLimits } from './added-limits.ts';
 import { markCreated, creationOf } from './creation.ts';
@@ -19,11 +19,10 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { explainApiError } from '../errors/explain-api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod } from '../../kubernetes/types/pod.ts';
+import { type Pod, isTerminal } from '../../kubernetes/types/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
-import { listAttachments } from '../disk/attach/attachments.ts';
-import { isTerminal } from '../disk/attach/attachment-pod.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
 import { ManagedService } from '../service/managed-service.ts';
 import { serviceNames } from '../service/release-services.ts';
@@ -208,7 +207,7 @@ async function removeFormer(
   { secret, pod }: FormerVm,
 ): Promise<void> {
   const [attachments, now] = await Promise.all([
-    listAttachments(call, plan.cid),
+    AttachmentPod.listOfVm(call, plan.cid),
     findVmSecret(call, plan.cid),
   ]);
   const recorded = now === undefined ? undefined : recordedPod(now);

@@ -1,10 +1,10 @@
 import type { CallContext } from '../call.ts';
-import { type VmPlan } from './plan-vm.ts';
-import { type AttachStrategy } from '../config/cluster-access.ts';
+import type { VmPlan } from './plan-vm.ts';
+import type { AttachStrategy } from '../config/cluster-access.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { type ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import { vmPod } from './pod.ts';
-import { attachmentPod } from '../disk/attach/attachment-pod.ts';
+import { buildAttachmentPod } from '../disk/attach/attachment-pod-spec.ts';
 import { pods } from '../../kubernetes/resources.ts';
 
 /**
@@ -36,7 +36,7 @@ function recreateOrThrow(call: CallContext, { cid }: VmPlan, why: string): Attac
 async function attachmentRejection(call: CallContext, plan: VmPlan): Promise<ApiError | undefined> {
   const vm = vmPod(plan, '');
   const uid = call.newUuid();
-  const attachment = attachmentPod({
+  const attachment = buildAttachmentPod({
     diskCid: `disk-${uid}`,
     namespace: call.diskNamespace,
     vm: { ...vm, metadata: { ...vm.metadata, uid } },

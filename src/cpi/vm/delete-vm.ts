@@ -4,19 +4,11 @@ import { isVmCid, podReference, secretReference } from '../objects/names.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import {
-  diskCidOf,
-  listHubPods,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-  claimsOf,
-  claimsOfRecreatedVm,
-  assertClaimsRetained,
-  listAttachments,
-} from '../disk/attach/attachments.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
+import { findClaims, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
 import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
-import { annotation, isManaged } from '../objects/labels.ts';
+import { isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
 import { releaseServices, waitForServiceDeletion } from '../service/release-services.ts';
@@ -53,7 +45,10 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
   assertClaimsRetained(cid, [
-    ...(await claimsOf(call, attachments.map(diskCidOf))),
+    ...(await findClaims(
+      call,
+      attachments.map(({ diskCid }) => diskCid),
+    )),
     ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
   const owned = objectsOfVm(call, cid, pod, secret);
@@ -63,7 +58,7 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(call, cid, pod, lost);
   const detached = Promise.all(
-    attachments.map((attachment) => waitForAttachmentDeletion(call, attachment, deadlineSeconds, whenLost)),
+    attachments.map((attachmentPod) => attachmentPod.waitForDeletion(deadlineSeconds, whenLost)),
   );
   const gone = Promise.all([
     detached,
@@ -83,15 +78,19 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
  * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
  * created still later finds no hub.
  */
-async function endLateAttachments(call: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
-  const late = (await listHubPods(call, name)).filter(
-    ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
-  );
+async function endLateAttachments(call: CallContext, vm: Pod): Promise<void> {
+  const { name = '' } = vm.metadata;
+  const late = (await AttachmentPod.listInHub(call, name)).filter((pod) => pod.belongsTo(vm));
   if (late.length === 0) return;
-  assertClaimsRetained(name, await claimsOf(call, late.map(diskCidOf)));
-  for (const attachment of late) await deleteAttachmentPod(call, attachment);
-  for (const attachment of late)
-    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.deleteVm);
+  assertClaimsRetained(
+    name,
+    await findClaims(
+      call,
+      late.map(({ diskCid }) => diskCid),
+    ),
+  );
+  for (const attachmentPod of late) await attachmentPod.delete();
+  for (const attachmentPod of late) await attachmentPod.waitForDeletion(call.config.deadlines.deleteVm);
 }
 
 async function objectsOf(
@@ -102,23 +101,21 @@ async function objectsOf(
   const [pod, secret, attachments] = await Promise.all([
     findVm(call, cid),
     findVmSecret(call, cid),
-    listHubPods(call, cid),
+    AttachmentPod.listInHub(call, cid),
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
   const own = ownerUidOf(pod) === secretUid ? pod : undefined;
-  const isOfOwn = ({ metadata }: Pod): boolean =>
-    own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
   return {
     pod: own,
     secret: secret?.metadata.uid === secretUid ? secret : undefined,
-    attachments: attachments.filter(isOfOwn),
+    attachments: own === undefined ? [] : attachments.filter((attachmentPod) => attachmentPod.belongsTo(own)),
   };
 }
 
 interface ObjectsOfVm {
   readonly pod: Pod | undefined;
   readonly secret: KubernetesObject | undefined;
-  readonly attachments: readonly Pod[];
+  readonly attachments: readonly AttachmentPod[];
 }
 
 type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
@@ -148,7 +145,7 @@ const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]):
 
 interface DeletionRequest {
   readonly owned: readonly ObjectOfVm[];
-  readonly attachments: readonly Pod[];
+  readonly attachments: readonly AttachmentPod[];
   readonly group: string | undefined;
 }
 
@@ -166,7 +163,7 @@ async function requestDeletions(
     group !== undefined && reference.resource !== pods;
   for (const object of owned)
     if (!waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
-  for (const attachment of attachments) await deleteAttachmentPod(call, attachment);
+  for (const attachmentPod of attachments) await attachmentPod.delete();
   if (group === undefined) return;
   await removeVmFromBudget(call, group, cid);
   for (const object of owned)
@@ -187,7 +184,7 @@ export async function forceDeleteOnLostNode(
 ): Promise<void> {
   const disks = [
     ...new Set([
-      ...(await listAttachments(call, cid)).map(diskCidOf),
+      ...(await AttachmentPod.listOfVm(call, cid)).map(({ diskCid }) => diskCid),
       ...(pod === undefined ? [] : recordedDiskCids(pod)),
     ]),
   ];

@@ -2,7 +2,7 @@ import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { PodDisruptionBudget } from '../../kubernetes/types/service.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { ObjectMeta } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
 import { conflictError, createOrGet } from '../objects/objects.ts';
@@ -18,7 +18,11 @@ const tries = 20;
 /**
  * Returns the label value of the group whose budget counts an object of a VM; undefined if it has no budget.
  */
-export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
+export function budgetGroupOf({
+  metadata: { labels = {} },
+}: {
+  metadata: Pick<ObjectMeta, 'labels'>;
+}): string | undefined {
   return labels[label.disruptionBudget] === undefined ? undefined : labels[label.group];
 }
 

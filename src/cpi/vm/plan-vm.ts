@@ -3,7 +3,7 @@ import { type Networks, nameServers, parseNetworks } from '../network/networks.t
 import type { CallContext } from '../call.ts';
 import type { CreateVmRequest } from '../protocol/methods.ts';
 import { Field } from '../../platform/field.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { vmCid } from '../objects/names.ts';
 import type { ServiceRequest } from '../service/service-properties.ts';
 import { vipService } from '../service/vip.ts';

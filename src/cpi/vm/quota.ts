@@ -1,11 +1,11 @@
 import { isApiError, type ApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { NamespacedObject } from '../../kubernetes/object.ts';
 import { amountOf, formatAmount, type Usage } from '../../kubernetes/types/usage.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 
 /** The part of v1.ResourceQuota that is read. */
-export interface ResourceQuota extends KubernetesObject {
+export interface ResourceQuota extends NamespacedObject {
   readonly spec?: { readonly hard?: Amounts; readonly scopes?: string[]; readonly scopeSelector?: object };
   readonly status?: { readonly used?: Amounts };
 }

@@ -55,7 +55,7 @@ export async function rebootVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  */
 async function isRecreated(call: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
-  const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
+  const { findRecreateStrategyVm: findRecreatedVm } = await import('../disk/attach/recreate.ts');
   if ((await findRecreatedVm(call, cid, pod)) === undefined) return false;
   await (
     await import('./recorded-pod.ts')

@@ -1,7 +1,7 @@
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { conflictError } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
-import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { labelValue } from '../objects/names.ts';
 import { abandon, creationOf, resume } from './creation.ts';
@@ -67,11 +67,14 @@ export async function lookAtVm(call: CallContext, cid: string): Promise<VmState>
   const owner = ownerUidOf(pod);
   const secret = pod !== undefined && found?.metadata.uid !== owner ? undefined : found;
   const recorded = secret === undefined ? undefined : recordedPod(secret);
-  const attachments = await listAttachments(call, cid);
+  const attachmentPods = await AttachmentPod.listOfVm(call, cid);
   return {
     pod,
     secret,
-    disks: [...attachments.map(diskCidOf), ...(recorded === undefined ? [] : recordedDiskCids(recorded))],
+    disks: [
+      ...attachmentPods.map(({ diskCid }) => diskCid),
+      ...(recorded === undefined ? [] : recordedDiskCids(recorded)),
+    ],
   };
 }
 

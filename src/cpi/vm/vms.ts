@@ -1,7 +1,7 @@
 import { podReference, secretReference, isVmCid } from '../objects/names.ts';
 import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { CallContext } from '../call.ts';
 import { isManaged } from '../objects/labels.ts';
@@ -44,7 +44,7 @@ export const isVmRunning = ({ status }: Pod): boolean =>
   vmContainerStatus(status?.containerStatuses)?.state?.running !== undefined;
 
 /** The part of v1.Secret that the CPI writes or reads. */
-export interface VmSecret extends KubernetesObject {
+export interface VmSecret extends NamespacedObject {
   type: string;
   data: Record<string, string>;
 }

@@ -3,6 +3,7 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 import { throwIfInterrupted } from '../stage/stage.ts';
 
 /** Locates the installed CPI. */
@@ -166,7 +167,7 @@ const codeOfType: Readonly<Record<string, ErrorCode>> = {
  * (docs-bosh: content/cpi-api-v2.md).
  */
 export function parseCpiResponse(text: string): CpiResponse | undefined {
-  const value = parseObject(text);
+  const value = parseJsonObject(text);
   if (value === undefined) return undefined;
   const { result = null, error = null } = value;
   if (error !== null && !isErrorObject(error)) return undefined;
@@ -214,16 +215,6 @@ function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
 function meansNotImplemented({ type, message }: CpiErrorObject): boolean {
   if (type === 'Bosh::Clouds::CloudError') return message.startsWith('Invalid Method:');
   return type === 'InvalidCall' && message.startsWith('Method is not known, got');
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function isErrorObject(value: unknown): value is CpiErrorObject {

@@ -74,8 +74,8 @@ const failure = (code: number, reason: string, message = reason): object => ({
   message,
 });
 /** Returns an object as a server stores it. */
-const stored = (name: string): { metadata: { name: string; uid: string; resourceVersion: string } } => ({
-  metadata: { name, uid: 'u', resourceVersion: '1' },
+const stored = (name: string) => ({
+  metadata: { name, namespace: 'bosh', uid: 'u', resourceVersion: '1' },
 });
 const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = [];
@@ -151,7 +151,7 @@ test('an answer of something else than an API server is an ApiError too', async 
   );
 });
 
-for (const missing of ['name', 'uid', 'resourceVersion'])
+for (const missing of ['name', 'uid', 'resourceVersion', 'namespace'])
   test(`an object without ${missing} is no answer of an API server`, async (t) => {
     const { metadata } = stored('x');
     const object = { metadata: { ...metadata, [missing]: missing === 'uid' ? '' : undefined } };
@@ -271,7 +271,7 @@ test('a list whose pages expired is read whole', async (t) => {
 test('a watch yields its events, whatever chunks they came in, and ends with the server', async (t) => {
   const { api, seen } = await serve(t, (_seen, response) => {
     const lines =
-      '{"type":"ADDED","object":{"metadata":{"name":"ä","uid":"u","resourceVersion":"1"}}}\n{"type":"BOOKMARK","object":{"metadata":{}}}\n';
+      '{"type":"ADDED","object":{"metadata":{"name":"ä","namespace":"bosh","uid":"u","resourceVersion":"1"}}}\n{"type":"BOOKMARK","object":{"metadata":{}}}\n';
     const bytes = Buffer.from(lines);
     response.write(bytes.subarray(0, 47), () => response.end(bytes.subarray(47)));
   });

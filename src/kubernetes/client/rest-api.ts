@@ -74,19 +74,19 @@ export class RestApi implements KubernetesApi {
   }
 
   async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<Stored<T>> {
-    return this.#object(resource, postRequest(resource, object));
+    return this.#object(resource, postRequest(collectionOf(resource, object), object));
   }
 
   async dryRunCreate<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
-    return this.#json(postRequest(resource, object, { dryRun: 'All' }));
+    return this.#json(postRequest(collectionOf(resource, object), object, { dryRun: 'All' }));
   }
 
   /**
    * Creates a review of authorization.k8s.io, which the server answers and does not store. Not part of
    * KubernetesApi; for callers that check a cluster.
    */
-  async review<T extends KubernetesObject>(resource: Resource, review: T): Promise<T> {
-    return this.#json(postRequest(resource, review));
+  async review<T extends object>(resource: Resource, review: T): Promise<T> {
+    return this.#json(postRequest(resourcePath(resource, undefined), review));
   }
 
   async replace<T extends KubernetesObject>(
@@ -97,7 +97,7 @@ export class RestApi implements KubernetesApi {
     const reference = {
       resource,
       namespace: namespaceOf(resource, object),
-      name: object.metadata.name ?? '',
+      name: object.metadata.name,
     };
     return this.#object(resource, {
       method: 'PUT',
@@ -247,11 +247,12 @@ export class RestApi implements KubernetesApi {
 }
 
 const storedKeys = ['name', 'uid', 'resourceVersion'] as const;
+const namespacedKeys = [...storedKeys, 'namespace'] as const;
 
 /** Throws KUBERNETES_API if an answer does not have what an API server sets in each object that it stores. */
-function assertStored({ plural }: Resource, object: Partial<KubernetesObject> | null): void {
+function assertStored({ plural, namespaced }: Resource, object: Partial<KubernetesObject> | null): void {
   const metadata = object?.metadata;
-  for (const key of storedKeys)
+  for (const key of namespaced ? namespacedKeys : storedKeys)
     if (typeof metadata?.[key] !== 'string' || metadata[key] === '')
       throw new ProductError(
         'KUBERNETES_API',
@@ -265,18 +266,12 @@ function checkedEvent<T extends KubernetesObject>(resource: Resource, event: Wat
   return event;
 }
 
-function postRequest(
-  resource: Resource,
-  object: KubernetesObject,
-  query: Record<string, string> = {},
-): TransportRequest {
-  return {
-    method: 'POST',
-    path: resourcePath(resource, namespaceOf(resource, object)),
-    query: { ...writeQuery, ...query },
-    body: JSON.stringify(object),
-  };
+function postRequest(path: string, object: object, query: Record<string, string> = {}): TransportRequest {
+  return { method: 'POST', path, query: { ...writeQuery, ...query }, body: JSON.stringify(object) };
 }
+
+const collectionOf = (resource: Resource, object: KubernetesObject): string =>
+  resourcePath(resource, namespaceOf(resource, object));
 
 function pathOf(reference: ObjectReference, subresource?: string): string {
   const rest = subresource === undefined ? [] : [subresource];

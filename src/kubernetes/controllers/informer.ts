@@ -17,7 +17,7 @@ const maximumDelayMs = 10_000;
 
 /** Returns `namespace/name`, or `name` for cluster-scoped objects. */
 export function keyOf(object: KubernetesObject): string {
-  const { namespace, name = '' } = object.metadata;
+  const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 

@@ -22,7 +22,7 @@ async function readOf(
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < packed.length; at += 512) yield packed.subarray(at, (read = at + 512));
   }
-  const layer = { bytes: bytes(), compression, what: 'layer', limits: { ...archiveLimits, ...limits } };
+  const layer = { bytes: bytes(), compression, label: 'layer', limits: { ...archiveLimits, ...limits } };
   const checking = checkLayer(layer, async (checked) => {
     for await (const chunk of checked) assert.ok(chunk.length <= 512);
   });
@@ -57,7 +57,7 @@ test('zstd that needs two gigabytes of memory is refused', async () => {
   block.writeUIntLE((tar.length << 3) | 1, 0, 3);
   const frame = (windowLog: number): Buffer =>
     Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3]), block, tar]);
-  await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or cut off: .*memory/iu });
+  await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or truncated: .*memory/iu });
   // Every decompressor must allow a window of 8 MiB.
   await readOf(frame(23), 'zstd', { limits: { entries: 0 }, message: /'file' is one too many/u });
 });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { imageInvalid, isRecord, parseObject } from '../../oci/blob.ts';
+import { imageInvalid, parseObject } from '../../oci/blob.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
 import { copyLayer } from '../../oci/layer/copy-layer.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
@@ -13,6 +13,7 @@ import { stemcellLabels } from '../image-config.ts';
 import { freeAsItPasses } from './stream-with-gc.ts';
 import { createRootInspector } from './root-inspector.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
+import { isObject } from '../../platform/json.ts';
 
 export interface CopiedLayout {
   readonly manifest: Descriptor;
@@ -66,7 +67,7 @@ export async function copyLayout(
       'INVALID_ARGUMENT',
       `'${directory}' has one image, for ${architecture}, and --architecture asks for ${requested}`,
     );
-  const diffIds = isRecord(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
+  const diffIds = isObject(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
   if (!Array.isArray(diffIds) || diffIds.length !== image.layers.length)
     throw imageInvalid(
       `${what} does not list the digests of its ${image.layers.length} layers (rootfs.diff_ids)`,
@@ -77,9 +78,9 @@ export async function copyLayout(
     await copyLayer(blobs, image, layer, expected);
   }
   root.check(`'${directory}'`);
-  const labels = isRecord(config['config']) ? config['config']['Labels'] : undefined;
+  const labels = isObject(config['config']) ? config['config']['Labels'] : undefined;
   const label = (key: string): string | undefined => {
-    const value = isRecord(labels) ? labels[key] : undefined;
+    const value = isObject(labels) ? labels[key] : undefined;
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
   const facts = {

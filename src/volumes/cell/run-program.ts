@@ -31,7 +31,7 @@ export async function runProgram(
       child.kill('SIGKILL');
       child.unref();
       child.stderr.destroy();
-      resolve({ failure: `${program} was not done after ${seconds} seconds`, signal: null });
+      resolve({ failure: `${program} did not finish within ${seconds} seconds`, signal: null });
     }, seconds * 1000);
     child.once('error', (error) => {
       clearTimeout(timer);

@@ -17,7 +17,7 @@ interface Definition extends KubernetesObject {
 export async function createVolumeObjects(api: KubernetesApi, definitions: string): Promise<void> {
   for (const definition of await readSnapshotDefinitions(definitions)) {
     await createMissing(api, { resource: customResourceDefinitions, object: definition });
-    const name = definition.metadata.name ?? '';
+    const name = definition.metadata.name;
     await waitFor<Definition, true>({
       api,
       reference: { resource: customResourceDefinitions, name },

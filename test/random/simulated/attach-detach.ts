@@ -97,7 +97,7 @@ export class AttachDetach {
     });
   }
 
-  async #remove({ metadata: { name = '' } }: VolumeAttachment): Promise<void> {
+  async #remove({ metadata: { name } }: VolumeAttachment): Promise<void> {
     try {
       await this.#api.delete({ resource: volumeAttachments, name });
     } catch (error) {

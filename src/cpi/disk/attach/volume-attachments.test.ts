@@ -12,7 +12,10 @@ import { volumeAttachments, waitUntilOffNode } from './volume-attachments.ts';
 /** printf vol-1driver.examplenode-1 | sha256sum */
 const name = 'csi-d267734bd6b8db9810a34176e6ae420302fac68b7310e5831cfcec56a6170c91';
 const csi = { driver: 'driver.example', volumeHandle: 'vol-1' };
-const claim: PersistentVolumeClaim = { metadata: { name: 'disk-1' }, spec: { volumeName: 'pv-1' } };
+const claim: PersistentVolumeClaim = {
+  metadata: { name: 'disk-1', namespace: 'n' },
+  spec: { volumeName: 'pv-1' },
+};
 
 const attachment = (attachmentName: string, nodeName: string): KubernetesObject => ({
   metadata: { name: attachmentName, uid: attachmentName },

@@ -86,6 +86,6 @@ for (const [who, code, message, expected, said] of refusals) {
       return true;
     });
     assert.deepEqual(await diskObjects(world), [disk]);
-    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.replacement], undefined);
   });
 }

@@ -20,7 +20,7 @@ export const selectorsOf = (formerCid: string): readonly string[] => [
  *
  * Model: update.pml
  */
-export function formerCids(
+export function previousCids(
   cid: string,
   { name = '', labels = {} }: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> },
 ): Record<string, string> {
@@ -34,11 +34,13 @@ export function formerCids(
 }
 
 /** Returns true for a disk that any of `selectorsOf` finds. */
-export const hasFormerCid = ({ metadata: { labels = {} } }: KubernetesObject, formerCid: string): boolean =>
+export const hasPreviousCid = ({ metadata: { labels = {} } }: KubernetesObject, formerCid: string): boolean =>
   labels[label.replaces] === formerCid || labels[`${prefix}${formerCid}`] !== undefined;
 
-export const isFormerCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
+export const isPreviousCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
 
 /** Returns the part of a patch that removes all previous cids from a disk. */
-export const noFormerCids = (labels: Readonly<Record<string, string>> = {}): Record<string, null> =>
-  Object.fromEntries([label.replaces, ...Object.keys(labels).filter(isFormerCid)].map((key) => [key, null]));
+export const noPreviousCids = (labels: Readonly<Record<string, string>> = {}): Record<string, null> =>
+  Object.fromEntries(
+    [label.replaces, ...Object.keys(labels).filter(isPreviousCid)].map((key) => [key, null]),
+  );
