@@ -51,7 +51,7 @@ test("a pod of another namespace that requests a VM's address is rejected, and g
       [ofPod('mallory'), undefined, 104, /lists none/u],
       [ofPod('mallory'), [], 104, /lists none/u],
       [ofPod('bosh-2'), ['bosh', 'cf'], 104, /namespace bosh-2 requests .* lists bosh, cf/u],
-      [ofPod(''), ['bosh'], 104, /of the namespace {2}asks/u],
+      [ofPod(''), ['bosh'], 104, /of the namespace {2}requests/u],
       [undefined, ['bosh'], 104, /whose namespace the runtime does not pass/u],
       ['K8S_POD_NAME=p', ['bosh'], 104, /whose namespace the runtime does not pass/u],
       [`${ofPod('bosh')};${ofPod('mallory')}`, ['bosh'], 104, /whose namespace the runtime does not pass/u],

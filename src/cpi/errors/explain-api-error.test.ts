@@ -247,8 +247,12 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
   [apiError(429, 'too many requests'), 'KUBERNETES_BUSY', /check its load/u],
   [apiError(503, 'the server is currently unable to handle the request'), 'KUBERNETES_BUSY', /load/u],
   [apiError(408, 'the server answered 408'), 'KUBERNETES_BUSY', /load/u],
-  [apiError(502, 'the server answered 502: <html>'), 'KUBERNETES_BUSY', /proxy or load balancer before it/u],
-  [apiError(524, 'the server answered 524'), 'KUBERNETES_BUSY', /proxy or load balancer before it/u],
+  [
+    apiError(502, 'the server answered 502: <html>'),
+    'KUBERNETES_BUSY',
+    /proxy or load balancer in front of it/u,
+  ],
+  [apiError(524, 'the server answered 524'), 'KUBERNETES_BUSY', /proxy or load balancer in front of it/u],
   [apiError(500, 'etcdserver: mvcc: database space exceeded'), 'KUBERNETES_API', /API server's log/u],
 ];
 

@@ -25,7 +25,7 @@ export async function createNetwork(
 ): Promise<[string, { range: string; gateway: string; reserved: string[] }, JsonObject]> {
   const request = parseNetworkRequest(definition, call.config);
   const object = networkObject(call, request);
-  const { name = '' } = object.metadata;
+  const { name } = object.metadata;
   const isPolicy = request.kind === 'policy';
   await ensureNetworkObject(call, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
   const properties = isPolicy ? { network_policy: name } : { network_attachment: name };
@@ -37,7 +37,7 @@ async function ensureNetworkObject(
   resource: Resource,
   object: NetworkObject,
 ): Promise<void> {
-  const { name = '' } = object.metadata;
+  const { name } = object.metadata;
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     const ensured = await createOrGet(call.api, resource, object).catch((error: unknown) => {
       throw isApiMissing(error) ? apiMissingError(resource) : error;

@@ -257,7 +257,7 @@ export function preservedFamilies(
   if (ipFamilies === undefined) return {};
   const [missing] = (desired.ipFamilies ?? []).filter((family) => !ipFamilies.includes(family));
   if (missing !== undefined) {
-    const { name = '', namespace = '' } = metadata;
+    const { name, namespace } = metadata;
     throw new ProductError(
       'VM_CREATION_FAILED',
       `Service '${name}' in namespace ${namespace} has the family ${ipFamilies.join(', ')}, and the VM requests an address of ` +

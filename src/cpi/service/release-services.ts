@@ -73,7 +73,7 @@ async function releaseIfUnchanged(
   service: Service,
   secret: KubernetesObject,
 ): Promise<DeletedServices> {
-  const { name = '', uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
+  const { name, uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
   const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
   const isHeld = selectedVm(service) === secret.metadata.name;
   if (!isHeld && others.length > 0) return [];

@@ -28,7 +28,7 @@ export async function snapshotDisk(
   if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.status?.phase !== 'Bound')
     throw notImplemented(cid, 'it was never attached, so it has no volume; attach it first');
-  const { name: claimName = '', namespace = '' } = claim.metadata;
+  const { name: claimName, namespace } = claim.metadata;
   const named = claim.metadata.annotations?.[annotation.snapshotClass];
   const { storageClassName = '', volumeName = '' } = claim.spec;
   const driver =
