@@ -56,8 +56,8 @@ test("a pod of another namespace that requests a VM's address is rejected, and g
       ['K8S_POD_NAME=p', ['bosh'], 104, /whose namespace the runtime does not pass/u],
       [`${ofPod('bosh')};${ofPod('mallory')}`, ['bosh'], 104, /whose namespace the runtime does not pass/u],
       ['XK8S_POD_NAMESPACE=bosh', ['bosh'], 104, /whose namespace the runtime does not pass/u],
-      [ofPod('mallory'), 'mallory', 7, /no list of names of namespaces/u],
-      [ofPod('mallory'), [['mallory']], 7, /no list of names of namespaces/u],
+      [ofPod('mallory'), 'mallory', 7, /must be a list of names of namespaces/u],
+      [ofPod('mallory'), [['mallory']], 7, /must be a list of names of namespaces/u],
     ];
   for (const [args, namespaces, code, message] of attempts) {
     const delegate = recordingDelegate(gave('10.88.0.7'));
