@@ -83,7 +83,7 @@ describeInOneNamespace(import.meta.filename, () => {
     process.kill(pid, 'SIGKILL');
   }
 
-  test('detach_disk whose attachment is deleted by force before it is asked is refused while a job writes', async () => {
+  test('detach_disk is rejected while a job writes if the attachment pod was force-deleted before the unmount', async () => {
     const { vm, disk } = await writingVm();
     let isDeleted = false;
     const exec: CallContext['exec'] = async (command) => {
@@ -106,7 +106,7 @@ describeInOneNamespace(import.meta.filename, () => {
       detachDisk(cloud, { vmCid: vm, diskCid: disk }),
     delete_disk: (cloud: CallContext, _: string, disk: string) => deleteDisk(cloud, { diskCid: disk }),
   })) {
-    test(`${verb} is refused while a job writes though the mount container was killed while it terminated`, async () => {
+    test(`${verb} is rejected while a job writes, although the mount container was killed while it terminated`, async () => {
       const { vm, disk } = await writingVm();
       await world.api.delete(reference(disk));
       const killing = atRequest(`get persistentvolumeclaims ${disk}`, async () => {
@@ -156,7 +156,7 @@ describeInOneNamespace(import.meta.filename, () => {
 
   for (const isDeleted of [false, true]) {
     const what = isDeleted ? 'an attachment that is deleted by force' : 'a mount container that is killed';
-    test(`${what} between the unmount and the second look of a release: a disk in use is not detached`, async () => {
+    test(`${what} between the unmount and the second check of a release: a disk in use is not detached`, async () => {
       const { vm, disk } = await writingVm();
       const unmounted = ['/bin/sh', '-c', `umount /hub/disks/${disk}`];
       assert.equal((await world.exec(`attach-${disk}`, 'hold', unmounted)).exitCode, 0);
@@ -177,7 +177,7 @@ describeInOneNamespace(import.meta.filename, () => {
     });
   }
 
-  test('a mount container that has not mounted the volume yet is not asked for anything', async () => {
+  test('no script runs in a mount container that has not mounted the volume yet', async () => {
     const vm = await newVm();
     const { disk } = await newDisk(vm);
     await world.exec(`attach-${disk}`, 'hold', ['/bin/rm', readyLock]);

@@ -35,7 +35,7 @@ describeInOneNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  test('what a killed attach_disk made mounts the disk in no VM before the claim says that the VM has it', async () => {
+  test('an attachment pod of a killed attach_disk does not mount the disk before the claim records the VM', async () => {
     const vm = await newVm();
     const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
     const dying = { ...world.cloud, api: crashingApi(world.cloud.api, 1, 'after') };
@@ -53,7 +53,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('an attach_disk makes another attachment in place of one that was released and not deleted', async () => {
+  test('an attach_disk replaces an attachment pod that was released and not deleted', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
@@ -69,7 +69,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('the bind step of an attachment whose sandbox was made again stacks no second mount', async () => {
+  test('the bind container of an attachment pod with a new sandbox adds no second mount', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
@@ -85,7 +85,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('a holder that has let go because it ends puts the disk into the VM no more', async () => {
+  test('a mount container that has unmounted because it terminates does not mount the disk again', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
@@ -109,7 +109,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('a VM that was to end and starts again has its disk again', async () => {
+  test('a VM whose termination was cancelled has its disk again', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     // as the preStop hook does, also where a kubelet makes the sandbox of the VM's pod again
@@ -128,7 +128,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('a disk that comes into use while it is released is put back, and still attached', async () => {
+  test('a disk that comes into use during a release is mounted again, and stays attached', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const inHolder = (script: string) => world.exec(`attach-${disk}`, 'hold', ['/bin/sh', '-c', script]);
@@ -181,7 +181,7 @@ describeInOneNamespace(import.meta.filename, () => {
   });
 
   for (const place of ['a disk', 'a tmpfs']) {
-    test(`a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
+    test(`a disk is not mounted in a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
       const unmount = place === 'a tmpfs' ? await world.mountTmpfs('kubelet/pods') : undefined;
       const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
       const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });

@@ -40,7 +40,7 @@ async function vmBehindProxy(t: TestContext): Promise<CallContext> {
   return cloud;
 }
 
-test("an attachment and a sweeper run the stemcell's image where a sidecar stands before the VM's container", async (t) => {
+test("attachment and cleanup pods run the stemcell's image although a sidecar is the first container", async (t) => {
   const cloud = await vmBehindProxy(t);
   const vm = (await findVm(cloud, vmCid)) ?? assert.fail('the VM is there');
   const [first, ours] = vm.spec.containers;
@@ -57,7 +57,7 @@ test("an attachment and a sweeper run the stemcell's image where a sidecar stand
     );
 });
 
-test("a VM's own container and init container get its disks, not those that stand before them", () => {
+test("a VM's own container and init container get its disks, not injected ones in front of them", () => {
   const pod = plannedPod({ attach: 'recreate' });
   const { initContainers = [], containers } = pod.spec;
   const behind = {

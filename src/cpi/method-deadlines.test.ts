@@ -70,7 +70,7 @@ test('create_vm waits as long as create_vm may for a Service of its name that is
   await holdDeleted(world, services, 'web');
   await assert.rejects(
     createVm(world.impatiently, createVmRequest({ properties, networks: dynamic })),
-    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the former Service 'web'")),
+    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the previous Service 'web'")),
   );
 });
 
@@ -129,7 +129,7 @@ test('create_network and delete_network wait for a network as long as they ever 
  */
 const enough = 50;
 
-test('create_network ends if others keep making and deleting its network', async (t) => {
+test('create_network ends if other clients keep creating and deleting its network', async (t) => {
   const { impatiently: cloud, api } = await startWorld(t);
   const [cid] = await createNetwork(cloud, policy);
   const reference = { resource: networkPolicies, namespace, name: cid };
@@ -149,7 +149,7 @@ test('create_network ends if others keep making and deleting its network', async
   );
 });
 
-test('create_vm ends if others keep making and deleting a claim of its name', async (t) => {
+test('create_vm ends if other clients keep creating and deleting a claim of its name', async (t) => {
   const { impatiently: cloud, api } = await startWorld(t, 'recreate');
   const name = `${vmCidOfTest}-state`;
   const reference = { resource: persistentVolumeClaims, namespace, name };

@@ -49,7 +49,7 @@ export interface Artifacts {
  * Reads and checks the parts. Rejects with FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or
  * ARCHIVE_INVALID, which name the file.
  */
-export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
+export async function readArtifacts(request: ArtifactOptions): Promise<Artifacts> {
   const { root, stemcell, release, target } = request;
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
   try {

@@ -40,9 +40,9 @@ export interface DirectorFacts {
    * The message with which admission rejects a privileged pod; '' if it admits one; undefined if the user may
    * not create pods.
    */
-  readonly privilegedRefusal: string | undefined;
+  readonly privilegedPodRejection: string | undefined;
   readonly classes: readonly StorageClass[] | undefined;
-  readonly pinning: PinningNetwork | 'static-ip' | undefined;
+  readonly fixedIpSupport: PinningNetwork | 'static-ip' | undefined;
   readonly nodes: readonly Node[] | undefined;
   /** The pods of all namespaces. */
   readonly pods: readonly Pod[] | undefined;
@@ -51,7 +51,7 @@ export interface DirectorFacts {
 
 /** Reads all facts about a cluster for a director in that namespace. Changes nothing. */
 export async function readDirectorFacts(api: DirectorApi, namespace: string): Promise<DirectorFacts> {
-  const [version, hasNamespace, hasAccount, classes, pinning, allNodes, allPods, allServices] =
+  const [version, hasNamespace, hasAccount, classes, fixedIpSupport, allNodes, allPods, allServices] =
     await Promise.all([
       api.version(),
       exists(api, { resource: namespaces, name: namespace }),
@@ -69,9 +69,9 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
     // without its namespace
     hasNamespace: hasNamespace ?? true,
     hasAccount: hasAccount ?? false,
-    privilegedRefusal: (hasNamespace ?? true) ? await privilegedPodRejection(api, namespace) : '',
+    privilegedPodRejection: (hasNamespace ?? true) ? await tryPrivilegedPod(api, namespace) : '',
     classes: classes?.items,
-    pinning,
+    fixedIpSupport,
     nodes: allNodes?.items,
     pods: allPods?.items,
     services: allServices?.items,
@@ -84,34 +84,34 @@ interface Review {
   readonly status?: { readonly allowed: boolean };
 }
 
-/** Returns those of the rights that the user does not have. */
-export async function readDeniedRights(
+/** Returns those of the permissions that the user does not have. */
+export async function readDeniedPermissions(
   api: DirectorApi,
-  rights: readonly Permission[],
+  permissions: readonly Permission[],
 ): Promise<Permission[]> {
-  const answers = await Promise.all(
-    rights.map(async (right) => {
+  const isAllowed = await Promise.all(
+    permissions.map(async (permission) => {
       const review: Review = {
         ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
-        spec: { resourceAttributes: right },
+        spec: { resourceAttributes: permission },
       };
       const { status } = await api.review<Review>(selfSubjectAccessReviews, review);
       return status?.allowed === true;
     }),
   );
-  return rights.filter((_, index) => answers[index] === false);
+  return permissions.filter((_, index) => isAllowed[index] === false);
 }
 
 /**
  * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
  * facts show that a Service has the address already.
  */
-export async function clusterIpRejection(
+export async function tryClusterIp(
   api: DirectorApi,
-  { services: present, hasNamespace, namespace }: DirectorFacts,
+  { services: existing, hasNamespace, namespace }: DirectorFacts,
   address: string,
 ): Promise<string> {
-  if (present?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
+  if (existing?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
   const service: Service = {
     ...{ apiVersion: 'v1', kind: 'Service' },
     metadata: { name: '', generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
@@ -128,9 +128,9 @@ export async function clusterIpRejection(
 
 /**
  * Creates, in a dry run, a pod of the CPI's profile `privileged` with the host path that an attachment pod
- * mounts. Returns the rejection as in `privilegedRefusal`.
+ * mounts. Returns the rejection as in `privilegedPodRejection`.
  */
-async function privilegedPodRejection(api: DirectorApi, namespace: string): Promise<string | undefined> {
+async function tryPrivilegedPod(api: DirectorApi, namespace: string): Promise<string | undefined> {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod' },
     metadata: { name: '', generateName: 'director-init-', namespace },
@@ -150,7 +150,7 @@ async function privilegedPodRejection(api: DirectorApi, namespace: string): Prom
   }
 }
 
-async function readFixedIpSupport(api: DirectorApi): Promise<DirectorFacts['pinning']> {
+async function readFixedIpSupport(api: DirectorApi): Promise<DirectorFacts['fixedIpSupport']> {
   const found = fixedIpNetwork(await api.groups());
   if (found !== undefined) return found;
   const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };

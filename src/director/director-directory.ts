@@ -109,26 +109,26 @@ export async function writeDirectory(
 ): Promise<WrittenDirectory> {
   const privateDirectory = await ensurePrivateDirectory(directory);
   for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(privateDirectory, path)));
-  const previousDigests = await readDirectorFile(privateDirectory);
+  const previous = await readDirectorFile(privateDirectory);
   const intended = await readIntent(privateDirectory);
   const digests = mapValues(files, digestOf);
   const kept: string[] = [];
   for (const path of Object.keys(files)) {
     const found = await readOwnFile(join(privateDirectory, path));
-    const own = [previousDigests?.written[path], ...(intended[path] ?? []), digests[path]];
+    const own = [previous?.written[path], ...(intended[path] ?? []), digests[path]];
     if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
   }
   const isKept = (path: string): boolean => kept.includes(path);
   const fresh = Object.entries(files).filter(([path]) => !isKept(path));
-  const intent = mapValues(digests, (digest, path) => [
+  const journal = mapValues(digests, (digest, path) => [
     ...(intended[path] ?? []),
     ...(isKept(path) ? [] : [digest]),
   ]);
-  await writeDurably(intentPath(privateDirectory), `${JSON.stringify(intent, null, 2)}\n`);
+  await writeDurably(intentPath(privateDirectory), `${JSON.stringify(journal, null, 2)}\n`);
   for (const [path, text] of fresh) await writeDurably(join(privateDirectory, path), text);
   // a kept file still counts as edited: the record keeps the digest of the file that init wrote
   const written = mapValues(digests, (digest, path) =>
-    isKept(path) ? (previousDigests?.written[path] ?? digest) : digest,
+    isKept(path) ? (previous?.written[path] ?? digest) : digest,
   );
   await writeDirectorFile(privateDirectory, { ...file, written });
   await removeDurably(intentPath(privateDirectory));

@@ -60,7 +60,7 @@ describeCluster('a hostile VM', (world) => {
     );
   }
 
-  test("a user of jobs changes nothing of root's in the hub, on the data volume or on the disk", async () => {
+  test("a job user cannot change root's files in the hub, on the data volume or on the disk", async () => {
     const { cloud } = world();
     const vm = await world().newVm();
     const disk = await world().newDisk();

@@ -74,7 +74,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
     await world.remove(pods, 'peer');
   });
 
-  test('a pod that asks for none has one of the range', async () => {
+  test('a pod that requests no address gets one of the range', async () => {
     await world.pod('dynamic', { spec: { nodeName: 'node-1' } });
     const number = (text: string): number =>
       text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
@@ -193,7 +193,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       await withAddress(false);
     });
 
-    test('removed while its installer cannot answer and is killed: the guard puts the former network back', async () => {
+    test('removed while its installer cannot answer and is killed: the guard restores the original network', async () => {
       const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
@@ -205,7 +205,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       assert.deepEqual(await contents(), previous);
     });
 
-    test('removed while the node does not respond, it stays, and remove.yaml restores the previous network', async () => {
+    test('removed while the node does not respond, it stays, and remove.yaml restores the original network', async () => {
       const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();

@@ -73,17 +73,17 @@ function readOverrides(request: JsonObject): Field {
 function mergeLayer(base: Field, over: Field): JsonObject {
   const { [registryKey]: registry, ...kept } = dropAccess(base, over);
   const replacesRegistry = Object.hasOwn(over.get(registryKey).record(), 'url');
-  const former = base.get(contextsKey);
+  const previous = base.get(contextsKey);
   const contexts = over
     .get(contextsKey)
     .entries()
-    .map(([name, context]) => [name, dropAccess(former.get(name), context)] as const);
+    .map(([name, context]) => [name, dropAccess(previous.get(name), context)] as const);
   return deepMerge(
     {
       ...kept,
       ...(!replacesRegistry && { [registryKey]: registry }),
       ...(contexts.length > 0 && {
-        [contextsKey]: { ...former.record(), ...Object.fromEntries(contexts) },
+        [contextsKey]: { ...previous.record(), ...Object.fromEntries(contexts) },
       }),
     },
     over.record(),
@@ -94,10 +94,10 @@ function mergeLayer(base: Field, over: Field): JsonObject {
 function dropAccess(base: Field, over: Field): JsonObject {
   const later = over.get('kubernetes').record();
   if (!accessSources.some((name) => Object.hasOwn(later, name))) return base.record();
-  const former = Object.entries(base.get('kubernetes').record());
+  const previous = Object.entries(base.get('kubernetes').record());
   return {
     ...base.record(),
-    kubernetes: Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key))),
+    kubernetes: Object.fromEntries(previous.filter(([key]) => !accessKeys.includes(key))),
   };
 }
 
@@ -108,10 +108,10 @@ function dropAccess(base: Field, over: Field): JsonObject {
 export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
-    const former = merged.get(key);
+    const previous = merged.get(key);
     merged.set(
       key,
-      isObject(former) && isObject(value) && key !== 'kubeconfig' ? deepMerge(former, value) : value,
+      isObject(previous) && isObject(value) && key !== 'kubeconfig' ? deepMerge(previous, value) : value,
     );
   }
   return Object.fromEntries(merged);

@@ -38,10 +38,10 @@ export function assertWithinLimits({ requests, limits }: Resources, field: Field
  * default that contradicts a requested value is changed: a smaller default limit is raised to the request, a
  * larger default request is lowered to the limit.
  */
-export function withDefaults(asked: Resources, defaults: Resources): Resources {
+export function withDefaults(requested: Resources, defaults: Resources): Resources {
   return {
-    requests: { ...replaced(defaults.requests, asked.limits, isGreater), ...asked.requests },
-    limits: { ...atLeast(asked.requests, defaults.limits), ...asked.limits },
+    requests: { ...replaced(defaults.requests, requested.limits, isGreater), ...requested.requests },
+    limits: { ...atLeast(requested.requests, defaults.limits), ...requested.limits },
   };
 }
 

@@ -82,7 +82,7 @@ async function applyPlan(
       const driver = plan.source.provisioner;
       if (attributesClass !== undefined) await checkAttributesClass(call, attributesClass, driver);
       const answer = await findSnapshotClass(call, { named: snapshotClass, driver });
-      const means = 'lacking' in answer ? undefined : answer.className;
+      const means = 'missing' in answer ? undefined : answer.className;
       const { source, target } = plan;
       return replaceDisk(call, {
         ...{ cid, claim, sizeMiB, properties, source, target },

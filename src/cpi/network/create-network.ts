@@ -38,7 +38,7 @@ async function ensureNetworkObject(
   object: NetworkObject,
 ): Promise<void> {
   const { name } = object.metadata;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
     const ensured = await createOrGet(call.api, resource, object).catch((error: unknown) => {
       throw isApiMissing(error) ? apiMissingError(resource) : error;
     });
@@ -48,14 +48,14 @@ async function ensureNetworkObject(
     if (!isManaged(found, 'network'))
       throw new ProductError(
         'INVALID_ARGUMENT',
-        `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
+        `${resource.plural} '${name}' exists and is not managed by this CPI; remove or rename it`,
       );
     if (found.metadata.deletionTimestamp === undefined) return;
     await waitForDeletion(call, {
       reference: { resource, namespace: call.namespace, name },
       uid: found.metadata.uid ?? '',
       deadlineSeconds: deletionSeconds,
-      what: `the former network '${name}'`,
+      what: `the previous network '${name}'`,
     });
   }
   throw conflictError('KUBERNETES_CONFLICT', `network '${name}'`);

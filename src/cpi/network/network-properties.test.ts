@@ -77,7 +77,7 @@ const refused: readonly [string, unknown, ErrorCode, RegExp][] = [
     'two of one family',
     { a: four, b: { ...four, ip: '10.0.0.6' } },
     'NOT_SUPPORTED',
-    /a, b were asked for.*network_attachment/u,
+    /a, b were requested.*network_attachment/u,
   ],
   ['dynamic and manual', { a: { type: 'dynamic' }, b: six }, 'NOT_SUPPORTED', /one interface/u],
   [
@@ -154,7 +154,7 @@ for (const [name, given, code, message] of refused) {
   });
 }
 
-test('networks of Multus: one interface for each, or for each nic_group of a definition; the default route where it is asked', () => {
+test('networks of Multus: one interface for each, or for each nic_group of a definition; the default route if it is requested', () => {
   const { podNetworks, multusNetworks } = parse({
     own: { type: 'dynamic' },
     a: { ...four, ...attachedTo('one'), nic_group: 1, gateway: '10.0.0.1' },
@@ -189,7 +189,7 @@ test('addresses have one spelling, which survives bits and back', () => {
   );
 });
 
-test('a mask is as long as its ones', () => {
+test('the length of a mask is the number of its ones', () => {
   fc.assert(
     fc.property(fc.constantFrom('IPv4' as const, 'IPv6' as const), fc.nat(128), (family, given) => {
       const bits = addressBits(family);

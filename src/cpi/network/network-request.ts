@@ -35,13 +35,13 @@ export function parseNetworkRequest(definition: JsonObject, config: CpiConfig): 
   if (type.isPresent && type.value !== 'manual')
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${type.path}: only manual networks can be created; make it a manual one, or leave out managed: true`,
+      `${type.path}: only manual networks can be created; set type: manual, or leave out managed: true`,
     );
   const kind = readNetworkKind(request.get('cloud_properties'), config);
   if (!request.get('range').isPresent)
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${request.path}.range is needed: the addresses of pods are the cluster's, this CPI cannot choose a range of them; give one`,
+      `${request.path}.range is missing: the CPI cannot choose a range, because the cluster assigns the addresses of pods; set one`,
     );
   const range = readIpRange(request.get('range'));
   const gateway = request.get('gateway');

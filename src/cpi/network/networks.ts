@@ -52,7 +52,7 @@ function rejectSecondInterface(own: readonly Network[], path: string): void {
   throw new ProductError(
     'NOT_SUPPORTED',
     `${path}: a pod has one interface with one address of each family, but ` +
-      `${own.map(({ name }) => name).join(', ')} were asked for; give the others ` +
+      `${own.map(({ name }) => name).join(', ')} were requested; give the others ` +
       'cloud_properties.network_attachment (with Multus), or leave them out',
   );
 }

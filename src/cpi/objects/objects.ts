@@ -56,7 +56,7 @@ export async function explained(
   error: unknown,
 ): Promise<unknown> {
   if (namespace === undefined || !isApiError(error, 422)) return error;
-  const { withLimitRange } = await import('../failure/limit-range.ts');
+  const { withLimitRange } = await import('../errors/limit-range.ts');
   return withLimitRange(api, namespace, error);
 }
 

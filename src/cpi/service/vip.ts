@@ -57,15 +57,15 @@ async function waitForVip(call: CallContext, address: string): Promise<void> {
     describeState: async () => {
       const events = await eventsOf(call, { namespace: call.namespace, name, kind: 'Service' });
       return {
-        state: `${events === '' ? '' : `events: ${events}; `}nothing gave it an address`,
-        next: 'see whether this cluster has a load balancer that serves Services, and what it logs',
+        state: `${events === '' ? '' : `events: ${events}; `}no load balancer has assigned an address`,
+        next: 'check that this cluster has a load balancer for Services, and read its log',
       };
     },
   });
   if (assigned.map(canonicalAddress).includes(address)) return;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `the load balancer gave Service ${name} the address ${assigned.join(', ')} instead of ${address}; it has to honour ` +
-      'loadBalancerIP, or choose vip.via external_ip or cluster_ip',
+    `the load balancer gave Service ${name} the address ${assigned.join(', ')} instead of ${address}; use a load ` +
+      'balancer that supports loadBalancerIP, or set vip.via to external_ip or cluster_ip',
   );
 }

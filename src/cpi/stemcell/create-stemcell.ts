@@ -1,9 +1,11 @@
-import { imageParts, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
+import { parseImage, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateStemcellRequest } from '../protocol/methods.ts';
 import { Field } from '../../platform/field.ts';
-import { refuseOwnAgent } from './refuse-own-agent.ts';
+import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
+import type { AgentConfig } from '../config/config.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 /**
  * create_stemcell(image_path, cloud_properties[, env]). Light (`docker-light`, `warden-light`): returns the
@@ -17,17 +19,17 @@ export async function createStemcell(
   call: CallContext,
   { imagePath, cloudProperties: properties, env: { tags } }: CreateStemcellRequest,
 ): Promise<string> {
-  refuseOwnAgent(properties, call.config.agent);
-  const light = lightImage(new Field(properties, 'create_stemcell.cloud_properties', 'INVALID_ARGUMENT'));
+  assertAgentSupported(properties, call.config.agent);
+  const light = readLightImage(new Field(properties, 'create_stemcell.cloud_properties', 'INVALID_ARGUMENT'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = call.config;
   if (registry === undefined) {
     throw new ProductError(
       'NOT_SUPPORTED',
-      'create_stemcell.cloud_properties has no image_reference, so the stemcell is heavy, and a heavy one has to be ' +
+      'create_stemcell.cloud_properties has no image_reference, so the stemcell is heavy, and a heavy one must be ' +
         'pushed to a registry: set the properties registry.url and registry.repository of the CPI, or use a light ' +
-        'stemcell (docker-light), which `bosh-kubernetes stemcell build` makes of this one',
+        'stemcell (docker-light), which `bosh-kubernetes stemcell build` creates from this one',
     );
   }
   // loaded here, so that a light stemcell does not pay for the registry client
@@ -39,11 +41,11 @@ export async function createStemcell(
  * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
  * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
  */
-export function lightImage(properties: Field): string | undefined {
+export function readLightImage(properties: Field): string | undefined {
   const reference = properties.get('image_reference');
   if (!reference.isPresent) return undefined;
   const image = reference.nonEmptyString();
-  const parts = imageParts(image, reference);
+  const parts = parseImage(image, reference);
   const digest = properties
     .get('digest')
     .optional()
@@ -55,4 +57,20 @@ export function lightImage(properties: Field): string | undefined {
   }
   const pinned = digest ?? parts.digest;
   return pinned === undefined ? image : `${parts.name}@${pinned}`;
+}
+
+/**
+ * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director:
+ * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
+ * AGENT_NOT_SUPPORTED.
+ */
+export function assertAgentSupported(properties: JsonObject, { mbus = '' }: AgentConfig): void {
+  if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;
+  throw new ProductError(
+    'AGENT_NOT_SUPPORTED',
+    "The stemcell's cloud_properties have 'agent: bosh-kubernetes', and this agent supports HTTPS only. The CPI's property agent.mbus " +
+      'is a NATS URL, which a director uses for its VMs, so no VM of this stemcell would respond; use a stemcell with ' +
+      "upstream's agent: a stock one for containers, or one of 'bosh-kubernetes stemcell build --from-debian " +
+      "--profile privileged --agent FILE --monit FILE --davcli FILE'",
+  );
 }

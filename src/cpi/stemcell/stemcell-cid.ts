@@ -22,7 +22,7 @@ export const formatStemcellCid = ({ image, architecture }: StemcellCid): string 
  */
 export function parseStemcellCid(field: Field): StemcellCid {
   const [image = '', word, ...more] = field.nonEmptyString().split('#');
-  imageParts(image, field);
+  parseImage(image, field);
   if (word === undefined) return { image, architecture: undefined };
   if ((word !== 'amd64' && word !== 'arm64') || more.length > 0) {
     throw field.error('must end with #amd64 or #arm64, or name no architecture');
@@ -40,7 +40,7 @@ export function architectureIn(value: unknown): Architecture | undefined {
 }
 
 /** Returns name and digest of an image reference; throws the error of `field` if the text is not one. */
-export function imageParts(image: string, field: Field): { name: string; digest: string | undefined } {
+export function parseImage(image: string, field: Field): { name: string; digest: string | undefined } {
   const parts = parseImageReference(image);
   if (parts === undefined) throw field.error('is not an image reference such as registry/name:tag');
   return { name: parts.name, digest: parts.digest };

@@ -46,22 +46,22 @@ function architectureOf(value: unknown): Architecture {
   throw field.error('of a heavy stemcell must be amd64, x86_64, arm64 or aarch64');
 }
 
-interface ManifestWords {
+interface ManifestFields {
   readonly name: string | undefined;
   readonly version: string | undefined;
   readonly digest: string | undefined;
 }
 
-async function readManifest(path: string): Promise<ManifestWords> {
+async function readManifest(path: string): Promise<ManifestFields> {
   const problems = new ConfigErrors();
   const root = rootField(await readYaml(path, 'STEMCELL_INVALID'), problems);
-  const words = {
+  const fields = {
     name: root.get('name').text(),
     version: root.get('version').text(),
     digest: root.get('sha1').text(),
   };
   problems.throwIfAny('STEMCELL_INVALID');
-  return words;
+  return fields;
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -18,7 +18,7 @@ export async function reportAddedLimits(call: CallContext, plan: VmPlan, pod: Po
     (name) => parseMilli(limits[name] ?? '') !== parseMilli(requested[name] ?? ''),
   );
   if (names.length === 0) return;
-  const { isFromLimitRange, nameLimitRanges } = await import('../failure/limit-range.ts');
+  const { isFromLimitRange, nameLimitRanges } = await import('../errors/limit-range.ts');
   const source = isFromLimitRange(pod)
     ? await nameLimitRanges(call.api, call.namespace, names)
     : 'an admission webhook of the cluster';

@@ -116,7 +116,7 @@ function assertManaged(existing: PersistentVolumeClaim): void {
   const { name, namespace } = existing.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `claim '${name}' exists in namespace ${namespace} and is not of this CPI; remove or rename it`,
+    `claim '${name}' exists in namespace ${namespace} and is not managed by this CPI; remove or rename it`,
   );
 }
 

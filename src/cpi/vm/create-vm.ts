@@ -24,9 +24,9 @@ import { pods, secrets } from '../../kubernetes/resources.ts';
 import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
 import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
 import { isManaged } from '../objects/labels.ts';
-import { ensureService } from '../service/ensure-service.ts';
-import { servicesOf } from '../service/release-services.ts';
-import type { ServiceOwnerRef } from '../service/service-object.ts';
+import { ManagedService } from '../service/managed-service.ts';
+import { serviceNames } from '../service/release-services.ts';
+import type { ServiceOwner } from '../service/service-object.ts';
 import { findVmSecret, ownerUidOf, withOwner, type VmSecret } from './vms.ts';
 import {
   ensurePod,
@@ -144,8 +144,9 @@ async function adoptOrCreate(call: CallContext, plan: VmPlan): Promise<EnsuredVm
   if (secret === undefined || !isNotTerminating(secret) || creationOf(secret) === 'abandoned')
     return { secret };
   if (secret.data[settingsKey] !== desired.data[settingsKey]) return { secret };
-  if (servicesOf(secret).join() !== servicesOf(desired).join()) return { secret };
-  for (const service of spec.services) await ensureService(call, service, serviceOwner(call, spec, secret));
+  if (serviceNames(secret).join() !== serviceNames(desired).join()) return { secret };
+  for (const service of spec.services)
+    await new ManagedService(call, service, serviceOwner(call, spec, secret)).ensure();
   const pod = await podToCreate(call, plan, secret);
   if (pod === undefined) return { secret };
   const existing = await createOrFind(call, pod, 'pods');
@@ -207,7 +208,7 @@ async function ensureUngated(call: CallContext, pod: Pod): Promise<Pod> {
   return (await openGate(call, pod)) ?? ensurePod(call, pod.metadata.name, { deadlineSeconds });
 }
 
-function serviceOwner(call: CallContext, spec: VmSpec, secret: VmSecret): ServiceOwnerRef {
+function serviceOwner(call: CallContext, spec: VmSpec, secret: VmSecret): ServiceOwner {
   const { cid, group, groupLabels } = spec;
   const { namespace, directorUuid } = call;
   return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };

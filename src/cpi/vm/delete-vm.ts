@@ -11,7 +11,7 @@ import { strategyOf } from '../disk/attach/strategy.ts';
 import { isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
-import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
+import { releaseServices, waitForServiceDeletion } from '../service/release-services.ts';
 import { budgetGroupOf, removeVmFromBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, ownerUidOf } from './vms.ts';
 import { waitForClaimDeletion } from './claims.ts';
@@ -85,7 +85,7 @@ async function waitForDeletions(
   const allDeleted = Promise.all([
     attachmentsDeleted,
     ...owned.map((object) => waitForDeletion(call, { ...object, deadlineSeconds, what, whenLost })),
-    waitUntilReleased(call, services),
+    waitForServiceDeletion(call, services),
   ]);
   const hubCleanedUp =
     pod === undefined || !hasHub

@@ -77,7 +77,7 @@ async function findBudget(call: CallContext, group: string): Promise<PodDisrupti
   if (existing === undefined || isManaged(existing, 'budget')) return existing;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
+    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not managed by this CPI; remove it, or leave out disruption_budget`,
   );
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { limitRanges } from '../failure/limit-range.ts';
+import { limitRanges } from '../errors/limit-range.ts';
 import { forbidden } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
@@ -119,7 +119,7 @@ test('a request above the default limit of a LimitRange is not blamed on a prope
   const { cloud, api } = await withLimitRange(t, { memory: '512Mi' });
   const args = createVmRequest({ properties: { memory: 1024 } });
   const message =
-    /memory limit of 512Mi; no property asks for such a limit of memory, which is the default of LimitRange small in namespace bosh: set resources\.limits in cloud_properties or in defaults\.resources, or raise that default$/u;
+    /memory limit of 512Mi; no property sets this limit of memory; it is the default of LimitRange small in namespace bosh: set resources\.limits in cloud_properties or in defaults\.resources, or raise that default$/u;
   await assert.rejects(createVm(cloud, args), { code: 'VM_CREATION_FAILED', message });
   await assert.rejects(checkVm(cloud, args), { message });
   assert.deepEqual(await namesLeft(api), []);
@@ -138,6 +138,6 @@ test('the containers of fixed requests have no property for limits, which the er
   const disk = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: {} });
   await assert.rejects(attachDisk(world.cloud, { vmCid: vmCidOfTest, diskCid: disk }), {
     message:
-      /container hold, which .*raise the default limit of memory in a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or have the disks in another namespace/u,
+      /container hold, which .*raise the default limit of memory in a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or keep the disks in another namespace/u,
   });
 });

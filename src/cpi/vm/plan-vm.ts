@@ -4,7 +4,7 @@ import { pods } from '../../kubernetes/resources.ts';
 import { buildAttachmentPod } from '../disk/attach/attachment-pod-spec.ts';
 import { type CallContext } from '../call.ts';
 import { type AttachStrategy } from '../config/cluster-access.ts';
-import { podNetworking } from '../network/pod-networking.ts';
+import { resolvePodNetworking } from '../network/pod-networking.ts';
 import { requireBudget } from './disruption-budget.ts';
 import { podTemplate, vmLabels } from './pod.ts';
 import { volumeTerms } from './volume-affinity.ts';
@@ -16,7 +16,7 @@ import type { VmPlan, VmSpec } from './vm-spec.ts';
  * disruption budget of its group. Changes nothing.
  */
 export async function planVm(call: CallContext, spec: VmSpec): Promise<VmPlan> {
-  const networking = await podNetworking(call, spec.networks);
+  const networking = await resolvePodNetworking(call, spec.networks);
   const [attach, terms] = await Promise.all([
     decideStrategy(call, spec),
     volumeTerms(call, spec.diskCids, spec.properties.placement.zone),

@@ -60,7 +60,7 @@ const refusals: readonly (readonly [string, number, string, ErrorCode, RegExp])[
     403,
     `${words}unable to create new content in namespace bosh because it is being terminated`,
     'KUBERNETES_FORBIDDEN',
-    /wait until the namespace is gone/u,
+    /wait until the namespace is deleted/u,
   ],
 ];
 

@@ -1,4 +1,4 @@
-import { isProductError } from '../errors/product-error.ts';
+import { isProductError } from '../../errors/product-error.ts';
 
 /**
  * Returns a function that prints lines for the operator in their order, without the secrets that the call
@@ -6,7 +6,7 @@ import { isProductError } from '../errors/product-error.ts';
  * read, it prints a line that reports this instead, because the text could contain a secret, and the message
  * of that error could, too.
  */
-export function redactedSay(
+export function redactedProgress(
   say: (line: string) => void,
   openRedactor: () => Promise<(text: string) => string>,
 ): (line: string) => void {
@@ -15,7 +15,7 @@ export function redactedSay(
     const redacted = openRedactor().then(
       (redact) => redact(line),
       (error: unknown) =>
-        `a line about the progress of this call was left out: its secrets cannot be removed, since they cannot be read [${nameOf(error)}]`,
+        `a progress line of this call is not shown: the secrets to remove from it could not be read [${nameOf(error)}]`,
     );
     previous = Promise.all([redacted, previous]).then(([text]) => say(text));
   };

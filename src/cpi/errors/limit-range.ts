@@ -3,8 +3,8 @@ import { isApiError, type ApiError } from '../../kubernetes/client/api-error.ts'
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { NamespacedObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
-import { explainApiError } from '../errors/explain-api-error.ts';
-import { limitsGivenBy, someLimitRange } from '../errors/explain-forbidden.ts';
+import { explainApiError } from './explain-api-error.ts';
+import { limitsGivenBy, someLimitRange } from './explain-forbidden.ts';
 
 export const limitRanges: Resource = { group: '', version: 'v1', plural: 'limitranges', namespaced: true };
 

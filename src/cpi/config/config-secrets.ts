@@ -1,5 +1,5 @@
-import { urlPasswords } from '../errors/redact/secret-strings.ts';
-import { secretsOfKubeconfig } from '../kubernetes/access/kubeconfig-secrets.ts';
+import { urlPasswords } from '../../errors/redact/secret-strings.ts';
+import { secretsOfKubeconfig } from '../../kubernetes/access/kubeconfig-secrets.ts';
 
 /**
  * Returns the secret parts of a configuration or of a request's context, in whatever shape: it may not have

@@ -7,7 +7,7 @@ import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { createVmRequest, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { mergeSpec } from './ensure-service.ts';
+import { mergeSpec } from './managed-service.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { annotation } from '../objects/labels.ts';
 import { sha256 } from '../objects/names.ts';
@@ -77,12 +77,12 @@ const changes: readonly [string, ServiceSpec, ServiceSpec, object][] = [
   ],
 ];
 for (const [name, before, now, kept] of changes) {
-  test(`what nobody asks for stays, as far as the type allows it: ${name}`, () => {
+  test(`fields that are not requested stay if the type allows them: ${name}`, () => {
     assert.deepEqual(mergeSpec(before, now), { ...ofAll, ...kept, ...address, ...now });
   });
 }
 
-test('what is asked for wins over what is there', () => {
+test('the requested values win over the existing ones', () => {
   const before = found('LoadBalancer', { ...ofBalancers, loadBalancerIP: '192.0.2.9' });
   const now = wanted('LoadBalancer', { loadBalancerClass: 'example.com/other', loadBalancerIP: '192.0.2.8' });
   const { loadBalancerClass, loadBalancerIP, selector } = mergeSpec(before, now);
@@ -92,7 +92,7 @@ test('what is asked for wins over what is there', () => {
   );
 });
 
-test('another address is asked for: the former ones go', () => {
+test('another address is requested: the previous ones are removed', () => {
   const { clusterIP, clusterIPs } = mergeSpec(
     found('ClusterIP'),
     wanted('ClusterIP', { clusterIP: '10.0.0.1' }),
@@ -100,7 +100,7 @@ test('another address is asked for: the former ones go', () => {
   assert.deepEqual([clusterIP, clusterIPs], ['10.0.0.1', undefined]);
 });
 
-test('a port keeps its node port, and what else is not asked for, by its name', () => {
+test('a port keeps its node port and other fields that are not requested, by its name', () => {
   const given = { appProtocol: 'h2c', nodePort: 30_001 };
   const before = (type: Type): ServiceSpec => ({
     type,
@@ -146,7 +146,7 @@ const withClass = (api: KubernetesApi, loadBalancerClass: string): KubernetesApi
   },
 });
 
-test('a Service whose class a webhook gave can be changed, and keeps the class', async (t) => {
+test('a Service whose class a webhook set can be changed, and keeps the class', async (t) => {
   const { cloud } = await testCloud(t);
   const hooked = { ...cloud, api: withClass(cloud.api, 'service.k8s.aws/nlb') };
   const balancer = (...ports: object[]): object => ({ type: 'LoadBalancer', ports });
@@ -160,7 +160,7 @@ test('a Service whose class a webhook gave can be changed, and keeps the class',
 });
 
 // kubernetes pkg/apis/core/validation validateService refuses the annotation then, as it does the field
-test('ranges that others noted for a load balancer go where it is none any more', async (t) => {
+test('source ranges that others set for a load balancer are removed when the Service is none anymore', async (t) => {
   const { cloud } = await testCloud(t);
   const key = 'service.beta.kubernetes.io/load-balancer-source-ranges';
   await createVm(cloud, member('one', { type: 'LoadBalancer', ports: [{ port: 80 }] }));
@@ -220,7 +220,7 @@ for (const addresses of [
   { external_ips: ['192.0.2.20', '2001:db8::7'] },
   {},
 ]) {
-  test(`a Service that somebody gave a second family keeps it and its addresses: ${JSON.stringify(addresses)}`, async (t) => {
+  test(`a Service with a second family of another writer keeps it and its addresses: ${JSON.stringify(addresses)}`, async (t) => {
     const { cloud } = await testCloud(t);
     await vm(cloud, { cluster_ip: '127.127.0.9' });
     const { api, replaced } = dualStack(cloud.api, both);
@@ -233,7 +233,7 @@ for (const addresses of [
   });
 }
 
-test('a second family that the Service does not have is asked for', async (t) => {
+test('a second family that the Service does not have is requested', async (t) => {
   const { cloud } = await testCloud(t);
   await vm(cloud, {});
   const { api, replaced } = dualStack(cloud.api, {});
@@ -244,7 +244,7 @@ test('a second family that the Service does not have is asked for', async (t) =>
   );
 });
 
-test('a Service with an address that was made before families were asked for stays as it is', async (t) => {
+test('a Service that was created before the CPI requested families is not changed', async (t) => {
   const { cloud } = await testCloud(t);
   const given = { cluster_ip: '127.127.0.9' };
   await vm(cloud, given);
@@ -260,12 +260,15 @@ test('a Service with an address that was made before families were asked for sta
   assert.deepEqual(await cloud.api.get(reference), before);
 });
 
-test('a Service of another family than its address says how it comes to it', async (t) => {
+test('a Service of another family than its address is an error with the remedy', async (t) => {
   const { cloud } = await testCloud(t);
   await vm(cloud, {});
   await assert.rejects(vm(cloud, { external_ips: ['2001:db8::7'] }), (error: unknown) => {
     assert.ok(isProductError(error, 'VM_CREATION_FAILED'), String(error));
-    assert.match(error.message, /family IPv4, and an address of IPv6 .*delete service web\)/u);
+    assert.match(
+      error.message,
+      /family IPv4, and the VM requests an address of IPv6\. .*delete service web\)/u,
+    );
     return true;
   });
 });
