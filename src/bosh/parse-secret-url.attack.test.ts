@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import { resolveBusAddress } from '../agent/mbus/bus-address.ts';
 import type { Settings } from '../agent/settings/settings.ts';
 import { parseConfig } from '../cpi/config/config.ts';
-import { agentSettings } from '../cpi/vm/plan-vm.ts';
+import { agentSettings } from '../cpi/vm/agent-settings.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { createAgentClient } from './agent-client/create-agent-client.ts';
 import { manifestWarnings } from './manifest/manifest-warnings.ts';
 import { readCloudProvider } from './manifest/read-manifest.ts';
 import type { Manifest } from './manifest/manifest.ts';
-import { ConfigErrors, rootField } from './yaml/field.ts';
+import { ConfigErrors, rootField } from './yaml/yaml-field.ts';
 import { parseYaml } from './yaml/parse-yaml.ts';
 import { parseSecretUrl } from './parse-secret-url.ts';
 

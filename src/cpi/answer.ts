@@ -1,5 +1,5 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { OpenCall, SessionOptions } from './open-call.ts';
+import type { OpenCall, OpenCallOptions } from './open-call.ts';
 import type { Arguments } from './protocol/arguments.ts';
 import {
   infoMethod,
@@ -23,7 +23,9 @@ import {
 export interface AnswerDependencies {
   /** Reads the text of the config file; undefined if no file was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<OpenCall>;
+  readonly openSession: (
+    options: Omit<OpenCallOptions, 'environment' | 'reportProgress'>,
+  ) => Promise<OpenCall>;
 }
 
 /**

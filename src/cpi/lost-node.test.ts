@@ -207,7 +207,7 @@ test('a role that may not read nodes: the wait ends at its deadline and says so'
   );
   await assert.rejects(
     deleteVm({ ...world.cloud, api: forbidden }, { vmCid: vm }),
-    rejection('DEADLINE', /VM '.*' to be gone/u),
+    rejection('DEADLINE', /VM '.*' to be deleted/u),
   );
   await podOf(world, vm);
 });

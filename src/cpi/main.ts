@@ -10,7 +10,7 @@ async function main(): Promise<void> {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
     openSession: async (options) => {
       const { openCall } = await import('./open-call.ts');
-      return openCall({ ...options, environment: process.env, say: writeProgress });
+      return openCall({ ...options, environment: process.env, reportProgress: writeProgress });
     },
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);

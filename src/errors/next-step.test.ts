@@ -20,7 +20,7 @@ const step = new RegExp(
  * message (wait-until-running.ts).
  */
 const passedOn =
-  /\$\{(?:error\.message|whyAndNext|next|expected|words|args|description|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|(?:mayPass|retryable)[^,]*),\s*(?:message|error\.message|noSnapshotApi|clauses\.join\('; '\)|(?:ended|terminalError)\(.*|events === '' \? message.*)/su;
+  /\$\{(?:error\.message|whyAndNext|next|expected|words|args|description|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|(?:isRetryable|retryable)[^,]*),\s*(?:message|error\.message|noSnapshotApi|clauses\.join\('; '\)|(?:ended|terminalError)\(.*|events === '' \? message.*)/su;
 
 /** Returns the arguments of each `new ProductError(` in a source text. */
 function errorsIn(source: string): string[] {

@@ -56,11 +56,11 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
     const others = files.filter(({ kind }) => kind !== 'file');
     const programLayer = await addTarLayer(blobs, {
       bytes: collectGarbageWhileStreaming(streamTar(programs), signal),
-      what: 'the programs of the VM',
+      label: 'the programs of the VM',
     });
     const vmLayer = await addTarLayer(blobs, {
       bytes: collectGarbageWhileStreaming(streamTar(others), signal),
-      what: 'the files of the VM',
+      label: 'the files of the VM',
     });
     const config = imageConfig({
       layers: [

@@ -72,7 +72,7 @@ async function fromStemcell(
   const { manifest, image } = await streamStemcell(request.source, { compression }, (bytes) =>
     addPackedLayer(blobs, {
       bytes: collectGarbageWhileStreaming(bytes, request.signal),
-      ...{ what: 'its image', path: 'image' },
+      ...{ label: 'its image', path: 'image' },
       onEntry: root.nextLayer(),
     }),
   );
@@ -91,7 +91,7 @@ async function fromRoot(
   resolveIdentity(request, { name, content: '', architecture: request.architecture });
   const root = createRootInspector();
   const bytes = collectGarbageWhileStreaming(readStream(request.source), request.signal);
-  const source = { bytes, what, path: request.source, onEntry: root.nextLayer() };
+  const source = { bytes, label: what, path: request.source, onEntry: root.nextLayer() };
   const layer = await (compression === 'none' ? addTarLayer(blobs, source) : addPackedLayer(blobs, source));
   root.check(what);
   return splitName(blobs, request, layer, { name });

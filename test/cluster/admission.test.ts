@@ -13,7 +13,7 @@ import {
   copyChanges,
   updates,
 } from '../support/admission-changes.ts';
-import { type Ran, run, runWell } from './machine/run.ts';
+import { type Ran, run, runWell } from '../support/run.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { deniedBy, parametersOf, refusalOf, withDisksNamespace } from './support/disks-namespace.ts';

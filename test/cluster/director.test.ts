@@ -8,10 +8,10 @@ import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.t
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { writeReplacement } from '../director/write-replacement.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { nodePlans } from './network.ts';
 import { runInShell } from './support/page-commands.ts';
 import { suiteStemcell } from './support/suite-stemcell.ts';

@@ -17,9 +17,9 @@ import {
   dockerRegistryIsMissing,
   startDockerRegistry,
 } from '../../src/oci/registry/testing/docker-registry.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { network } from './network.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
@@ -129,8 +129,8 @@ async function unpacked(
 
 function prePull(namespace: string, image: string, pullSecret: string): Promise<string> {
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-  const words = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
-  return runWell([process.execPath, program, ...words]);
+  const args = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
+  return runWell([process.execPath, program, ...args]);
 }
 
 function clientOf(t: TestContext, { origin, ca, credentials }: DockerRegistry): RegistryClient {

@@ -43,7 +43,7 @@ describeCluster('a hostile VM', (world) => {
           await run(vm, hostile.removeLinks);
         }
         await run(vm, hostile.race, disk, '/usr/bin');
-        for (let left = 3; left > 0; left -= 1) {
+        for (let remaining = 3; remaining > 0; remaining -= 1) {
           await attachDisk(cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => {
             if (!isProductError(error)) throw error;
           });

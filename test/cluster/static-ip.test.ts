@@ -84,7 +84,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
   });
 
   for (const node of ['node-1', 'node-2']) {
-    test(`an address that a pod has is refused on ${node}, the error says so, and nothing is left of the second pod`, async () => {
+    test(`on ${node} a pod that requests the address of another pod fails with an error that says so, and leaves nothing`, async () => {
       await asking('first', 'node-1');
       assert.equal(await addressOf('first'), address);
       const owner = await addressOwner();
@@ -205,7 +205,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       assert.deepEqual(await contents(), previous);
     });
 
-    test('removed while nobody on the node can answer: it stays, and remove.yaml puts the former network back', async () => {
+    test('removed while the node does not respond, it stays, and remove.yaml restores the previous network', async () => {
       const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();

@@ -16,7 +16,7 @@ export async function removeDeadNodes(api: KubernetesApi, now: number): Promise<
   for (const node of items.filter((each) => isDead(each, now))) {
     const { name, uid } = node.metadata;
     await api.delete({ resource: nodes, name }, { preconditions: { uid } }).catch((error: unknown) => {
-      // another run of the suite does the same
+      // Another run of the suite may have deleted the node, or a new one has its name.
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     });
   }

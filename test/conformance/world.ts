@@ -22,7 +22,7 @@ import {
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
 import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/types/storage.ts';
-import { checkout, mbusPassword } from '../support/embedded-line.ts';
+import { checkout, mbusPassword } from '../support/embedded-environment.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
 import { removeDeadNodes } from './dead-nodes.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';

@@ -5,7 +5,7 @@ import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../src/kub
 import { configMaps, persistentVolumes } from '../../src/kubernetes/resources.ts';
 import { configMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 const finalizers = ['bosh.cloudfoundry.org/contract'];
 

@@ -7,7 +7,7 @@ import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { configMaps, persistentVolumeClaims, pods, resourceQuotas } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 /**
  * ResourceQuota (kubernetes: pkg/quota/v1, apiserver pkg/admission/plugin/resourcequota,

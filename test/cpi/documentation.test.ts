@@ -121,7 +121,7 @@ test('every key of the configuration has a property', async () => {
   }
 });
 
-test('a default that a row ends with is what the code takes without the property', () => {
+test('the default at the end of a row is the one that the code uses', () => {
   let seen = 0;
   for (const [property, row] of section('Properties').rows) {
     const [, value] = /: `([^`]+)` \|$/u.exec(row) ?? [];
@@ -143,7 +143,8 @@ test('deadlines: each is named with the seconds that it has by default', () => {
 });
 
 test("deadlines: the job's spec names each", () => {
-  const [, list = ''] = /^Seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
+  const [, list = ''] =
+    /^Timeouts in seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
   const known = knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? [];
   assert.deepEqual(list.split(', ').toSorted(), known.toSorted());
 });

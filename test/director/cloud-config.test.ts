@@ -35,7 +35,7 @@ interface CloudConfig {
 
 describe('manifests/cloud-config', () => {
   for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
-    test(`${name} names only what it has, and the CPI accepts its properties in either network`, async () => {
+    test(`${name} names only networks and types that it defines, and the CPI accepts its properties in each network`, async () => {
       for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
         const text = await interpolateTemplate({
           path: directory + name,

@@ -85,6 +85,8 @@ export const attachmentChanges: Readonly<Record<string, Change>> = {
   'a probe': probe,
   'a volume over its programs': (pod) =>
     void first(pod).volumeMounts?.push({ name: 'volume', mountPath: '/bin' }),
+  "the VM's hub at a second path": (pod) =>
+    void first(pod).volumeMounts?.push({ name: 'vm-hub', mountPath: '/vm/hub' }),
   'a folder of a volume in its place': (pod) => {
     const container = first(pod);
     container.volumeMounts = (container.volumeMounts ?? []).map((mount) => ({ ...mount, subPath: 'x' }));

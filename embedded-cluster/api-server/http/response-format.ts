@@ -106,7 +106,7 @@ const options = (format: ResponseFormat): TableOptions => ({
 });
 
 interface TableOptions {
-  /** Milliseconds since the epoch, for ages. */
+  /** The current time in milliseconds since the epoch, from which ages are computed. */
   readonly now: number;
   /** The query parameter: the part of the object that each row carries. */
   readonly includeObject: IncludeObject;

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { openVariables, type VariableOptions } from '../variables/open-variables.ts';
 import type { VariableSource } from '../variables/variable.ts';
-import { ConfigErrors } from '../yaml/field.ts';
+import { ConfigErrors } from '../yaml/yaml-field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { describePosition } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
-import { ConfigErrors } from '../yaml/field.ts';
+import { ConfigErrors } from '../yaml/yaml-field.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { fromValue, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';

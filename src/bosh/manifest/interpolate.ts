@@ -1,7 +1,7 @@
 import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
 import type { ListNode, MapNode, Position, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
-import { rootField } from '../yaml/field.ts';
-import type { ConfigErrors } from '../yaml/field.ts';
+import { rootField } from '../yaml/yaml-field.ts';
+import type { ConfigErrors } from '../yaml/yaml-field.ts';
 import { OperationError, find } from './apply-operation.ts';
 import { parsePath } from './patch-path.ts';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve, relative } from 'node:path';
-import { ConfigErrors, rootField, type Field } from '../yaml/field.ts';
+import { ConfigErrors, rootField, type YamlField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import { readdir } from 'node:fs/promises';
 import { isProductError } from '../../errors/product-error.ts';
@@ -37,16 +37,16 @@ export async function readReleaseConfig(directory: string): Promise<ReleaseConfi
   return config;
 }
 
-function readBlobstore(directory: string, field: Field, own: Field | undefined): ReleaseConfig['blobstore'] {
+function readBlobstore(directory: string, field: YamlField, own: YamlField | undefined): ReleaseConfig['blobstore'] {
   const provider = field.get('provider').requiredText();
   if (provider !== 'local') return { provider, localPath: undefined };
-  const path = (from: Field): Field => from.get('options').get('blobstore_path');
+  const path = (from: YamlField): YamlField => from.get('options').get('blobstore_path');
   const overriding = own === undefined ? undefined : path(own.get('blobstore'));
   const chosen = overriding?.isPresent === true ? overriding : path(field);
   return { provider, localPath: resolve(directory, chosen.requiredText()) };
 }
 
-async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
+async function readRoot(path: string, problems: ConfigErrors): Promise<YamlField> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }
 
@@ -76,7 +76,7 @@ export async function syncBlobs(directory: string, blobstore: LocalBlobstore | u
   problems.throwIfAny('RELEASE_INVALID');
 }
 
-async function syncBlob(path: string, blob: Field, blobstore: LocalBlobstore | undefined): Promise<void> {
+async function syncBlob(path: string, blob: YamlField, blobstore: LocalBlobstore | undefined): Promise<void> {
   const digest = blob.get('sha').requiredText();
   if (digest === '' || (await hasDigest(path, digest))) return;
   const id = blob.get('object_id');

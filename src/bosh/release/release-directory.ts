@@ -4,7 +4,7 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { compareBytes } from '../archive/pack-archive.ts';
 import { verifyFile } from '../digest.ts';
-import { ConfigErrors, rootField, type Field } from '../yaml/field.ts';
+import { ConfigErrors, rootField, type YamlField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import type { ReleaseFile } from './fingerprint.ts';
 import { globFiles } from './glob.ts';
@@ -96,7 +96,7 @@ async function readPackage(path: string, directory: string, reading: Reading): P
   };
 }
 
-function readVendoredPackage(lock: Field): SourcePackage {
+function readVendoredPackage(lock: YamlField): SourcePackage {
   return {
     name: lock.get('name').requiredSegment(),
     dependencies: lock.get('dependencies').texts(),
@@ -108,7 +108,7 @@ function readVendoredPackage(lock: Field): SourcePackage {
 
 /** Returns the source files by their path in the package. If src and blobs have the same path, src wins. */
 async function packageFiles(
-  spec: Field,
+  spec: YamlField,
   roots: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, string>> {
@@ -172,7 +172,7 @@ async function licenseFiles(directory: string): Promise<readonly ReleaseFile[]> 
   return names.map((name) => ({ name, path: join(directory, name), ignoreMode: true }));
 }
 
-async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
+async function readRoot(path: string, problems: ConfigErrors): Promise<YamlField> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }
 

@@ -3,7 +3,7 @@ import { createPrivateKey, randomBytes, webcrypto, type KeyObject } from 'node:c
 import { isIP } from 'node:net';
 import type { Extension, KeyUsageFlags, Name, X509Certificate } from '@peculiar/x509';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Field } from '../yaml/field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { describePosition, lookUp, type YamlNode } from '../yaml/yaml-node.ts';
 import { readOptions, type VariableDefinition } from './variable.ts';
 import {
@@ -82,7 +82,7 @@ export async function generateCertificate(
   };
 }
 
-function readRequest(options: Field): CertificateRequest {
+function readRequest(options: YamlField): CertificateRequest {
   const isCa = options.get('is_ca').boolean() === true;
   const ca = options.get('ca').text();
   const keyLength = options.get('key_length').integer() ?? defaultCertificateBits;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ConfigErrors, rootField } from './field.ts';
+import { ConfigErrors, rootField } from './yaml-field.ts';
 import { toGoYaml } from './go-yaml.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { fromValue, lookUp, toValue } from './yaml-node.ts';

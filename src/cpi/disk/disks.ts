@@ -36,7 +36,7 @@ export function buildClaim(plan: DiskSpec): PersistentVolumeClaim {
     metadata: {
       name: cid,
       namespace,
-      labels: { ...baseLabels('disk', plan.directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
+      labels: { ...baseLabels(plan, 'disk'), [label.diskId]: cid, [label.unclaimed]: 'true' },
       annotations: diskTypeAnnotations(properties),
     },
     spec: {

@@ -91,7 +91,7 @@ export function networkObject(call: CallContext, request: NetworkRequest): Netwo
     metadata: {
       name,
       namespace: call.namespace,
-      labels: baseLabels('network', call.directorUuid),
+      labels: baseLabels(call, 'network'),
       annotations: { 'bosh.cloudfoundry.org/range': request.range.text },
     },
     spec:

@@ -1,5 +1,5 @@
-import type { Field } from '../../platform/field.ts';
 import type { JsonObject } from '../../platform/json.ts';
+import type { ObjectContext } from '../call.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 
@@ -47,7 +47,10 @@ export const annotation = {
    * every other call.
    */
   attachment: `${domain}attachment`,
-  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-lock.ts). */
+  /**
+   * On a claim: a random value that each attach_disk under `recreate` replaces
+   * (src/cpi/disk/attach/disk-lock.ts).
+   */
   lock: `${domain}lock`,
   /**
    * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's
@@ -68,7 +71,7 @@ export const annotation = {
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
   /** On a budget: the VM that was created or deleted when the budget was last changed. */
-  settledBy: `${domain}settled-by`,
+  budgetChangedBy: `${domain}settled-by`,
   /** A digest by which a repeated create_vm recognizes the pod that it would make. */
   specDigest: `${domain}spec-digest`,
   /**
@@ -118,7 +121,11 @@ export type ObjectKind =
   | 'network'
   | 'budget';
 
-export function baseLabels(kind: ObjectKind, directorUuid: string | undefined): Record<string, string> {
+/** Returns the labels that every object of the CPI has. */
+export function baseLabels(
+  { directorUuid }: Pick<ObjectContext, 'directorUuid'>,
+  kind: ObjectKind,
+): Record<string, string> {
   return {
     [label.layout]: '1',
     [label.kind]: kind,
@@ -177,32 +184,4 @@ export function metadataPatch(
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** What the director sends about a VM's instance group; empty with create-env. */
-export interface InstanceGroup {
-  /** Director, deployment and instance group in one name: VMs of one group avoid each other's node. */
-  readonly group: string | undefined;
-  /** The three names as separate labels, for every object of the VM. */
-  readonly groupLabels: Readonly<Record<string, string>>;
-}
-
-/**
- * Parses the group in `env.bosh`. `groups` is six names: director, deployment and instance group first, and
- * the three in one last (bosh-director: deployment_plan/steps/create_vm_step.rb). If it is anything else, it
- * is unknown which name is which, so there are no group labels.
- */
-export function parseInstanceGroup(env: Field): InstanceGroup {
-  const bosh = env.get('bosh');
-  const groups = bosh.get('groups').strings();
-  const group = bosh.get('group').optional()?.nonEmptyString() ?? groups.at(-1);
-  const [director = '', deployment = '', instanceGroup = ''] = groups;
-  if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
-    return { group, groupLabels: {} };
-  const groupLabels = {
-    [label.director]: labelValue(director),
-    [label.deployment]: labelValue(deployment),
-    [label.instanceGroup]: labelValue(instanceGroup),
-  };
-  return { group, groupLabels };
 }

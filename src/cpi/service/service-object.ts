@@ -1,7 +1,8 @@
 import { familyOf } from '../../platform/ip-address.ts';
 import type { OwnerReference } from '../../kubernetes/object.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/types/service.ts';
-import { annotation, baseLabels, label, type InstanceGroup } from '../objects/labels.ts';
+import { annotation, baseLabels, label } from '../objects/labels.ts';
+import type { InstanceGroup } from '../objects/instance-group.ts';
 import { labelValue, sha256, secretReference } from '../objects/names.ts';
 import { toServicePorts, type ServiceRequest } from './service-properties.ts';
 import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
@@ -45,7 +46,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwnerRef): 
       name: request.name,
       namespace: owner.namespace,
       labels: {
-        ...baseLabels('service', owner.directorUuid),
+        ...baseLabels(owner, 'service'),
         ...(owner.group !== undefined && { [label.group]: labelValue(owner.group) }),
         ...owner.groupLabels,
       },

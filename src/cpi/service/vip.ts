@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import type { Network } from '../network/networks.ts';
 import { canonicalAddress } from '../../platform/ip-address.ts';
 import type { CallContext } from '../call.ts';
@@ -46,9 +46,7 @@ export async function waitForVips(call: CallContext, vips: readonly Network[]): 
 
 async function waitForVip(call: CallContext, address: string): Promise<void> {
   const name = vipName(address);
-  const assigned = await waitFor<Service, readonly string[]>({
-    api: call.api,
-    clock: call.clock,
+  const assigned = await waitForObject<Service, readonly string[]>(call, {
     reference: serviceReference(call, name),
     condition: (service) => {
       const ingress = service?.status?.loadBalancer?.ingress ?? [];
@@ -56,14 +54,13 @@ async function waitForVip(call: CallContext, address: string): Promise<void> {
     },
     awaited: `a load balancer with the address ${address} (Service ${name})`,
     deadlineMs: call.config.deadlines.createVm * 1000,
-    lastWords: async () => {
+    describeState: async () => {
       const events = await eventsOf(call, { namespace: call.namespace, name, kind: 'Service' });
       return {
         state: `${events === '' ? '' : `events: ${events}; `}nothing gave it an address`,
         next: 'see whether this cluster has a load balancer that serves Services, and what it logs',
       };
     },
-    onProgress: call.reportProgress,
   });
   if (assigned.map(canonicalAddress).includes(address)) return;
   throw new ProductError(

@@ -47,7 +47,7 @@ export async function snapshotDisk(
     className: answer.className,
     labels: {
       ...definedOnly(labels),
-      ...baseLabels('snapshot', call.directorUuid),
+      ...baseLabels(call, 'snapshot'),
       [label.diskId]: claimName,
       [label.unclaimed]: 'true',
     },

@@ -4,7 +4,7 @@ import { isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { describeEventsIfAllowed } from '../../kubernetes/describe-pod.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/types/storage.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import { createOrGet, requestDeletion, waitForDeletion } from '../objects/objects.ts';
 import { noSnapshotApi } from '../disk/classes.ts';
@@ -27,9 +27,7 @@ export async function takeSnapshot(call: CallContext, order: SnapshotOrder): Pro
   const { name, namespace } = order;
   const reference = { resource: volumeSnapshots, namespace, name };
   try {
-    await waitFor<VolumeSnapshot, true>({
-      api: call.api,
-      clock: call.clock,
+    await waitForObject<VolumeSnapshot, true>(call, {
       reference,
       condition: (snapshot) => {
         if (snapshot === undefined) throw deletedMeanwhile(name);
@@ -38,7 +36,7 @@ export async function takeSnapshot(call: CallContext, order: SnapshotOrder): Pro
       awaited: `snapshot '${name}' of disk '${order.claimName}' to be ready`,
       deadlineMs: call.config.deadlines.snapshotDisk * 1000,
       // a driver tries again, so an error in the status is not final before the deadline
-      lastWords: async (last) => {
+      describeState: async (last) => {
         const said = last?.status?.error?.message;
         const words =
           said ?? (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
@@ -47,7 +45,6 @@ export async function takeSnapshot(call: CallContext, order: SnapshotOrder): Pro
           next: `${lookAtDriver}, then repeat the call`,
         };
       },
-      onProgress: call.reportProgress,
     });
   } catch (error) {
     throw await takenBack(call, reference, error);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Field } from '../../platform/field.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { createVmRequest, testCloud } from '../testing/test-cloud.ts';
-import { parseVmRequest } from '../vm/plan-vm.ts';
+import { parseVmSpec } from '../vm/vm-spec.ts';
 import { createStemcell } from './create-stemcell.ts';
 import { parseStemcellCid } from './stemcell-cid.ts';
 import { deleteStemcell } from './delete-stemcell.ts';
@@ -25,8 +25,8 @@ test('the architecture of a light stemcell is the end of its cid, and where its 
       env: {},
     });
     assert.equal(cid, `${image}#${architecture}`);
-    const { plan } = parseVmRequest(cloud, createVmRequest({ image: cid }));
-    assert.deepEqual([plan.image, plan.architecture], [image, architecture]);
+    const spec = parseVmSpec(cloud, createVmRequest({ image: cid }));
+    assert.deepEqual([spec.image, spec.architecture], [image, architecture]);
     assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
   }
 });
@@ -39,8 +39,8 @@ test('a cid without one, as earlier CPIs gave it, is good for any node', async (
     env: {},
   });
   assert.equal(cid, image);
-  const { plan } = parseVmRequest(cloud, createVmRequest({ image: cid }));
-  assert.deepEqual([plan.image, plan.architecture], [image, undefined]);
+  const spec = parseVmSpec(cloud, createVmRequest({ image: cid }));
+  assert.deepEqual([spec.image, spec.architecture], [image, undefined]);
 });
 
 test('a heavy stemcell of an architecture that ours are not for is refused: its image would say another', async () => {

@@ -48,7 +48,7 @@ export async function pushStemcell(
   const bytes = readFileBlob(imagePath);
   const layer = await addPackedLayer(digestOnly, {
     bytes: wanted === undefined ? bytes : verifyingStream(bytes, imagePath, wanted),
-    ...{ what, path: imagePath },
+    ...{ label: what, path: imagePath },
   });
   const id = call.newUuid();
   const image = stemcellImage({ layer, description, id, directorUuid: call.directorUuid, imagePath, tags });

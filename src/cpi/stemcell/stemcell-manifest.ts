@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/yaml-field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
 import { Field } from '../../platform/field.ts';
 import type { JsonObject } from '../../platform/json.ts';

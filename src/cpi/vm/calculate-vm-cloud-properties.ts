@@ -16,7 +16,7 @@ export interface CalculatedProperties {
  * one and keep the others.
  */
 export async function calculateVmCloudProperties(
-  _cloud: CallContext,
+  _call: CallContext,
   { requirements }: CalculateVmCloudPropertiesRequest,
 ): Promise<CalculatedProperties> {
   const sizes = new Field(requirements, 'calculate_vm_cloud_properties', 'INVALID_ARGUMENT');

@@ -40,7 +40,7 @@ export async function deleteVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(call: CallContext, cid: string, secretUid?: string): Promise<void> {
-  const { pod, secret, attachments } = await objectsOf(call, cid, secretUid);
+  const { pod, secret, attachments } = await findObjects(call, cid, secretUid);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
@@ -51,34 +51,56 @@ export async function removeVm(call: CallContext, cid: string, secretUid?: strin
     )),
     ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
-  const owned = objectsOfVm(call, cid, pod, secret);
+  const owned = objectsByName(call, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(call, secret);
   await requestDeletions(call, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
+  await waitForDeletions(call, cid, { owned, attachments, services, pod, hasHub: !isRecreated });
+  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
+  else if (pod !== undefined) await deleteLateAttachments(call, pod);
+}
+
+interface Deletions {
+  readonly owned: readonly OwnedObject[];
+  readonly attachments: readonly AttachmentPod[];
+  readonly services: readonly { readonly name: string; readonly uid: string }[];
+  readonly pod: Pod | undefined;
+  readonly hasHub: boolean;
+}
+
+/**
+ * Waits until all of these objects are deleted. If the pod stays after its attachment pods are deleted,
+ * removes the mounts in its hub that keep it.
+ */
+async function waitForDeletions(
+  call: CallContext,
+  cid: string,
+  { owned, attachments, services, pod, hasHub }: Deletions,
+): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(call, cid, pod, lost);
-  const detached = Promise.all(
+  const attachmentsDeleted = Promise.all(
     attachments.map((attachmentPod) => attachmentPod.waitForDeletion(deadlineSeconds, whenLost)),
   );
-  const gone = Promise.all([
-    detached,
+  const allDeleted = Promise.all([
+    attachmentsDeleted,
     ...owned.map((object) => waitForDeletion(call, { ...object, deadlineSeconds, what, whenLost })),
     waitUntilReleased(call, services),
   ]);
-  const swept =
-    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(call, pod, gone));
-  for (const end of await Promise.allSettled([swept, gone])) {
-    if (end.status === 'rejected') throw end.reason;
+  const hubCleanedUp =
+    pod === undefined || !hasHub
+      ? undefined
+      : attachmentsDeleted.then(() => cleanUpHub(call, pod, allDeleted));
+  for (const result of await Promise.allSettled([hubCleanedUp, allDeleted])) {
+    if (result.status === 'rejected') throw result.reason;
   }
-  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
-  else if (pod !== undefined) await endLateAttachments(call, pod);
 }
 
 /**
  * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
  * created still later finds no hub.
  */
-async function endLateAttachments(call: CallContext, vm: Pod): Promise<void> {
+async function deleteLateAttachments(call: CallContext, vm: Pod): Promise<void> {
   const { name = '' } = vm.metadata;
   const late = (await AttachmentPod.listInHub(call, name)).filter((pod) => pod.belongsTo(vm));
   if (late.length === 0) return;
@@ -93,11 +115,11 @@ async function endLateAttachments(call: CallContext, vm: Pod): Promise<void> {
   for (const attachmentPod of late) await attachmentPod.waitForDeletion(call.config.deadlines.deleteVm);
 }
 
-async function objectsOf(
+async function findObjects(
   call: CallContext,
   cid: string,
   secretUid: string | undefined,
-): Promise<ObjectsOfVm> {
+): Promise<VmObjects> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(call, cid),
     findVmSecret(call, cid),
@@ -112,22 +134,22 @@ async function objectsOf(
   };
 }
 
-interface ObjectsOfVm {
+interface VmObjects {
   readonly pod: Pod | undefined;
   readonly secret: KubernetesObject | undefined;
   readonly attachments: readonly AttachmentPod[];
 }
 
-type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
+type OwnedObject = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 
 /** Returns the objects that are deleted by name, the Secret first: the rest is deleted with it. */
-function objectsOfVm(
+function objectsByName(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
   secret: KubernetesObject | undefined,
-): ObjectOfVm[] {
-  const owned: ObjectOfVm[] = [];
+): OwnedObject[] {
+  const owned: OwnedObject[] = [];
   if (secret !== undefined)
     owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid ?? '' });
   if (pod !== undefined) {
@@ -144,7 +166,7 @@ const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]):
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
 
 interface DeletionRequest {
-  readonly owned: readonly ObjectOfVm[];
+  readonly owned: readonly OwnedObject[];
   readonly attachments: readonly AttachmentPod[];
   readonly group: string | undefined;
 }
@@ -159,7 +181,7 @@ async function requestDeletions(
   cid: string,
   { owned, attachments, group }: DeletionRequest,
 ): Promise<void> {
-  const waitsForBudget = ({ reference }: ObjectOfVm): boolean =>
+  const waitsForBudget = ({ reference }: OwnedObject): boolean =>
     group !== undefined && reference.resource !== pods;
   for (const object of owned)
     if (!waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
@@ -176,7 +198,7 @@ async function requestDeletions(
  * that the next VM gets, or answer at its address; the message contains the steps for an operator. Never
  * force-deletes attachment pods.
  */
-export async function forceDeleteOnLostNode(
+async function forceDeleteOnLostNode(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
@@ -195,10 +217,10 @@ export async function forceDeleteOnLostNode(
   ];
   if (stakes.length > 0)
     throw lostNodeError(`VM '${cid}' was not removed by force`, lost, { stakes, isDeleting: true });
-  if (pod !== undefined) await removeByForce(call, pod);
+  if (pod !== undefined) await forceDelete(call, pod);
 }
 
-async function removeByForce(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+async function forceDelete(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
   try {
     await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {

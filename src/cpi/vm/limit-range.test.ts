@@ -86,7 +86,7 @@ test('create_vm says which limits of the pod nothing asked for, and which LimitR
   await createVm(cloud, createVmRequest({ properties: { memory: 128, resources: { limits: { cpu: 1 } } } }));
   const [line = '', ...others] = said;
   assert.deepEqual(others, []);
-  assert.match(line, /^note: the pod of VM 'vm-\S+' got limits that neither .* ask for: memory 512Mi\. /u);
+  assert.match(line, /^note: the pod of VM 'vm-\S+' got limits that neither .* set: memory 512Mi\. /u);
   assert.match(
     line,
     /They come from LimitRange small in namespace bosh\. .*set resources\.limits in cloud_properties/u,
@@ -111,7 +111,7 @@ test('without the right to list LimitRanges the VM is made, and the line says ho
   await createVm(cloud, createVmRequest());
   assert.match(
     said.join('\n'),
-    /ask for: memory 512Mi\. They come from a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\)\./u,
+    /set: memory 512Mi\. They come from a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\)\./u,
   );
 });
 

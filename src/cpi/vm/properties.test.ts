@@ -13,11 +13,10 @@ import { profiles } from '../config/profile.ts';
 import type { Resources } from '../config/resources.ts';
 import { parseMilli } from '../../kubernetes/types/quantity.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
-import { plannedPod, vmPlan } from '../testing/planned-pod.ts';
-import { vmClaims } from './claims.ts';
+import { plannedClaims, plannedPod, vmPlan } from '../testing/planned-pod.ts';
 import { evaluatePod } from '../../../embedded-cluster/api-server/admission/pod-security/security-policy.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { AttachStrategy } from '../config/cluster-access.ts';
 import { verbOf } from '../testing/verb-of.ts';
 
 const parse = (value: unknown, config: unknown = {}): VmProperties =>
@@ -126,14 +125,14 @@ suite("a VM's cloud_properties", () => {
 });
 
 test('placement in the pod: zone, labels, tolerations, priority, runtime', () => {
-  const { placement } = parse({
+  const properties = {
     zone: 'z1',
     node_selector: { disk: 'ssd' },
     tolerations: [{ key: 'dedicated', value: 'bosh', effect: 'NoExecute', toleration_seconds: 60 }],
     priority_class: 'high',
     runtime_class: 'kata',
-  });
-  assert.deepEqual(podPlacement(placement, { group: undefined }), {
+  };
+  assert.deepEqual(podPlacement(vmPlan({ properties })), {
     nodeSelector: { disk: 'ssd', 'kubernetes.io/os': 'linux', 'topology.kubernetes.io/zone': 'z1' },
     tolerations: [
       ...unlimitedTolerations,
@@ -154,9 +153,7 @@ test('placement of a group: apart by node and, without an AZ, by zone; softly, s
     [{}, ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']],
     [{ zone: 'z1' }, ['kubernetes.io/hostname']],
   ] as const) {
-    const { affinity, topologySpreadConstraints } = podPlacement(parse(properties).placement, {
-      group: 'd-router',
-    });
+    const { affinity, topologySpreadConstraints } = podPlacement(vmPlan({ properties, group: 'd-router' }));
     assert.deepEqual(affinity, {
       podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [apart] },
     });
@@ -235,7 +232,7 @@ test('calculate_vm_cloud_properties gives what create_vm turns back into exactly
       const data = template === undefined ? requests['ephemeral-storage'] : storageOf(template);
       assert.equal(parseMilli(data ?? ''), mebibytes(disk));
       assert.equal(template?.spec['storageClassName'], given.ephemeral_disk.storage_class);
-      const [, claim] = vmClaims(vmPlan({ ...planned, attach: 'recreate' }), 'secret-uid');
+      const [, claim] = plannedClaims(planned);
       assert.equal(parseMilli(storageOf(claim) ?? ''), mebibytes(disk));
       assert.deepEqual(exceeding({ requests, limits }), []);
       assert.deepEqual(Object.keys(limits).toSorted(), Object.keys(given.resources.limits).toSorted());
@@ -257,7 +254,7 @@ const exceeding = ({ requests, limits }: Resources): string[] =>
     (name) => (parseMilli(requests[name] ?? '0') ?? 0n) > (parseMilli(limits[name] ?? '') ?? -1n),
   );
 
-const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
+const podWith = (profile: string, attach: AttachStrategy): Pod =>
   plannedPod({
     attach,
     group: 'g',
@@ -265,7 +262,7 @@ const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
   });
 
 test('Pod Security baseline has nothing against a baseline VM, and names what is against it in the others', () => {
-  const against = (profile: string, attach: VmPlan['attach'] = 'hot'): string | undefined =>
+  const against = (profile: string, attach: AttachStrategy = 'hot'): string | undefined =>
     evaluatePod(podWith(profile, attach), { level: 'baseline', version: 'latest' })?.reasons;
   assert.equal(against('privileged'), 'privileged');
   assert.equal(against('sys-admin'), 'forbidden AppArmor profile, non-default capabilities');

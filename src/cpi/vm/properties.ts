@@ -50,10 +50,10 @@ export const compute: Topic<Compute> = {
       const { path } = properties.get('resources').get('requests').get(name);
       throw properties.get(name).error(`and ${path} say the same; give one of them`);
     }
-    const asked = { requests: { ...resources.requests, ...short }, limits: resources.limits };
-    assertWithinLimits(asked, properties.get('resources'));
+    const requested = { requests: { ...resources.requests, ...short }, limits: resources.limits };
+    assertWithinLimits(requested, properties.get('resources'));
     return {
-      resources: withDefaults(asked, defaults.resources),
+      resources: withDefaults(requested, defaults.resources),
       ephemeralDisk: parseEphemeralDisk(properties.get('ephemeral_disk'), defaults.ephemeralDisk),
     };
   },

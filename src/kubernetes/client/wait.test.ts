@@ -46,7 +46,7 @@ test('the deadline says what, how long and the last words', async () => {
     awaited: 'pod bosh/vm-1 to become ready',
     deadlineMs: 120_000,
     condition: () => undefined,
-    lastWords: (last) => `${last?.metadata.name ?? ''} is ImagePullBackOff`,
+    describeState: (last) => `${last?.metadata.name ?? ''} is ImagePullBackOff`,
     clock,
   });
   clock.advance(120_000);
@@ -72,7 +72,7 @@ test('what is waited for is said after five seconds and when it changes, without
     awaited: 'pod vm-1 to run',
     deadlineMs: 25_000,
     condition: () => undefined,
-    lastWords: () => ({ state: states.shift() ?? 'late', next: 'repeat the call' }),
+    describeState: () => ({ state: states.shift() ?? 'late', next: 'repeat the call' }),
     onProgress: (line) => lines.push(line),
     clock,
   });
@@ -97,7 +97,7 @@ const refused = unreachableError('k8s:6443', Object.assign(new Error('refused'),
 const endings: readonly {
   readonly when: string;
   readonly api: KubernetesApi;
-  readonly lastWords?: () => Promise<string>;
+  readonly describeState?: () => Promise<string>;
   readonly message: string;
 }[] = [
   {
@@ -123,17 +123,17 @@ const endings: readonly {
   {
     when: 'the last words failed',
     api: silentApi([there]),
-    lastWords: () => Promise.reject(new ProductError('KUBERNETES_API', 'no; run the call again')),
+    describeState: () => Promise.reject(new ProductError('KUBERNETES_API', 'no; run the call again')),
     message: 'not available (no; run the call again)',
   },
 ];
-for (const { when, api, lastWords, message: says } of endings) {
+for (const { when, api, describeState, message: says } of endings) {
   test(`one next step, and one that means something, where ${when}`, async () => {
     const clock = new ManualClock();
     const waiting = waitFor<KubernetesObject, true>({
       ...{ api, reference, awaited: 'pod to run', deadlineMs: 1000, clock },
       condition: () => undefined,
-      ...(lastWords !== undefined && { lastWords }),
+      ...(describeState !== undefined && { describeState }),
     });
     await ended(clock, waiting);
     await assert.rejects(waiting, { message: `waited 1 s for pod to run; last known: ${says}` });

@@ -27,7 +27,7 @@ export interface WaitOptions<T extends KubernetesObject, R> {
    * Describes the last state for the error after the deadline. If there is `onProgress`, it is also called
    * every five seconds before that.
    */
-  readonly lastWords?: (last: Stored<T> | undefined) => StatusText | Promise<StatusText>;
+  readonly describeState?: (last: Stored<T> | undefined) => StatusText | Promise<StatusText>;
   /**
    * Called after five seconds with the object of the wait and its state, and again whenever the state has
    * changed. The line has at most 1 KB.
@@ -213,7 +213,7 @@ async function reportProgress<T extends KubernetesObject, R>(
 const isExpired = (signal: AbortSignal): boolean => signal.aborted;
 
 async function stateWhileWaiting<T extends KubernetesObject, R>(
-  { lastWords: describeState, reference }: WaitOptions<T, R>,
+  { describeState, reference }: WaitOptions<T, R>,
   { lastError, last }: LastState<T>,
 ): Promise<string | undefined> {
   if (lastError !== undefined) return lastError.message;
@@ -243,7 +243,7 @@ async function describeLast<T extends KubernetesObject, R>(
 ): Promise<string> {
   if (seen.lastError !== undefined) return `; last known: ${withHint(seen.lastError.message)}`;
   try {
-    const description = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
+    const description = (await options.describeState?.(seen.last)) ?? stateOf(options.reference, seen.last);
     return `; last known: ${typeof description === 'string' ? description : `${description.state}; ${description.next}`}`;
   } catch (error) {
     // the deadline is the main message; a failure to describe the state comes after it

@@ -22,7 +22,7 @@ async function readOf(
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < packed.length; at += 512) yield packed.subarray(at, (read = at + 512));
   }
-  const layer = { bytes: bytes(), compression, what: 'layer', limits: { ...archiveLimits, ...limits } };
+  const layer = { bytes: bytes(), compression, label: 'layer', limits: { ...archiveLimits, ...limits } };
   const checking = checkLayer(layer, async (checked) => {
     for await (const chunk of checked) assert.ok(chunk.length <= 512);
   });

@@ -17,8 +17,8 @@ export async function layoutReference(directory: string, reference?: string): Pr
   if (reference !== undefined && names.includes(reference)) return reference;
   throw imageInvalid(
     names.length === 0
-      ? `'${path}' does not hold an image with a name (annotation ${referenceName})`
-      : `'${path}' holds images with these names: ${names.join(', ')}. Choose one with --reference NAME`,
+      ? `'${path}' contains no image with a name (annotation ${referenceName})`
+      : `'${path}' contains images with these names: ${names.join(', ')}. Choose one with --reference NAME`,
   );
 }
 
@@ -30,7 +30,8 @@ export async function renameLayout(directory: string, reference: string): Promis
   const path = layoutPaths.index(directory);
   const index = parseObject(await readDocument(path), `'${path}'`);
   const [entry, ...others] = Array.isArray(index['manifests']) ? index['manifests'] : [];
-  if (!isObject(entry) || others.length > 0) throw imageInvalid(`'${path}' does not hold one image`);
+  if (!isObject(entry) || others.length > 0)
+    throw imageInvalid(`'${path}' does not contain exactly one image`);
   const annotations = isObject(entry['annotations']) ? entry['annotations'] : {};
   const renamed = { ...entry, annotations: { ...annotations, [referenceName]: reference } };
   replaceFile(path, JSON.stringify({ ...index, manifests: [renamed] }), 0o644);

@@ -114,7 +114,7 @@ async function buildCacheEntry(
       const { stdout, ended } = makeRoot(request, list, context);
       const [layer, making] = await Promise.allSettled([
         // If adding the layer fails, nothing reads the pipe any more, and mmdebstrap would block on it.
-        addTarLayer(blobs, { bytes: stdout, what: 'the root that mmdebstrap makes' }).finally(() =>
+        addTarLayer(blobs, { bytes: stdout, label: 'the root that mmdebstrap makes' }).finally(() =>
           stdout.destroy(),
         ),
         ended,

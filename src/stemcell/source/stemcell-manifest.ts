@@ -1,4 +1,4 @@
-import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/yaml-field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import { ProductError } from '../../errors/product-error.ts';
 

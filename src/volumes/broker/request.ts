@@ -106,7 +106,7 @@ function findOffering(
   if (offering === undefined) {
     if (serviceId !== '') fields.report('service_id', 'is not in the catalog');
   } else if (planId !== undefined && planId !== '' && planId !== offering.plan.id) {
-    fields.report('plan_id', `is none of service ${offering.name}`);
+    fields.report('plan_id', `is not a plan of service ${offering.name}`);
   }
   return offering;
 }

@@ -98,7 +98,7 @@ export function cpiWithoutGuards(cloud: CallContext, weaknesses: readonly Weakne
     },
     assertUsed: () => {
       const unused = weaknesses.filter((weakness) => !used.has(weakness)).map(({ from }) => from);
-      assert.deepEqual(unused, [], 'the CPI has no such text any more');
+      assert.deepEqual(unused, [], 'the scripts of the CPI no longer contain this text');
     },
   };
 }

@@ -7,7 +7,7 @@ import { label } from '../../../src/cpi/objects/labels.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
-import { run } from '../machine/run.ts';
+import { run } from '../../support/run.ts';
 
 /**
  * Runs `kubectl drain` for a VM's node and then makes the node schedulable again. Returns kubectl's output.

@@ -24,7 +24,7 @@ export async function createVolumeObjects(api: KubernetesApi, definitions: strin
       condition: (found) => (isEstablished(found) ? true : undefined),
       awaited: `the definition ${name} to be served`,
       deadlineMs: 60_000,
-      lastWords: (found) => JSON.stringify(found?.status),
+      describeState: (found) => JSON.stringify(found?.status),
     });
   }
   for (const each of storageObjects({ withSnapshots: true })) await createMissing(api, each);

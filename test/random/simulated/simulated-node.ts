@@ -24,9 +24,9 @@ export class SimulatedNode implements PodLocation {
   readonly lives = new Map<string, PodLife>();
   /** The hubs by the uid of the VM's pod. */
   readonly hubs = new Map<string, Hub>();
-  /** It runs, but it cannot reach the API, and the API cannot reach it. */
+  /** True while the node runs but has no connection to the API. */
   isCutOff = false;
-  /** It is switched off. */
+  /** True while the node is switched off. */
   isDown = false;
   readonly #parts: NodeParts;
 

@@ -96,7 +96,7 @@ function buildMetadata({
     name: attachmentPodName(diskCid),
     namespace,
     labels: {
-      ...baseLabels('attachment', directorUuid),
+      ...baseLabels({ directorUuid }, 'attachment'),
       [label.diskId]: diskCid,
       [label.vmId]: vm.metadata.name ?? '',
       // without the labels of group and deployment: a Service that selects them must not select a pod of the

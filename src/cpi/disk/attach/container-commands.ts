@@ -3,7 +3,7 @@ import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { type Pod, isTerminal } from '../../../kubernetes/types/pod.ts';
 import type { CallContext, ExecResult } from '../../call.ts';
 import { vmContainer } from '../../objects/layout.ts';
-import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
+import { readNodeState, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, isVmRunning } from '../../vm/vms.ts';
 import type { AttachmentPod } from './attachment-pod.ts';
 import { attachedAgainError } from './attachment-record.ts';
@@ -147,12 +147,12 @@ async function isOutOfService(
   { nodeName, diskCid, vmCid }: Pick<AttachmentPod, 'nodeName' | 'diskCid' | 'vmCid'>,
   state = 'is still attached to',
 ): Promise<boolean> {
-  const node = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
+  const node = nodeName === undefined ? undefined : await readNodeState(call, nodeName);
   if (node?.kind === 'lost') {
     const disk = `disk '${diskCid}'`;
     throw lostNodeError(`${disk} ${state} VM '${vmCid}'`, node, { stakes: [disk], isDeleting: false });
   }
-  return node?.kind === 'given up';
+  return node?.kind === 'out of service';
 }
 
 /**

@@ -1,7 +1,7 @@
 import { progressPrefixes } from '../../../errors/text.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import { waitFor } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import { describePodAndEvents } from '../../../kubernetes/describe-pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
@@ -134,9 +134,10 @@ class MountAttempt {
       },
       whenLost: (lost) =>
         reject(
-          `node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.words}); bring the node back or recreate the VM`,
+          `node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.message}); bring the node back or recreate the VM`,
         ),
-      whenGivenUp: () => reject(`node '${nodeName}' of the VM is deleted or out of service; recreate the VM`),
+      whenOutOfService: () =>
+        reject(`node '${nodeName}' of the VM is deleted or out of service; recreate the VM`),
     });
   }
 
@@ -177,10 +178,8 @@ class MountAttempt {
   ): Promise<void> {
     const call = this.#call;
     const { diskCid, name, uid } = this.#attachmentPod;
-    await waitFor<Pod, true>({
+    await waitForObject<Pod, true>(call, {
       signal,
-      api: call.api,
-      clock: call.clock,
       reference: attachmentReference(call, name),
       known,
       condition: (pod) => {
@@ -194,11 +193,10 @@ class MountAttempt {
       },
       awaited: `disk '${diskCid}' to be mounted`,
       deadlineMs,
-      lastWords: async (last) => ({
+      describeState: async (last) => ({
         state: await describePodAndEvents(call.api, { namespace: call.diskNamespace, name }, last),
         next: inspectPodHint,
       }),
-      onProgress: call.reportProgress,
     });
   }
 

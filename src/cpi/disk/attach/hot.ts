@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import type { CallContext } from '../../call.ts';
 import { isDiskCid } from '../../objects/names.ts';
-import { hubPath } from '../../vm/pod.ts';
+import { hubPath } from '../../objects/layout.ts';
 import type { PersistentVolumeClaim } from '../disks.ts';
 import { discardReplacement } from '../update/replacement.ts';
 import { assertNotMountedElsewhere, removeAttachmentPod } from './attached-elsewhere.ts';

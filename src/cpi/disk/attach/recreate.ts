@@ -3,10 +3,10 @@ import { type ApiError, isApiError } from '../../../kubernetes/client/api-error.
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { conflictError } from '../../objects/objects.ts';
 import type { CallContext } from '../../call.ts';
-import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
+import { readNodeState, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, findVmSecret, vmNotFound, type VmSecret } from '../../vm/vms.ts';
 import { recordedDiskCids, recordedPod, recordDisks, reconcileRecordedPod } from '../../vm/recorded-pod.ts';
-import { hubPath } from '../../vm/pod.ts';
+import { hubPath } from '../../objects/layout.ts';
 import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
 import { discardReplacement } from '../update/replacement.ts';
@@ -257,7 +257,7 @@ export class RecreateAttacher implements DiskAttacher {
     const { pod } = this.#vm;
     const nodeName = pod?.spec.nodeName;
     if (pod === undefined || nodeName === undefined) return;
-    const state = await lookAtNode(this.#call, nodeName);
+    const state = await readNodeState(this.#call, nodeName);
     if (state.kind !== 'lost') return;
     const stakes = recordedDiskCids(pod).map((cid) => `its disk '${cid}'`);
     throw lostNodeError(`the disks of VM '${this.#vmCid}' were not changed`, state, {

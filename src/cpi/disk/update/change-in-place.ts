@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/types/storage.ts';
-import { waitFor } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import type { CallContext } from '../../call.ts';
 import { describeClaim, claimEvents } from '../../objects/describe-pending.ts';
 import {
@@ -34,9 +34,7 @@ export async function expandVolume(
   const requested = parseBytes(sizeMiB);
   const reference = { resource: persistentVolumeClaims, namespace, name };
   if (requestedBytes(claim) < requested) await requestSize(call, claim, sizeMiB);
-  await waitFor<PersistentVolumeClaim, true>({
-    api: call.api,
-    clock: call.clock,
+  await waitForObject<PersistentVolumeClaim, true>(call, {
     reference,
     condition: (now) => {
       // the replacement of this disk was made before, and may be smaller
@@ -47,8 +45,8 @@ export async function expandVolume(
     },
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: call.reportProgress,
+    describeState: () =>
+      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
 }
 
@@ -126,9 +124,10 @@ export async function changeAttributesClass(
   const reference = { resource: persistentVolumeClaims, namespace, name };
   await setAttributesClass(call, reference, requested);
   if (requested === null) return;
-  const outcome = await waitFor<PersistentVolumeClaim, 'done' | { readonly reason: string | undefined }>({
-    api: call.api,
-    clock: call.clock,
+  const outcome = await waitForObject<
+    PersistentVolumeClaim,
+    'done' | { readonly reason: string | undefined }
+  >(call, {
     reference,
     condition: (now) => {
       if (now === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
@@ -140,8 +139,8 @@ export async function changeAttributesClass(
     },
     awaited: `disk '${name}' to have the VolumeAttributesClass ${requested}`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: call.reportProgress,
+    describeState: () =>
+      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
   if (outcome === 'done') return;
   const reason = outcome.reason ?? (await claimEvents(call, { namespace, name }));

@@ -10,7 +10,8 @@ import {
   type PersistentVolumeClaim,
   volumeAnnotations,
 } from '../../../kubernetes/types/storage.ts';
-import { waitFor, type WaitStatus } from '../../../kubernetes/client/wait.ts';
+import { type WaitStatus } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import type { CallContext } from '../../call.ts';
 import { createOrGet, waitForDeletion } from '../../objects/objects.ts';
 import { isAdmissionRejection } from '../../errors/explain-forbidden.ts';
@@ -111,9 +112,7 @@ async function createReplacement(
   await assertStillPlanned(call, spec.claim, cid);
   const waits = spec.target.volumeBindingMode === 'WaitForFirstConsumer';
   if (waits) await ensureConsumer(call, spec.claim, cid);
-  const claim = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
-    api: call.api,
-    clock: call.clock,
+  const claim = await waitForObject<PersistentVolumeClaim, PersistentVolumeClaim>(call, {
     reference: claimReference(call, cid),
     condition: (current) => {
       if (current === undefined)
@@ -125,8 +124,8 @@ async function createReplacement(
     },
     awaited: `the copy '${cid}' of disk '${spec.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: call.config.deadlines.updateDisk * 1000,
-    lastWords: (last) => describeReplacement(call, { namespace: call.diskNamespace, name: cid, waits }, last),
-    onProgress: call.reportProgress,
+    describeState: (last) =>
+      describeReplacement(call, { namespace: call.diskNamespace, name: cid, waits }, last),
   });
   // it may be the replacement of a killed call whose type named other classes
   await annotateDiskType(call, claim, spec.properties);
@@ -157,8 +156,8 @@ async function createDataSource(
 ): Promise<DataSource> {
   const { name: claimName = '' } = claim.metadata;
   if (snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
-  const { diskNamespace: namespace, directorUuid } = call;
-  const labels = baseLabels('copy', directorUuid);
+  const { diskNamespace: namespace } = call;
+  const labels = baseLabels(call, 'copy');
   await takeSnapshot(call, {
     ...{ name, namespace, claimName, className: snapshotClass },
     ...{ labels, annotations: {} },
@@ -271,7 +270,7 @@ export function consumerPod({ claimName, namespace, source, directorUuid }: Cons
     metadata: {
       name: consumerName(claimName),
       namespace,
-      labels: { ...baseLabels('copy', directorUuid), [label.diskId]: claimName },
+      labels: { ...baseLabels({ directorUuid }, 'copy'), [label.diskId]: claimName },
     },
     spec: {
       restartPolicy: 'Never',

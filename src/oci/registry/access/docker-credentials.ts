@@ -30,8 +30,8 @@ export async function findCredentials(question: CredentialQuery): Promise<Regist
     ? defaultAuthFiles(question.environment)
     : [question.authFile]) {
     const content = await readAuthFile(path, question.authFile !== undefined);
-    const found = content === undefined ? undefined : await credentialsIn(content, question, path);
-    if (found !== undefined) return found;
+    const credentials = content === undefined ? undefined : await credentialsIn(content, question, path);
+    if (credentials !== undefined) return credentials;
   }
   return undefined;
 }
@@ -152,7 +152,7 @@ export async function runCredentialHelper({
   child.stdin.on('error', () => undefined);
   child.stdin.end(server);
   const [output, code] = await Promise.all([textOf(child.stdout), closed]);
-  if (output === undefined) throw failed(program, `says more than ${maxAnswerLength} bytes`);
+  if (output === undefined) throw failed(program, `prints more than ${maxAnswerLength} bytes`);
   if (code !== 0) {
     // This is the only way in which helpers report missing credentials (docker-credential-helpers,
     // credentials/error.go).
@@ -193,7 +193,7 @@ function parseAnswer(
   }
   const { Username: username, Secret: secret } = isObject(value) ? value : {};
   if (typeof username === 'string' && typeof secret === 'string') return { username, secret };
-  throw failed(program, 'did not answer with Username and Secret');
+  throw failed(program, 'did not print Username and Secret');
 }
 
 const failed = (program: string, message: string, cause?: unknown): ProductError =>

@@ -92,14 +92,14 @@ function idMapperCommand(start: IdMapperOptions): [string, ...string[]] {
  * user open it.
  */
 async function ensureFuseAccess(): Promise<void> {
-  const found = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (found !== undefined && (found.mode & 0o006) === 0o006) return;
+  if (stats !== undefined && (stats.mode & 0o006) === 0o006) return;
   throw new MountError(
     'HELPER_FAILED',
-    `Ids cannot be mapped: /dev/fuse is ${found === undefined ? 'missing' : 'closed to users other than root'}; on this machine run: modprobe fuse && chmod 666 /dev/fuse`,
+    `Ids cannot be mapped: /dev/fuse is ${stats === undefined ? 'missing' : 'closed to users other than root'}; on this machine run: modprobe fuse && chmod 666 /dev/fuse`,
   );
 }
 

@@ -85,10 +85,10 @@ export async function killProcessesByArgument(
     return (await procFile(pid, 'cmdline')).split('\0').some((arg) => paths.includes(arg));
   };
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
-  const found = (await Promise.all(pids.map(async (pid) => ((await isOne(pid)) ? [pid] : [])))).flat();
-  for (const pid of found) killProcess(Number(pid));
+  const matching = (await Promise.all(pids.map(async (pid) => ((await isOne(pid)) ? [pid] : [])))).flat();
+  for (const pid of matching) killProcess(Number(pid));
   const deadline = AbortSignal.timeout(killTimeoutMs);
-  for (const pid of found) while (!deadline.aborted && (await isOne(pid))) await pause(10);
+  for (const pid of matching) while (!deadline.aborted && (await isOne(pid))) await pause(10);
 }
 
 function killProcess(pid: number): void {

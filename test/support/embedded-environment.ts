@@ -21,7 +21,7 @@ export const namespace = 'bosh';
 export const mbusPassword = 'mbus-password-of-the-test';
 
 /** The target of a kill -9 of the cluster. */
-export type Victim = 'the node' | 'the first process' | 'unshare' | 'everything';
+export type KillTarget = 'the node' | 'the first process' | 'unshare' | 'everything';
 
 export interface CpiOutcome {
   readonly result: unknown;
@@ -32,7 +32,7 @@ export interface CpiOutcome {
  * The real components in a separate directory: the daemon with its node and agents, and the CPI's executable
  * from `dist`, one process per call. Needs a build (npm run scripts ensure that).
  */
-export class EmbeddedLine {
+export class EmbeddedEnvironment {
   /**
    * Contains the cluster's directory (and an agent of the test). Destroying the cluster must keep everything
    * else in it.
@@ -61,10 +61,10 @@ export class EmbeddedLine {
     cpi = join(checkout, 'dist', 'cpi', 'cpi'),
     nodes = [],
     agent,
-  }: { cpi?: string; nodes?: readonly string[]; agent?: TestAgent } = {}): Promise<EmbeddedLine> {
+  }: { cpi?: string; nodes?: readonly string[]; agent?: TestAgent } = {}): Promise<EmbeddedEnvironment> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-')));
     const own = join(directory, 'runtime');
-    const line = new EmbeddedLine(
+    const line = new EmbeddedEnvironment(
       directory,
       cpi,
       agent === undefined ? join(checkout, 'dist', 'runtime') : own,
@@ -113,7 +113,7 @@ export class EmbeddedLine {
   }
 
   /** Sends SIGKILL, without waiting for any process to end. */
-  async kill(victim: Victim): Promise<void> {
+  async kill(victim: KillTarget): Promise<void> {
     const { process: first } = await this.restart();
     switch (victim) {
       case 'the node':

@@ -37,10 +37,11 @@ function comparePositions(a: Position, b: Position): number {
 }
 
 /**
- * A position in a YAML file, with or without a value. Reading a value of the wrong type adds a problem and
- * returns a placeholder, so that reading continues to the next problem.
+ * A position in a YAML file that an operator writes, with or without a value. Reading a value of the wrong type
+ * adds a problem with file, line and column and returns a placeholder, so that reading continues to the next
+ * problem. `Field` of src/platform reads values that have no position, and throws the first problem.
  */
-export class Field {
+export class YamlField {
   readonly path: string;
   readonly node: YamlNode | undefined;
   readonly #parent: Position;
@@ -74,18 +75,22 @@ export class Field {
     this.#problems.add(this.nodePosition, this.path, message);
   }
 
-  get(key: string): Field {
+  get(key: string): YamlField {
     const path = this.path === '' ? key : `${this.path}.${key}`;
-    return new Field(lookUp(this.node, key), { path, parent: this.nodePosition, problems: this.#problems });
+    return new YamlField(lookUp(this.node, key), {
+      path,
+      parent: this.nodePosition,
+      problems: this.#problems,
+    });
   }
 
   /** Returns the items of a list; none if it is missing. */
-  items(): readonly Field[] {
+  items(): readonly YamlField[] {
     if (!this.isPresent) return [];
     if (this.node?.kind !== 'list') return this.#mismatch('a list', []);
     return this.node.items.map(
       (item, index) =>
-        new Field(item, {
+        new YamlField(item, {
           path: `${this.path}[${index}]`,
           parent: this.nodePosition,
           problems: this.#problems,
@@ -94,14 +99,14 @@ export class Field {
   }
 
   /** Returns the entries of a map, with keys as text; none if it is missing. */
-  entries(): readonly (readonly [string, Field])[] {
+  entries(): readonly (readonly [string, YamlField])[] {
     if (!this.isPresent) return [];
     if (this.node?.kind !== 'map') return this.#mismatch('a map', []);
     return this.node.entries.map(({ key, value }) => {
       const path = this.path === '' ? keyText(key) : `${this.path}.${keyText(key)}`;
       return [
         keyText(key),
-        new Field(value, { path, parent: this.nodePosition, problems: this.#problems }),
+        new YamlField(value, { path, parent: this.nodePosition, problems: this.#problems }),
       ] as const;
     });
   }
@@ -185,8 +190,8 @@ export class Field {
 const placeholderSegment = 'refused' as PathSegment;
 
 /** Returns the whole file as a field. */
-export function rootField(node: YamlNode, problems: ConfigErrors): Field {
-  return new Field(node, { path: '', parent: node.position, problems });
+export function rootField(node: YamlNode, problems: ConfigErrors): YamlField {
+  return new YamlField(node, { path: '', parent: node.position, problems });
 }
 
 function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {

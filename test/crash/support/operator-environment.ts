@@ -1,8 +1,7 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { mainModulePath } from '../../../src/cli/installation.ts';
 import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
@@ -13,9 +12,8 @@ import { openTransport } from '../../../src/kubernetes/client/open-transport.ts'
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
 import { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 import type { Transport } from '../../../src/kubernetes/client/transport.ts';
+import { runWell } from '../../support/run.ts';
 import { hasExecutable, packCpiVariant, root } from './cpi-variant.ts';
-
-const run = promisify(execFile);
 
 export const namespace = 'bosh';
 const kind = 'bosh.cloudfoundry.org/kind';
@@ -33,7 +31,7 @@ export interface CommandOptions {
   readonly onOutput?: (stdout: string, child: ChildProcess) => void;
 }
 
-export interface LineOptions {
+export interface OperatorOptions {
   /** An address of 127.64.0.0/10. Two lines that run at the same time must have different ones. */
   readonly address: string;
   /** Replaces `bin/cpi`. It finds the real one beside itself. */
@@ -52,7 +50,7 @@ export interface CloudObjects {
  * An embedded cluster, the example's manifest and the command line in one directory: what an operator has,
  * except for the address. `dist/` must have been built.
  */
-export class EmbeddedLine {
+export class OperatorEnvironment {
   readonly directory: string;
   readonly address: string;
   readonly home: string;
@@ -67,9 +65,9 @@ export class EmbeddedLine {
   }
 
   /** Writes the manifest. Starts nothing. */
-  static async prepare({ address, cpi }: LineOptions): Promise<EmbeddedLine> {
+  static async prepare({ address, cpi }: OperatorOptions): Promise<OperatorEnvironment> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-crash-')));
-    const line = new EmbeddedLine(directory, address);
+    const line = new OperatorEnvironment(directory, address);
     await mkdir(line.controlDirectory);
     const example = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
     const own = example
@@ -174,9 +172,8 @@ export class EmbeddedLine {
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];
   }
 
-  async kubectl(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run('kubectl', ['--kubeconfig', this.kubeconfig, ...args]);
-    return stdout;
+  kubectl(...args: readonly string[]): Promise<string> {
+    return runWell(['kubectl', '--kubeconfig', this.kubeconfig, ...args]);
   }
 
   /**
@@ -217,7 +214,7 @@ export class EmbeddedLine {
    * Returns the response of the example's job, which has been on the persistent disk since the disk's first
    * deploy.
    */
-  async answer(): Promise<string> {
+  async jobResponse(): Promise<string> {
     const response = await fetch(this.url);
     if (response.status !== 200) throw new Error(`${this.url} answered ${response.status}`);
     return response.text();

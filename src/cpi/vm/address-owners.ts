@@ -1,8 +1,9 @@
-import type { VmPlan } from './plan-vm.ts';
+import type { VmSpec } from './vm-spec.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { CallContext } from '../call.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { requestedAddresses } from '../network/fixed-addresses.ts';
+import { addressLabels } from '../network/pod-networking.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { label, annotation } from '../objects/labels.ts';
 import type { VmSecret } from './vms.ts';
@@ -11,26 +12,22 @@ import { waitForDeletion } from '../objects/objects.ts';
 import { podReference } from '../objects/names.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 
-/** The VM that needs the addresses. */
-type NewVm = Pick<VmPlan, 'cid' | 'directorUuid' | 'groupLabels'>;
-
 /** The pods of other VMs that have one of the addresses and will free it. */
-interface Holders {
+interface AddressOwners {
   readonly terminating: readonly Pod[];
   /** Pods of VMs whose create_vm did not finish and which the new VM may replace. */
   readonly unfinished: readonly Pod[];
 }
 
 /**
- * Ensures that no other VM has one of the addresses, which it finds by their labels (`addressLabels`). Waits
- * until a terminating VM is deleted, and deletes the attachment pods of such a VM. Removes a VM of the same
- * deployment that a killed create_vm has left. Rejects with VM_CREATION_FAILED, before any change, if another
- * active VM has one.
+ * Ensures that no other VM has one of the addresses of the new VM. Waits until a terminating VM is deleted,
+ * and deletes the attachment pods of such a VM. Removes a VM of the same deployment whose create_vm was
+ * killed. Rejects with VM_CREATION_FAILED, before any change, if another active VM has one.
  */
-export async function freeAddresses(call: CallContext, labels: readonly string[], vm: NewVm): Promise<void> {
-  const { terminating, unfinished } = await findHolders(call, labels, vm);
-  for (const holder of unfinished) await removeHolder(call, holder, vm);
-  await Promise.all(terminating.map((holder) => waitForAddressOwner(call, holder)));
+export async function freeAddresses(call: CallContext, vm: VmSpec): Promise<void> {
+  const { terminating, unfinished } = await findAddressOwners(call, vm);
+  for (const owner of unfinished) await removeAddressOwner(call, owner, vm);
+  await Promise.all(terminating.map((owner) => waitForAddressOwner(call, owner)));
 }
 
 /**
@@ -38,24 +35,24 @@ export async function freeAddresses(call: CallContext, labels: readonly string[]
  * active and keeps its address. Ignores the new VM and the one with the cid `replacedVmCid`, which the new VM
  * replaces. Changes nothing.
  */
-export async function findHolders(
+export async function findAddressOwners(
   call: CallContext,
-  labels: readonly string[],
-  vm: NewVm,
+  vm: VmSpec,
   replacedVmCid?: string,
-): Promise<Holders> {
-  const holders = (await listHolders(call, labels, vm.cid)).filter(
+): Promise<AddressOwners> {
+  const owners = (await listAddressOwners(call, vm)).filter(
     ({ metadata }) => metadata.name !== replacedVmCid,
   );
-  const unfinished = holders.filter(isLiving);
+  const unfinished = owners.filter(isActive);
   if (unfinished.length > 0) {
-    const { lookAtVm, whyNotReplaced } = await import('./unfinished-vm.ts');
-    for (const holder of unfinished) {
-      const state = await lookAtVm(call, holder.metadata.name ?? '');
-      if (whyNotReplaced(state, vm) !== undefined) throw holderError(call, vm.cid, holder, state.secret);
+    const { readVmState, whyNotReplaced } = await import('./unfinished-vm.ts');
+    for (const owner of unfinished) {
+      const state = await readVmState(call, owner.metadata.name ?? '');
+      if (whyNotReplaced(call, state, vm) !== undefined)
+        throw addressOwnerError(call, vm.cid, owner, state.secret);
     }
   }
-  return { terminating: holders.filter((holder) => !isLiving(holder)), unfinished };
+  return { terminating: owners.filter((owner) => !isActive(owner)), unfinished };
 }
 
 /**
@@ -63,25 +60,22 @@ export async function findHolders(
  * VMs with one address that are created at the same time, at least the one whose pod was created later finds
  * the other one here. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
  */
-export async function refuseOtherHolder(
-  call: CallContext,
-  labels: readonly string[],
-  vm: NewVm,
-): Promise<void> {
-  const living = (await listHolders(call, labels, vm.cid)).find(isLiving);
-  if (living === undefined) return;
-  const { name = '' } = living.metadata;
+export async function assertAddressesUnique(call: CallContext, vm: VmSpec): Promise<void> {
+  const other = (await listAddressOwners(call, vm)).find(isActive);
+  if (other === undefined) return;
+  const { name = '' } = other.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    `VM '${name}' was made at the same time and has the address ${requestedAddresses(living) ?? ''}, too; run the call again`,
+    `VM '${name}' was made at the same time and has the address ${requestedAddresses(other) ?? ''}, too; run the call again`,
   );
 }
 
-const isLiving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
+const isActive = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
-async function listHolders(call: CallContext, labels: readonly string[], vmCid: string): Promise<Pod[]> {
+/** Returns the pods of other VMs that have one of the addresses, by the labels of the addresses. */
+async function listAddressOwners(call: CallContext, { cid, networks }: VmSpec): Promise<Pod[]> {
   const lists = await Promise.all(
-    labels.map((address) =>
+    addressLabels(networks, call.namespace).map((address) =>
       call.api.list<Pod>(pods, {
         namespace: call.namespace,
         labelSelector: `${label.kind}=vm,${address}`,
@@ -91,33 +85,33 @@ async function listHolders(call: CallContext, labels: readonly string[], vmCid: 
   const byName = new Map(
     lists.flatMap(({ items }) => items).map((pod) => [pod.metadata.name ?? '', pod] as const),
   );
-  byName.delete(vmCid);
+  byName.delete(cid);
   return [...byName.values()];
 }
 
-async function removeHolder(call: CallContext, holder: Pod, vm: NewVm): Promise<void> {
+async function removeAddressOwner(call: CallContext, owner: Pod, vm: VmSpec): Promise<void> {
   const { removeUnfinished, whyNotReplaced } = await import('./unfinished-vm.ts');
-  const { name = '' } = holder.metadata;
+  const { name = '' } = owner.metadata;
   let secret: VmSecret | undefined;
   const reason = await removeUnfinished(call, name, (state) => {
     ({ secret } = state);
-    return whyNotReplaced(state, vm);
+    return whyNotReplaced(call, state, vm);
   });
-  if (reason !== undefined) throw holderError(call, vm.cid, holder, secret);
+  if (reason !== undefined) throw addressOwnerError(call, vm.cid, owner, secret);
   call.log(
-    `VM '${name}', which had the address ${requestedAddresses(holder) ?? ''} of VM '${vm.cid}', was removed: its create_vm had not finished`,
+    `VM '${name}', which had the address ${requestedAddresses(owner) ?? ''} of VM '${vm.cid}', was removed: its create_vm had not finished`,
   );
 }
 
-async function waitForAddressOwner(call: CallContext, holder: Pod): Promise<void> {
-  const { name = '', uid = '' } = holder.metadata;
-  await deleteAttachmentsOfTerminatingVm(call, holder);
+async function waitForAddressOwner(call: CallContext, owner: Pod): Promise<void> {
+  const { name = '', uid = '' } = owner.metadata;
+  await deleteAttachmentsOfTerminatingVm(call, owner);
   await waitForDeletion(call, {
     reference: podReference(call, name),
     uid,
-    nodeName: holder.spec.nodeName,
+    nodeName: owner.spec.nodeName,
     deadlineSeconds: call.config.deadlines.createVm,
-    what: `VM '${name}', which still has the address ${requestedAddresses(holder) ?? ''},`,
+    what: `VM '${name}', which still has the address ${requestedAddresses(owner) ?? ''},`,
   });
 }
 
@@ -125,13 +119,13 @@ async function waitForAddressOwner(call: CallContext, holder: Pod): Promise<void
  * Returns the error of a create_vm for an address that an active VM has, with the command that deletes that
  * VM. The deployment of a director's VM is known from `env.bosh.groups`, with which its Secret was created.
  */
-export function holderError(
+function addressOwnerError(
   { namespace }: Pick<CallContext, 'namespace'>,
   vmCid: string,
-  holder: Pod,
+  owner: Pod,
   secret: KubernetesObject | undefined,
 ): ProductError {
-  const { name = '', annotations = {} } = holder.metadata;
+  const { name = '', annotations = {} } = owner.metadata;
   const deployment = secret?.metadata.labels?.[label.deployment];
   const next =
     deployment === undefined
@@ -140,7 +134,7 @@ export function holderError(
       : `if that deployment does not need it: bosh -d ${describedDeployment(annotations) ?? deployment} delete-vm ${name}`;
   return new ProductError(
     'VM_CREATION_FAILED',
-    `VM '${vmCid}' could not be created in namespace ${namespace}: VM '${name}' has the address ${requestedAddresses(holder) ?? ''}; ` +
+    `VM '${vmCid}' could not be created in namespace ${namespace}: VM '${name}' has the address ${requestedAddresses(owner) ?? ''}; ` +
       `choose another one, or delete that VM first, ${next}`,
   );
 }

@@ -5,11 +5,12 @@ import type { Pod } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
-import { label, parseInstanceGroup } from '../objects/labels.ts';
-import { agentId, createVmRequest, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
-import { createVm } from './create-vm.ts';
-import { setVmMetadata } from './set-vm-metadata.ts';
 import { Field } from '../../platform/field.ts';
+import { label } from './labels.ts';
+import { parseInstanceGroup } from './instance-group.ts';
+import { agentId, createVmRequest, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { setVmMetadata } from '../vm/set-vm-metadata.ts';
 
 const names = ['main-director', 'cf', 'router'] as const;
 const groups = [...names, 'main-director-cf', 'cf-router', 'main-director-cf-router'];

@@ -4,8 +4,8 @@
  * interface, address, route and sysctl that jobs have made; a VM that is rebooted has none of these.
  *
  * - The first entry of a pod's sandbox records the state before anything else runs; later entries restore it.
- *   The init container (prepare-and-stop.ts), which a kubelet runs once in each sandbox, removes the record of
- *   the sandbox before. The record belongs to root, on the state volume.
+ *   The init container (prepare-and-stop.ts), which a kubelet runs once in each sandbox, removes the record
+ *   of the sandbox before. The record belongs to root, on the state volume.
  * - What the pod's network plug-ins and other init containers made is in the record, so it stays. What other
  *   programs add while the VM runs is removed as if jobs had made it.
  * - Without CAP_NET_ADMIN over the namespace no job can have changed it, so the function does nothing. It
