@@ -19,7 +19,7 @@ test('the error names the remedy if our agent cannot be built', () => {
   ])
     assert.throws(() => assertAgentRunsHere(machine), {
       code: 'STEMCELL_BUILD_UNSUPPORTED',
-      message: new RegExp(`this is ${machine.platform} on ${machine.arch}: .*--agent FILE`, 'u'),
+      message: new RegExp(`this machine is ${machine.platform} on ${machine.arch}: .*--agent FILE`, 'u'),
     });
 });
 

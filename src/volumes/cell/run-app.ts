@@ -177,8 +177,8 @@ async function stop(
   if (await app.waitForExit(kill)) return true;
   for (const { source } of planned) {
     const args = ['--force', '--no-canonicalize', '--', source];
-    const { failure } = await runCellProgram('umount', args, kill);
-    log(`umount --force ${source}: ${failure ?? 'done'}`);
+    const end = await runCellProgram('umount', args, kill);
+    log(`umount --force ${source}: ${end.failure ?? 'done'}`);
   }
   return app.waitForExit(kill);
 }
