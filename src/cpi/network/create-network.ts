@@ -53,7 +53,7 @@ async function ensureNetworkObject(
     if (found.metadata.deletionTimestamp === undefined) return;
     await waitForDeletion(call, {
       reference: { resource, namespace: call.namespace, name },
-      uid: found.metadata.uid ?? '',
+      uid: found.metadata.uid,
       deadlineSeconds: deletionSeconds,
       what: `the previous network '${name}'`,
     });

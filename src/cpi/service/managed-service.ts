@@ -55,7 +55,7 @@ export class ManagedService {
       }
       await waitForDeletion(this.#call, {
         reference: serviceReference(this.#call, name),
-        uid: existing.metadata.uid ?? '',
+        uid: existing.metadata.uid,
         deadlineSeconds: this.#call.config.deadlines.createVm,
         what: `the previous Service '${name}'`,
       });
