@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Installs and builds if needed, then starts the pinned Node: see scripts/ensure-*.mjs. Commands that inspect or end a running
-// cluster use the previous build, because a tree that does not build, a killed build, or a machine without a network must not
-// prevent a cluster from being stopped. If no cluster was ever started, these commands install nothing.
+// Installs and builds if needed, then starts the pinned Node: see scripts/ensure-*.mjs. Commands that inspect
+// or end a running cluster use the previous build, because a tree that does not build, a killed build, or a
+// machine without a network must not prevent a cluster from being stopped. If no cluster was ever started,
+// these commands install nothing.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +15,10 @@ import {
   wasInstalled,
 } from '../scripts/ensure-installed.mjs';
 
-const [command, ...words] = process.argv.slice(2);
+const [command, ...args] = process.argv.slice(2);
 const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled() && existsSync(commandLine);
 // Options may name another cluster.
-const isOfHere = words.every((word) => !word.startsWith('-'));
+const isOfHere = args.every((word) => !word.startsWith('-'));
 if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
   const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
   if (!existsSync(join(home, 'cluster'))) {
@@ -27,7 +28,7 @@ if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
 }
 if (!isReady) await ensureInstalled();
 // The cluster starts while the CPI is built and packed, but not with arguments that `up` may refuse.
-const isPlain = command === 'up' && words.length === 1 && existsSync(words[0]);
+const isPlain = command === 'up' && args.length === 1 && existsSync(args[0]);
 const beside = isPlain ? ['cluster', 'start'] : [];
 if (!isReady && !(await ensureBuilt(beside))) {
   console.error('bosh-kubernetes: the build failed; its output is above');
@@ -38,8 +39,8 @@ const child = spawn(pinnedNode, [commandLine, ...process.argv.slice(2)], {
   // Most of the time of a short command is compilation, so Node caches the compiled code.
   env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
 });
-// The command ends at its next safe point. A later signal ends it at once, even while it computes and handles no signal
-// (src/cli/interruption.ts has the same rule).
+// The command ends at its next safe point. A later signal ends it at once, even while it computes and handles
+// no signal (src/cli/interruption.ts has the same rule).
 let first;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { holdScript } from '../src/cpi/disk/attach/scripts/hold.ts';
 import { sweepScript } from '../src/cpi/disk/attach/scripts/volume-functions.ts';
@@ -7,20 +6,15 @@ export const manifestDirectory = new URL('../manifests/admission/', import.meta.
 
 const header = `# The parameters of attachments-only.yaml: which accounts make pods in the disks' namespace, and which scripts run in these.
 # The accounts are usernames, one a line, as \`kubectl auth whoami\` shows them to each CPI; nothing else is yours to change.
-# The account of manifests/rbac is filled in. The scripts are those of this version of the CPI and of the one before:
-# apply this file before an upgrade of the CPI. Bind no role in the namespace bosh-admission.
+# The account of manifests/rbac is filled in. The scripts are those of this version of the CPI:
+# apply this file again when you upgrade the CPI. Bind no role in the namespace bosh-admission.
 #
 # Made by: node scripts/write-admission-parameters.ts
 `;
 
-/**
- * Returns the text of manifests/admission/parameters.yaml. The scripts of the previous version are files in
- * manifests/admission/before: a release that changes a script first copies the released text there.
- */
-export async function admissionParameters(): Promise<string> {
+/** Returns the text of manifests/admission/parameters.yaml. */
+export function admissionParameters(): string {
   const namespace = 'bosh-admission';
-  const before = (name: string): Promise<string> =>
-    readFile(new URL(`before/${name}`, manifestDirectory), 'utf8');
   const parameters = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -29,8 +23,6 @@ export async function admissionParameters(): Promise<string> {
       accounts: 'system:serviceaccount:bosh:bosh-cpi\n',
       'hold.sh': holdScript,
       'sweep.sh': sweepScript,
-      'hold-before.sh': await before('hold.sh'),
-      'sweep-before.sh': await before('sweep.sh'),
     },
   };
   const written = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, parameters];

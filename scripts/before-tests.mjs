@@ -1,7 +1,7 @@
-// Loaded before a test file (`--import`). Node's test runner follows every promise of a process in order to assign a stray
-// error to its test (lib/internal/test_runner/harness.js). That takes a tenth of the CPU time or more. Without it such an
-// error still fails its file, with its stack below, but is not assigned to a test. The runner must still follow suites and
-// tests themselves, because it assigns hooks by them.
+// Loaded before a test file (`--import`). Node's test runner follows every promise of a process in order to
+// assign a stray error to its test (lib/internal/test_runner/harness.js). That takes a tenth of the CPU time
+// or more. Without it such an error still fails its file, with its stack below, but is not assigned to a
+// test. The runner must still follow suites and tests themselves, because it assigns hooks by them.
 import asyncHooks from 'node:async_hooks';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 

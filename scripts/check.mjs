@@ -9,8 +9,8 @@ await ensureInstalled();
 const tools = join(root, 'tools');
 const bin = join(tools, 'node_modules', '.bin');
 if (!existsSync(join(bin, 'oxlint'))) {
-  const words = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
-  run('npm', ['install', ...words], tools);
+  const args = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  run('npm', ['install', ...args], tools);
 }
 if (process.argv.includes('--format')) {
   run(join(bin, 'oxfmt'), []);
@@ -20,8 +20,8 @@ if (process.argv.includes('--format')) {
   run(join(bin, 'oxfmt'), ['--check']);
 }
 
-function run(program, words, directory = root) {
+function run(program, args, directory = root) {
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
-  const done = spawnSync(program, words, { cwd: directory, stdio: 'inherit', env });
+  const done = spawnSync(program, args, { cwd: directory, stdio: 'inherit', env });
   if (done.status !== 0) process.exit(done.status ?? 1);
 }

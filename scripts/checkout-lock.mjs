@@ -1,13 +1,15 @@
-// Plain JavaScript like ensure-installed.mjs. Allows one installation or build of a checkout at a time, even if a process is killed.
+// Plain JavaScript like ensure-installed.mjs. Allows one installation or build of a checkout at a time, even
+// if a process is killed.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { fail } from './fail.mjs';
 
 /**
- * Runs `action` as the only installation or build of a checkout. If another one runs, ends the process with a message. The
- * lock is a symbolic link that names its holders, each by pid and start time. It is created atomically, and is held as long
- * as one of them runs. `action` gets `run`, which resolves with the exit status of a program; the program holds the lock too.
+ * Runs `action` as the only installation or build of a checkout. If another one runs, ends the process with a
+ * message. The lock is a symbolic link that names its holders, each by pid and start time. It is created
+ * atomically, and is held as long as one of them runs. `action` gets `run`, which resolves with the exit
+ * status of a program; the program holds the lock too.
  */
 export async function holdingLock(path, action) {
   takeLock(path);
@@ -19,8 +21,8 @@ export async function holdingLock(path, action) {
 }
 
 /**
- * The program begins after the lock names it. If this process is killed before that, it leaves no program; after it, the lock
- * names the program.
+ * The program begins after the lock names it. If this process is killed before that, it leaves no program;
+ * after it, the lock names the program.
  */
 async function runHolding(path, command, options) {
   const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@" < /dev/null', 'sh', ...command], {
@@ -52,7 +54,10 @@ function takeLock(path) {
   }
 }
 
-/** If several starts find the same dead holders, only one takes the lock over. A second lock decides which one. */
+/**
+ * If several starts find the same dead holders, only one takes the lock over. A second lock decides which
+ * one.
+ */
 function takeOver(path, dead) {
   const claim = `${path}.after-${dead.replaceAll(' ', '-')}`;
   takeLock(claim);
@@ -80,8 +85,8 @@ function replace(path, holders) {
 }
 
 /**
- * Returns the holders, or undefined if the lock has been released. The text becomes part of a path, so only pids and start
- * times are accepted.
+ * Returns the holders, or undefined if the lock has been released. The text becomes part of a path, so only
+ * pids and start times are accepted.
  */
 function holdersOf(path) {
   let holders;
@@ -96,13 +101,13 @@ function holdersOf(path) {
 }
 
 function livingOf(holders) {
-  const words = holders.split(' ');
-  return words.find((pid, index) => index % 2 === 0 && identityOf(pid) === `${pid} ${words[index + 1]}`);
+  const fields = holders.split(' ');
+  return fields.find((pid, index) => index % 2 === 0 && identityOf(pid) === `${pid} ${fields[index + 1]}`);
 }
 
 /**
- * Returns `<pid> <start time>`, or undefined if the process has ended. A zombie counts as ended, because not every init of a
- * container reaps orphans.
+ * Returns `<pid> <start time>`, or undefined if the process has ended. A zombie counts as ended, because not
+ * every init of a container reaps orphans.
  */
 function identityOf(pid) {
   const stat = readStat(pid);

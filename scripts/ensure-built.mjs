@@ -51,19 +51,19 @@ async function build(wanted, beside, run) {
 }
 
 /**
- * Checks that the pinned Node starts. It needs glibc; if that is missing or older, the system reports only that
- * there is no such file.
+ * Checks that the pinned Node starts. It needs glibc; if that is missing or older, the system reports only
+ * that there is no such file.
  */
 function checkPinnedNode() {
   const { error, status, signal, stderr } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' });
   if (error === undefined && status === 0) return;
-  const said = error?.message ?? `${stderr.trim()} (${signal ?? `exit code ${status}`})`;
+  const stderrText = error?.message ?? `${stderr.trim()} (${signal ?? `exit code ${status}`})`;
   const isLoader = error?.code === 'ENOENT' && existsSync(pinnedNode);
   const need =
     isLoader || /GLIBC/.test(stderr ?? '')
       ? `. ${pinnedNode} needs glibc 2.28 or newer, which Alpine does not have`
       : '';
-  fail(`the Node that this runs on cannot be started: ${said}${need}`);
+  fail(`the Node that this runs on cannot be started: ${stderrText}${need}`);
 }
 
 function digestOf(paths) {

@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { test } from 'node:test';
 import { smallCheckout } from './testing/small-checkout.ts';
 
-for (const [where, script, said] of [
+for (const [where, script, stderrPattern] of [
   ['it has no loader', '#!/lib64/there-is-no-loader\n', /ENOENT/],
   [
     'the C library is too old for it',
@@ -18,13 +18,13 @@ for (const [where, script, said] of [
     const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
 
     assert.equal(exitCode, 1);
-    assert.match(stderr, said);
+    assert.match(stderr, stderrPattern);
     assert.match(stderr, /needs glibc/);
     assert.ok(stderr.includes(checkout.pinnedNode), stderr);
   });
 }
 
-for (const [what, script, mode, said] of [
+for (const [what, script, mode, stderrPattern] of [
   ['a noexec file system', '#!/bin/sh\n', 0o644, /EACCES/],
   ['a lack of memory', "#!/bin/sh\necho 'out of memory' >&2\nexit 134\n", 0o755, /out of memory/],
 ] as const) {
@@ -36,7 +36,7 @@ for (const [what, script, mode, said] of [
     const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
 
     assert.equal(exitCode, 1);
-    assert.match(stderr, said);
+    assert.match(stderr, stderrPattern);
     assert.doesNotMatch(stderr, /glibc|Alpine/);
   });
 }

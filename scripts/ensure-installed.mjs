@@ -16,15 +16,16 @@ const stamp = join(root, 'node_modules', '.installed-from');
 export const lock = join(root, '.installing');
 
 /**
- * Returns true if there is a Node that can run the built program, from any package-lock.json. Without the stamp, npm may have
- * failed or been killed before it removed anything, or while it wrote that Node, so it is tried.
+ * Returns true if there is a Node that can run the built program, from any package-lock.json. Without the
+ * stamp, npm may have failed or been killed before it removed anything, or while it wrote that Node, so it is
+ * tried.
  */
 export const wasInstalled = () =>
   existsSync(stamp) ? existsSync(pinnedNode) : spawnSync(pinnedNode, ['--version']).status === 0;
 
 /**
- * Installs the dependencies with `npm ci` unless node_modules already matches package-lock.json. Ends the process
- * with a message and exit code 1 if that is not possible.
+ * Installs the dependencies with `npm ci` unless node_modules already matches package-lock.json. Ends the
+ * process with a message and exit code 1 if that is not possible.
  */
 export async function ensureInstalled() {
   if (process.platform !== 'linux')
@@ -40,12 +41,14 @@ async function install(wanted, run) {
   // If the installation is killed from here on, node_modules matches no package-lock.json.
   rmSync(stamp, { force: true });
   console.error('Installing dependencies (npm ci)...');
-  // Use the Node that runs npm, not the pinned one, which npm's scripts find first, because npm's global settings belong to it.
+  // Use the Node that runs npm, not the pinned one, which npm's scripts find first, because npm's global
+  // settings belong to it.
   const { npm_execpath: npm, npm_node_execpath: node } = process.env;
   const command = npm === undefined || node === undefined ? ['npm'] : [node, npm];
-  // Scripts of packages would run as this user, and no dependency needs one (.npmrc has the same setting for `npm ci` by hand).
-  const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  const done = await run([...command, ...words], { cwd: root });
+  // Scripts of packages would run as this user, and no dependency needs one (.npmrc has the same setting for
+  // `npm ci` by hand).
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const done = await run([...command, ...args], { cwd: root });
   if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
   if (done.status !== 0)
     fail(`npm ci failed with ${done.signal ?? `exit code ${done.status}`}; its output is above`);

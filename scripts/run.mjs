@@ -1,4 +1,5 @@
-// npm run bench:*, build:*, test:cluster: installs and builds what is missing, then runs one program on the pinned Node.
+// npm run bench:*, build:*, test:cluster: installs and builds what is missing, then runs one program on the
+// pinned Node.
 import { spawnSync } from 'node:child_process';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
@@ -6,10 +7,10 @@ import { testEnvironment } from './test-environment.mjs';
 
 await ensureInstalled();
 if (!(await ensureBuilt())) process.exit(1);
-const words = process.argv.slice(2);
+const args = process.argv.slice(2);
 const env =
-  words[0]?.startsWith('test/') && !words.some((word) => word.startsWith('bench/'))
+  args[0]?.startsWith('test/') && !args.some((arg) => arg.startsWith('bench/'))
     ? testEnvironment
     : process.env;
-const run = spawnSync(pinnedNode, words, { cwd: root, stdio: 'inherit', env });
+const run = spawnSync(pinnedNode, args, { cwd: root, stdio: 'inherit', env });
 process.exitCode = run.status ?? 1;

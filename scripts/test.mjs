@@ -14,7 +14,7 @@ import { testEnvironment } from './test-environment.mjs';
 await ensureInstalled();
 if (!(await ensureBuilt())) process.exit(1);
 
-const asked = process.argv.slice(2);
+const requested = process.argv.slice(2);
 const beside = [
   'src',
   'embedded-cluster',
@@ -29,9 +29,11 @@ const beside = [
 const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);
 const isLong = (path) => path.endsWith('.long.test.ts');
 const files =
-  asked.length === 0 ? beside.filter((path) => !isOwnSuite(path)) : asked.flatMap((word) => testsOf(word));
+  requested.length === 0
+    ? beside.filter((path) => !isOwnSuite(path))
+    : requested.flatMap((word) => testsOf(word));
 if (files.length === 0) {
-  console.error(`there is no test below ${asked.join(', ')}`);
+  console.error(`there is no test below ${requested.join(', ')}`);
   process.exit(1);
 }
 // V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a
@@ -43,9 +45,9 @@ const reporters = [
   ['spec', 'stdout'],
   ['./scripts/test-results.mjs', resultsPath],
 ];
-const flags = reporters.flatMap(([name, place]) => [
+const flags = reporters.flatMap(([name, destination]) => [
   `--test-reporter=${name}`,
-  `--test-reporter-destination=${place}`,
+  `--test-reporter-destination=${destination}`,
 ]);
 const run = spawnSync(
   pinnedNode,

@@ -84,7 +84,7 @@ test('the broker of an errand keeps its records in CredHub, like the upstream br
   assert.ok(scheme !== 'md5' && 'signingKey' in scheme);
   assert.equal(preflight, 'log');
   assert.deepEqual(offerings[0]?.operator.forced, { readonly: true });
-  await assert.rejects(appOf('nfsbrokerpush', nfsBroker), /nowhere to keep its records/u);
+  await assert.rejects(appOf('nfsbrokerpush', nfsBroker), /no store for its records/u);
   await assert.rejects(appOf('smbbrokerpush', { ...smbBroker, volume_id_key: 'short' }), /at least 20 char/u);
 });
 
@@ -126,11 +126,11 @@ while [ $# -gt 0 ]; do [ "$1" != -p ] || say "files: $(ls "$2" | tr '\\n' ' ')";
   const reports = await Promise.all(
     ['cf-password', 'broker-password'].map((name) => readFile(at(name), 'utf8')),
   );
-  return { calls, told: reports, output: stdout + stderr };
+  return { calls, reports, output: stdout + stderr };
 }
 
 test('an errand pushes the broker, registers it, and enables access to a new one, with no password as argument', async (t) => {
-  const { calls, told, output } = await runErrand(t, 'nfsbrokerpush', nfsBroker);
+  const { calls, reports, output } = await runErrand(t, 'nfsbrokerpush', nfsBroker);
   const push = calls.findIndex((call) => call.startsWith('push '));
   assert.deepEqual(calls.slice(0, push), [
     'api https://api.sys.example.com',
@@ -152,19 +152,19 @@ test('an errand pushes the broker, registers it, and enables access to a new one
     'create-service-broker nfsbroker broker https://nfsbroker.apps.example.com',
     'enable-service-access nfs -b nfsbroker',
   ]);
-  assert.deepEqual(told, ['geheim-2', common.password]);
+  assert.deepEqual(reports, ['geheim-2', common.password]);
   for (const text of [calls.join('\n'), output]) assert.doesNotMatch(text, /geheim/u);
 });
 
 test('an errand updates a registered broker, and keeps its access', async (t) => {
   const user = { cf: { admin_user: 'admin', admin_password: 'geheim-4' }, skip_cert_verify: true };
   const properties = { ...smbBroker, ...user, syslog_url: 'syslog://logs.example.com:514' };
-  const { calls, told } = await runErrand(t, 'smbbrokerpush', properties, 'smbbroker https://old\n');
+  const { calls, reports } = await runErrand(t, 'smbbrokerpush', properties, 'smbbroker https://old\n');
   assert.deepEqual(calls.slice(0, 2), ['api https://api.sys.example.com --skip-ssl-validation', 'auth']);
   assert.deepEqual(calls.slice(-3), [
     'create-user-provided-service smbbroker-logger -l syslog://logs.example.com:514',
     'bind-service smbbroker smbbroker-logger',
     'update-service-broker smbbroker broker https://smbbroker.apps.example.com',
   ]);
-  assert.deepEqual(told, ['geheim-4', common.password]);
+  assert.deepEqual(reports, ['geheim-4', common.password]);
 });

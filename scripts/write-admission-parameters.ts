@@ -1,4 +1,4 @@
 import { writeFile } from 'node:fs/promises';
 import { admissionParameters, manifestDirectory } from './admission-parameters.ts';
 
-await writeFile(new URL('parameters.yaml', manifestDirectory), await admissionParameters());
+await writeFile(new URL('parameters.yaml', manifestDirectory), admissionParameters());

@@ -20,13 +20,16 @@ import { kubeletMoments, watchVolume } from './volume-moments.ts';
  * volume plugin itself. `npm run bench:attach -- [runs]`; fails if the VM restarted.
  */
 const runs = Number(process.argv[2] ?? 10);
-if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
-const asked = askedCluster();
-if (asked.kind !== 'own')
+if (!Number.isInteger(runs) || runs < 1)
+  throw new Error(`"${process.argv[2]}" is not a valid number of runs`);
+const requested = askedCluster();
+if (requested.kind !== 'own')
   throw new Error(
-    asked.kind === 'none' ? asked.reason : "needs the logs of the suite's own kubelets: without KUBECONFIG",
+    requested.kind === 'none'
+      ? requested.reason
+      : "needs the logs of the suite's own kubelets: without KUBECONFIG",
   );
-const world = await ClusterWorld.open(await openCluster(asked));
+const world = await ClusterWorld.open(await openCluster(requested));
 try {
   const vm = await world.newVm();
   const { name: node } = await world.nodeOf(vm);

@@ -44,7 +44,7 @@ export async function plainPod(
   await Promise.all([watch.stop(), volume.stop()]);
   return {
     'plain pod, until it runs': running - start,
-    'plain pod, until it is gone': removedAt - running,
+    'plain pod, until it is removed': removedAt - running,
     'plain pod, until its volume is detached': detached - running,
   };
 }

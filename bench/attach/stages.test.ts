@@ -25,7 +25,7 @@ test('the time of a stage that was not seen belongs to the next one', () => {
   assert.deepEqual(Object.values(stages), [10, 20, 70, 0, 300, 50, 50]);
 });
 
-test('a stage that was over before the former took nothing, and none takes less', () => {
+test('a stage that ended before the previous one has the duration 0, and no duration is negative', () => {
   // the volume was attached to the node before the watch reported the scheduling of the pod
   const stages = attachStages({ ...attached, scheduled: 1120 }, 1000, 1500);
   assert.deepEqual(Object.values(stages), [10, 110, 0, 30, 250, 50, 50]);

@@ -6,12 +6,12 @@ export type Moments = PodMoments & VolumeMoments & KubeletMoments & { readonly r
 /** Returns the duration of each part of attach_disk; their sum is the duration of the whole. */
 export function attachStages(moments: Moments, start: number, end: number): Record<string, number> {
   return between(start, [
-    ['API, until the pod is there', moments.created],
+    ['API, until the pod exists', moments.created],
     ['scheduling', moments.scheduled],
     ['attach of the volume to the node', moments.attached],
     ['mount of the volume on the node', moments.staged],
     ['mounts of the pod, and its sandbox', moments.sandbox],
-    ['start of the holder', moments.running],
+    ['start of the mount container', moments.running],
     ['mount into the hub, until the verb returns', end],
   ]);
 }
@@ -19,9 +19,9 @@ export function attachStages(moments: Moments, start: number, end: number): Reco
 /** Returns the duration of each part of detach_disk; their sum is the duration of the whole. */
 export function detachStages(moments: Moments, start: number, end: number): Record<string, number> {
   return between(start, [
-    ['release by the holder', moments.released],
-    ['API, until the deletion is asked for', moments.requested],
-    ['end of the holder', moments.ended],
+    ['release by the mount container', moments.released],
+    ['API, until the deletion is requested', moments.requested],
+    ['end of the mount container', moments.ended],
     ['unmount on the node', moments.unstaged],
     ['end of the pod', moments.removed],
     ['detach of the volume, until the verb returns', end],

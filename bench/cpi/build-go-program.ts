@@ -31,7 +31,7 @@ async function runGo(args: readonly string[], directory: string): Promise<Ended>
     child.on('close', resolve);
   });
   const [ended, errors] = await Promise.all([code, text(child.stderr)]);
-  return ended === 'missing' ? { code: null, errors: 'there is no go' } : { code: ended, errors };
+  return ended === 'missing' ? { code: null, errors: 'go is not in PATH' } : { code: ended, errors };
 }
 
 const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? '';

@@ -88,5 +88,5 @@ async function runOnce({ command, environment }: Program, input: string): Promis
 
 function checkAnswer(name: string, output: string): void {
   const { error } = JSON.parse(output) as { error: unknown };
-  if (error !== null) throw new Error(`${name} answered ${output}`);
+  if (error !== null) throw new Error(`${name} returned ${output}`);
 }

@@ -15,7 +15,7 @@ export function inProcess(config: object): Caller {
       contextName: undefined,
       environment: {},
       method,
-      say: () => undefined,
+      reportProgress: () => undefined,
     });
     try {
       return await verbOf(method)(cloud, args);

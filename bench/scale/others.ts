@@ -58,7 +58,7 @@ async function addBoundClaim(api: LocalApi, name: string): Promise<void> {
   ];
   const volume = store.get(persistentVolumes.plural, undefined, name);
   const claim = store.get(persistentVolumeClaims.plural, namespace, name);
-  if (volume === undefined || claim === undefined) throw new Error(`${name} was not made`);
+  if (volume === undefined || claim === undefined) throw new Error(`${name} was not created`);
   const spec = volume['spec'] as PersistentVolume['spec'];
   store.put(persistentVolumes.plural, {
     ...volume,

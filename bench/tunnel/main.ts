@@ -15,7 +15,8 @@ import { testCluster } from '../../test/cluster/test-cluster.ts';
  * ratios.
  */
 const runs = Number(process.argv[2] ?? 10);
-if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
+if (!Number.isInteger(runs) || runs < 1)
+  throw new Error(`"${process.argv[2]}" is not a valid number of runs`);
 const kubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'] ?? '';
 if (kubeconfig === '') throw new Error('needs a real cluster: npm run bench:tunnel');
 const size = 64 * 1024 * 1024;
@@ -122,7 +123,7 @@ async function throughput(open: Open): Promise<number> {
     length += chunk.length;
     if (length >= size) break;
   }
-  if (length < size) throw new Error(`${length} bytes came in place of ${size}`);
+  if (length < size) throw new Error(`received ${length} bytes instead of ${size}`);
   return length / 1024 / 1024 / ((performance.now() - begun) / 1000);
 }
 

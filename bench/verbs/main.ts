@@ -113,7 +113,7 @@ async function callOnce(
   const request = { method, arguments: args, context: {}, api_version: 2 };
   const measured = await runMeasured([...command, config], JSON.stringify(request));
   const { error } = JSON.parse(measured.stdout) as { error: unknown };
-  if (error !== null) throw new Error(`${name} answered ${measured.stdout}`);
+  if (error !== null) throw new Error(`${name} returned ${measured.stdout}`);
   return measured;
 }
 

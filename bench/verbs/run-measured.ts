@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
+import { run } from '../../test/support/run.ts';
 
 export interface Measured {
   readonly stdout: string;
@@ -13,13 +12,9 @@ const script = 'began=$EPOCHREALTIME; "$@"; ended=$EPOCHREALTIME; echo "$began $
 
 /** Runs one program with that stdin, in the environment that a director passes to a CPI. */
 export async function runMeasured(command: readonly string[], stdin: string): Promise<Measured> {
-  const child = spawn('bash', ['-c', script, 'measured', ...command], {
-    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  child.stdin.end(stdin);
-  const [stdout, notes] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const [clock = '', , children = ''] = notes.trim().split('\n').slice(-3);
+  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
+  const { stdout, stderr } = await run(['bash', '-c', script, 'measured', ...command], { input: stdin, env });
+  const [clock = '', , children = ''] = stderr.trim().split('\n').slice(-3);
   const [began = 0, ended = 0] = clock.split(' ').map(Number);
   const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/gu)].map(
     ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),

@@ -1,6 +1,5 @@
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type {
-  CreateOptions,
   DeleteOptions,
   ListQuery,
   ObjectReference,
@@ -9,7 +8,7 @@ import type {
   WatchEvent,
   WatchQuery,
 } from '../../src/kubernetes/api.ts';
-import type { KubernetesObject, ObjectList } from '../../src/kubernetes/object.ts';
+import type { KubernetesObject, ObjectList, Stored } from '../../src/kubernetes/object.ts';
 import type { ControlPlaneApi } from './control-plane-api.ts';
 import { pathNotFound, groupResource } from './errors/status-errors.ts';
 import { bindPod, finalizeNamespace } from './registry/control-plane-verbs.ts';
@@ -45,13 +44,13 @@ export class LocalApi implements ControlPlaneApi {
     this.registry = registry;
   }
 
-  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
-    return copy(getObject(this.registry, this.#kind(reference.resource), requestLocation(reference))) as T;
+  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<Stored<T>> {
+    return copy<T>(getObject(this.registry, this.#kind(reference.resource), requestLocation(reference)));
   }
 
   async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
     const list = listObjects(this.registry, this.#kind(resource), query);
-    return { ...list, items: list.items.map((item) => copy(item) as T) };
+    return { ...list, items: list.items.map((item) => copy<T>(item)) };
   }
 
   async anyMatch(
@@ -62,35 +61,39 @@ export class LocalApi implements ControlPlaneApi {
     return listObjects(this.registry, this.#kind(resource), query).items.some(predicate);
   }
 
-  async create<T extends KubernetesObject>(
-    resource: Resource,
-    object: T,
-    { dryRun = false }: CreateOptions = {},
-  ): Promise<T> {
+  async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<Stored<T>> {
+    return copy<T>(this.#create(resource, object, false));
+  }
+
+  async dryRunCreate<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
+    return copy<T>(this.#create(resource, object, true));
+  }
+
+  #create(resource: Resource, object: KubernetesObject, dryRun: boolean): StoredObject {
     const namespace = resource.namespaced ? object.metadata.namespace : undefined;
-    return copy(createObject(this.registry, this.#kind(resource), object, { namespace, dryRun })) as T;
+    return createObject(this.registry, this.#kind(resource), object, { namespace, dryRun });
   }
 
   async replace<T extends KubernetesObject>(
     resource: Resource,
     object: T,
     subresource?: 'status',
-  ): Promise<T> {
-    const location = { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+  ): Promise<Stored<T>> {
+    const location = { namespace: object.metadata.namespace, name: object.metadata.name };
     const kind = this.#kind(resource, subresource);
-    return copy(updateObject(this.registry, kind, location, object, { subresource })) as T;
+    return copy<T>(updateObject(this.registry, kind, location, object, { subresource }));
   }
 
   async patch<T extends KubernetesObject>(
     reference: ObjectReference,
     patch: unknown,
     options: { readonly type?: PatchType; readonly subresource?: 'status' } = {},
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     const { type = 'application/merge-patch+json', subresource } = options;
     const kind = this.#kind(reference.resource, subresource);
-    return copy(
+    return copy<T>(
       patchObject(this.registry, kind, requestLocation(reference), patch, { type, subresource }),
-    ) as T;
+    );
   }
 
   async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
@@ -155,8 +158,8 @@ function requestLocation({ namespace, name, resource }: ObjectReference): Locati
   return { namespace: resource.namespaced ? namespace : undefined, name };
 }
 
-function copy(object: StoredObject): unknown {
-  return copyJson(object);
+function copy<T extends KubernetesObject>(object: StoredObject): Stored<T> {
+  return copyJson(object) as unknown as Stored<T>;
 }
 
 interface LocalApiOptions {

@@ -241,6 +241,14 @@ test('invalid requests are 400, 415, 405, 404, 406 or 413 by their fault', async
   assert.equal((await server.call(`${collection}/a`, patch)).code, 415);
 });
 
+test('an object is not created if the client accepts no representation of it', async (t) => {
+  const server = await startTestServer(t);
+  const body = JSON.stringify({ metadata: { name: 'a' } });
+  const headers = { 'content-type': 'application/json', accept: 'application/yaml' };
+  assert.equal((await server.call(collection, { method: 'POST', body, headers })).code, 406);
+  assert.equal((await server.call(`${collection}/a`)).code, 404);
+});
+
 test('a URL may be as long as with a real server: it carries the scripts of exec', async (t) => {
   const server = await startTestServer(t);
   const commands = Array.from({ length: 4000 }, (_, n) => `command=word-${n}-of-a-script`).join('&');

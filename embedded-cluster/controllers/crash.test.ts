@@ -24,7 +24,7 @@ async function liveAndDie(cluster: ClusterFixture, until: Until): Promise<void> 
       { name: 'data', ephemeral: { volumeClaimTemplate: { spec } } },
     ],
   });
-  const { name = '', uid = '' } = secret.metadata;
+  const { name, uid } = secret.metadata;
   vm.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name, uid }];
   await cluster.api.create(pods, vm);
   await until(

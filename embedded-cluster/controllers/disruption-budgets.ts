@@ -35,10 +35,10 @@ export class DisruptionBudgets extends Controller {
     });
   }
 
-  #addBudgetsOf({ metadata: { namespace = '', labels = {} } }: Pod): void {
+  #addBudgetsOf({ metadata: { namespace, labels = {} } }: Pod): void {
     for (const { metadata, spec } of this.#informers.budgets.list()) {
       if (metadata.namespace === namespace && selects(spec?.selector, labels))
-        this.queue.add(`${namespace}/${metadata.name ?? ''}`);
+        this.queue.add(`${namespace}/${metadata.name}`);
     }
   }
 
@@ -105,7 +105,7 @@ export function budgetStatus(
   const currentHealthy = pods.filter(
     (pod) =>
       pod.metadata.deletionTimestamp === undefined &&
-      disrupted[pod.metadata.name ?? ''] === undefined &&
+      disrupted[pod.metadata.name] === undefined &&
       isPodReady(pod),
   ).length;
   const spare = currentHealthy - desiredHealthy;
@@ -131,7 +131,7 @@ function pendingDisruptions(
   const alive = new Set(
     pods
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map(({ metadata }) => metadata.name ?? ''),
+      .map(({ metadata }) => metadata.name),
   );
   return Object.fromEntries(
     Object.entries(disrupted).filter(

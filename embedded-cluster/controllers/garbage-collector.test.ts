@@ -19,7 +19,7 @@ const owner = (
 ): OwnerReference => ({
   apiVersion: 'v1',
   kind,
-  name: object.metadata.name ?? '',
+  name: object.metadata.name,
   uid: object.metadata.uid ?? '',
   ...more,
 });

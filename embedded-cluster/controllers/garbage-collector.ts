@@ -1,6 +1,6 @@
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import { ignoreNotFound } from '../../src/kubernetes/api.ts';
-import type { KubernetesObject, OwnerReference } from '../../src/kubernetes/object.ts';
+import type { KubernetesObject, OwnerReference, Stored } from '../../src/kubernetes/object.ts';
 import { groupResource } from '../api-server/errors/status-errors.ts';
 import type { ControllerContext } from './controller-context.ts';
 import { deleteIfUnchanged, patchIfUnchanged } from '../../src/kubernetes/controllers/conditional-writes.ts';
@@ -64,13 +64,12 @@ export class GarbageCollector extends Controller {
         this.queue.add(reference);
       }
       if (before !== undefined && after === undefined) {
-        for (const dependent of this.#dependents.dependentsOf(before.metadata.uid ?? ''))
-          this.queue.add(dependent);
+        for (const dependent of this.#dependents.dependentsOf(before.metadata.uid)) this.queue.add(dependent);
       }
     });
   }
 
-  #find(reference: string): { kind: CollectableKind; object: KubernetesObject } | undefined {
+  #find(reference: string): { kind: CollectableKind; object: Stored<KubernetesObject> } | undefined {
     const [name = '', key = ''] = reference.split('|');
     const kind = this.#kinds.find(({ informer }) => groupResource(informer.resource) === name);
     const object = kind?.informer.get(key);
@@ -88,7 +87,7 @@ export class GarbageCollector extends Controller {
     }
   }
 
-  async #deleteDependent(kind: CollectableKind, object: KubernetesObject): Promise<void> {
+  async #deleteDependent(kind: CollectableKind, object: Stored<KubernetesObject>): Promise<void> {
     const owners = object.metadata.ownerReferences ?? [];
     const exists = await Promise.all(owners.map((owner) => this.#ownerExists(owner, object)));
     const kept = owners.filter((_, index) => exists[index]);

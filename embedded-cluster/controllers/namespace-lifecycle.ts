@@ -2,7 +2,7 @@ import { deleteSame } from '../../src/kubernetes/controllers/conditional-writes.
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
-import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../src/kubernetes/object.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import type { ControllerContext } from './controller-context.ts';
 import type { Informer } from '../../src/kubernetes/controllers/informer.ts';
@@ -71,7 +71,7 @@ export class NamespaceLifecycle extends Controller {
     return items.length === 0 || (await this.#api.list(resource, { namespace })).items.length === 0;
   }
 
-  async #remove(resource: Resource, object: KubernetesObject): Promise<void> {
+  async #remove(resource: Resource, object: Stored<KubernetesObject>): Promise<void> {
     try {
       await deleteSame(this.#api, resource, object);
     } catch (error) {

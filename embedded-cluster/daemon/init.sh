@@ -6,7 +6,7 @@
 set -eu
 directory=$1 node=$2 prepare=$3 runtime=$4
 shift 4
-# With 077 of the caller, the users of a VM could not enter its root directory.
+# If the caller's umask is 077, the users of a VM cannot enter its root directory without this.
 umask 022
 record=$directory/process
 

@@ -1,6 +1,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { ProductError } from '../../src/errors/product-error.ts';
 import { systemClock, type Clock } from '../../src/platform/clock.ts';
+import { poll } from '../../src/platform/poll.ts';
 import { mountsAtOrBelow, parseMountInfo } from '../../src/platform/mountinfo.ts';
 import { checkOwner } from './cluster-state.ts';
 import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';
@@ -64,14 +65,8 @@ function signal(record: ProcessRecord, name: NodeJS.Signals): void {
 }
 
 async function untilDead(record: ProcessRecord, deadline: number, clock: Clock): Promise<boolean> {
-  const end = clock.now() + deadline;
-  while (await isAlive(record)) {
-    if (clock.now() >= end) {
-      return false;
-    }
-    await clock.sleep(pollInterval);
-  }
-  return true;
+  const attempt = async (): Promise<true | undefined> => ((await isAlive(record)) ? undefined : true);
+  return (await poll(attempt, { clock, timeoutMs: deadline, maxDelayMs: pollInterval })) === true;
 }
 
 /**

@@ -39,19 +39,19 @@ export class ContainerConsole implements PodConsole {
   async *logs(request: LogRequest): AsyncIterable<Uint8Array> {
     const { pod, container, previous, signal } = request;
     const runner = this.#findRunner(request);
-    if (previous && runner.record.restartCount === 0) {
+    if (previous && runner.container.record.restartCount === 0) {
       throw badRequest(`previous terminated container "${container}" in pod "${pod}" not found`);
     }
-    if (!previous && runner.record.containerId === undefined) {
+    if (!previous && runner.container.record.containerId === undefined) {
       throw badRequest(
         `container "${container}" in pod "${pod}" is waiting to start: ${waitingReason(runner)}`,
       );
     }
-    const path = runner.logPath(previous);
+    const path = runner.container.logPath(previous);
     const follow = request.follow
       ? {
           changes: this.#logChanges,
-          writing: () => runner.running !== undefined && runner.logPath() === path,
+          writing: () => runner.running !== undefined && runner.container.logPath() === path,
           signal,
         }
       : undefined;
@@ -76,7 +76,7 @@ export class ContainerConsole implements PodConsole {
       throw badRequest('you must specify at least 1 command for the container');
     }
     try {
-      const environment = runner.environment();
+      const environment = runner.container.environment();
       if (tty) {
         return await openTerminal(running, { command, environment: environment.set('TERM', 'xterm') });
       }
@@ -110,7 +110,7 @@ export class ContainerConsole implements PodConsole {
 }
 
 function waitingReason(runner: ContainerRunner): string {
-  const { waiting, terminated } = runner.record.state;
+  const { waiting, terminated } = runner.container.record.state;
   return waiting?.reason ?? terminated?.reason ?? 'ContainerCreating';
 }
 

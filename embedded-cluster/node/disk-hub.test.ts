@@ -47,7 +47,7 @@ describeInNamespace(import.meta.filename, () => {
     await attachment(
       world,
       'early',
-      { metadata: { uid: randomUUID() }, spec: { containers: [] } },
+      { metadata: { name: 'vm', namespace: 'n', uid: randomUUID() }, spec: { containers: [] } },
       'pv-early',
     );
     await until(async () =>

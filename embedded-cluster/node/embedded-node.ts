@@ -1,3 +1,4 @@
+import type { Stored } from '../../src/kubernetes/object.ts';
 import type { EventEmitter } from 'node:events';
 import { type Change, Informer } from '../../src/kubernetes/controllers/informer.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
@@ -105,7 +106,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return named.find((worker) => !worker.isRemoved);
   }
 
-  #podsHere(): Pod[] {
+  #podsHere(): Stored<Pod>[] {
     return this.#pods.list().filter((pod) => this.#isScheduledHere(pod));
   }
 
@@ -123,15 +124,15 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   }
 
   /** Reserves the addresses of pods from an earlier run of the node, before any new pod requests one. */
-  #rememberAddress(pod: Pod): void {
+  #rememberAddress(pod: Stored<Pod>): void {
     const { uid } = pod.metadata;
     const { podIP, phase } = pod.status ?? {};
-    if (uid !== undefined && podIP !== undefined && isPodAddress(podIP) && !isTerminalPhase(phase)) {
+    if (podIP !== undefined && isPodAddress(podIP) && !isTerminalPhase(phase)) {
       this.#services.addresses.reserve(podIP, uid);
     }
   }
 
-  async #removeOrphans(uids: ReadonlySet<string | undefined>): Promise<void> {
+  async #removeOrphans(uids: ReadonlySet<string>): Promise<void> {
     for (const uid of await this.#services.volumes.mountedVolumes()) {
       if (!uids.has(uid)) {
         await this.#services.volumes.tearDown(uid).catch(this.#services.onError);
@@ -146,11 +147,9 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     else if (this.#isScheduledHere(after)) this.#addPod(after);
   }
 
-  #addPod(pod: Pod): void {
+  #addPod(pod: Stored<Pod>): void {
     const { uid } = pod.metadata;
-    if (uid === undefined || this.#stopping.signal.aborted) {
-      return;
-    }
+    if (this.#stopping.signal.aborted) return;
     const worker = this.#workers.get(uid);
     if (worker === undefined) {
       this.#workers.set(uid, new PodWorker(pod, this.#services));

@@ -1,30 +1,33 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parseConfig } from '../../src/cpi/config/config.ts';
-import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { buildAttachmentPod } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
 import { mountContainer } from '../../src/cpi/objects/layout.ts';
 import { bindScript } from '../../src/cpi/disk/attach/scripts/hold.ts';
-import { untilReadyIn } from '../../src/cpi/disk/attach/until-ready-script.ts';
-import { releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
+import { untilReadyIn, releaseScript } from '../../src/cpi/disk/attach/scripts/volume-functions.ts';
 import { buildClaim } from '../../src/cpi/disk/disks.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
-import { vmPod } from '../../src/cpi/vm/pod.ts';
+import { podTemplate } from '../../src/cpi/vm/pod.ts';
+import { withOwner } from '../../src/cpi/vm/vms.ts';
+import { vmPlan } from '../../src/cpi/testing/planned-pod.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/types/pod.ts';
+import { isPodReady, type Pod } from '../../src/kubernetes/types/pod.ts';
+import { ignoreNotFound } from '../../src/kubernetes/api.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
 import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { startControllers } from '../controllers/start-controllers.ts';
+import { until } from '../../test/support/until.ts';
 import { runCommand } from './command.ts';
 import type { EmbeddedNode } from './embedded-node.ts';
 import { hostRootImage } from './node-object.ts';
 import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../src/platform/safe-remove.ts';
 import { startNode } from './start-node.ts';
+import { Field } from '../../src/platform/field.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 
 // Tests the CPI's own pods on the embedded node, together with the controllers.
@@ -80,21 +83,16 @@ describeInNamespace(import.meta.filename, () => {
 
   const untilReady = (name: string): Promise<boolean> =>
     until(
-      async () =>
-        (await getPod(name)).status?.conditions?.some(
-          (each) => each.type === 'Ready' && each.status === 'True',
-        ) === true,
       () => describePod(name),
+      async () => isPodReady(await getPod(name)),
+      20_000,
     );
 
   const untilDeleted = (name: string): Promise<boolean> =>
     until(
-      () =>
-        getPod(name).then(
-          () => false,
-          () => true,
-        ),
       () => describePod(name),
+      async () => (await ignoreNotFound(getPod(name))) === undefined,
+      20_000,
     );
 
   async function exec(
@@ -116,18 +114,13 @@ describeInNamespace(import.meta.filename, () => {
       metadata: { namespace, name: cid },
       data: { 'settings.json': Buffer.from('{}').toString('base64') },
     } as KubernetesObject);
-    const properties = parseVmProperties(
-      { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
-      { code: 'INVALID_ARGUMENT', path: 'cloud_properties' },
-      parseConfig({}, {}),
-    );
-    const plan = {
-      ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
-      ...{ group: undefined, groupLabels: {}, directorUuid: undefined, attach: 'hot' as const },
+    const plan = vmPlan({
+      ...{ cid, agentId: cid.replace('vm-', ''), image: hostRootImage },
+      properties: { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
-      nameServers: [],
-    };
-    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
+    });
+    const template = podTemplate({ namespace, directorUuid: undefined }, plan);
+    const pod = await api.create<Pod>(pods, withOwner(template, secret));
     await untilReady(cid);
     return pod;
   }
@@ -140,14 +133,14 @@ describeInNamespace(import.meta.filename, () => {
           cid,
           namespace,
           sizeMiB: 1,
-          properties: parseDiskProperties({}, { code: 'INVALID_ARGUMENT', path: 'disk' }),
+          properties: parseDiskProperties(new Field({}, 'disk', 'INVALID_ARGUMENT')),
         },
         directorUuid: undefined,
       }),
     );
     await api.create<Pod>(
       pods,
-      attachmentPod({
+      buildAttachmentPod({
         ...{ diskCid: cid, namespace, vm, nodeName: 'embedded', directorUuid: undefined },
         kubeletRootDirectory: join(directory, 'kubelet'),
       }),
@@ -199,12 +192,8 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await readFile(join(volume, 'store', 'canary'), 'utf8'), 'alive\n');
     await api.delete({ resource: persistentVolumeClaims, namespace, name: 'disk-one' });
     await until(
-      async () =>
-        readFile(join(volume, 'store', 'canary')).then(
-          () => false,
-          () => true,
-        ),
-      async () => 'the volume of a deleted claim',
+      'the removal of the volume of a deleted claim',
+      async () => !existsSync(join(volume, 'store', 'canary')),
     );
   });
 
@@ -229,14 +218,3 @@ describeInNamespace(import.meta.filename, () => {
     return join(directory, 'volumes', object.spec.volumeName);
   }
 });
-
-async function until(condition: () => Promise<boolean>, describe: () => Promise<string>): Promise<boolean> {
-  const deadline = Date.now() + 20_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) {
-      assert.fail(`waited 20 s: ${await describe()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return true;
-}

@@ -122,7 +122,7 @@ export async function createOrUpdateNode(
   node: KubernetesNode,
   status: Record<string, unknown>,
 ): Promise<KubernetesNode> {
-  const reference = { resource: nodes, name: node.metadata.name ?? '' };
+  const reference = { resource: nodes, name: node.metadata.name };
   try {
     const known = await api.get<KubernetesNode>(reference);
     const labels = { ...node.metadata.labels, ...known.metadata.labels };

@@ -78,7 +78,7 @@ describeInNamespace(import.meta.filename, () => {
       condition: (pod) => (['Succeeded', 'Failed'].includes(pod?.status?.phase ?? '') ? pod : undefined),
       awaited: `pod ${name} to end`,
       deadlineMs: 30_000,
-      lastWords: (last) => JSON.stringify(last?.status),
+      describeState: (last) => JSON.stringify(last?.status),
     });
     return status.message ?? status.containerStatuses?.[0]?.state?.terminated?.message ?? '';
   }

@@ -21,6 +21,7 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
+import { until } from '../../test/support/until.ts';
 import { loadCredentials } from '../api-server/pki/credentials.ts';
 import { type ApiServer, startApiServer } from '../api-server/start-api-server.ts';
 import { startControllers } from '../controllers/start-controllers.ts';
@@ -84,15 +85,8 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(errors, []);
   });
 
-  async function until<T>(what: string, check: () => Promise<T | undefined>): Promise<T> {
-    const end = Date.now() + 20_000;
-    for (;;) {
-      const value = await check();
-      if (value !== undefined) return value;
-      if (Date.now() > end) assert.fail(`waited in vain for ${what}: ${await lastLine()}`);
-      await systemClock.sleep(50);
-    }
-  }
+  const waitFor = <T>(what: string, check: () => Promise<T | undefined>): Promise<T> =>
+    until(async () => `${what}: ${await lastLine()}`, check, 20_000);
 
   async function lastLine(): Promise<string> {
     const { items } = await api.list<EventRecord>(events, { namespace: 'bosh' });
@@ -127,7 +121,9 @@ describeInNamespace(import.meta.filename, () => {
       spec: { serviceAccountName: 'tenant', terminationGracePeriodSeconds: 2, containers: [main] },
     });
     const reference = { resource: pods, namespace: 'bosh', name: 'tenant' };
-    await until('the pod to run', async () => (isPodReady(await api.get<Pod>(reference)) ? true : undefined));
+    await waitFor('the pod to run', async () =>
+      isPodReady(await api.get<Pod>(reference)) ? true : undefined,
+    );
 
     const found = join(directory, 'found');
     await mkdir(found);
@@ -148,7 +144,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await inPod(`cat ${mountPath}/namespace`), 'bosh');
 
     await api.delete(reference);
-    await until('the pod to go', async () =>
+    await waitFor('the pod to go', async () =>
       (await api.list(pods, { namespace: 'bosh' })).items.length === 0 ? true : undefined,
     );
     await assert.rejects(accountApi.list(configMaps, { namespace: 'bosh' }), (error) =>
@@ -164,7 +160,7 @@ describeInNamespace(import.meta.filename, () => {
       spec: { runtimeClassName: 'sandbox', containers: [main] },
     });
     const reference = { resource: pods, namespace: 'bosh', name: 'sandboxed' };
-    const failed = await until('the pod to fail', async () => {
+    const failed = await waitFor('the pod to fail', async () => {
       const { status } = await api.get<Pod>(reference);
       return status?.phase === 'Failed' ? status : undefined;
     });

@@ -91,7 +91,7 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
  */
 async function namesOf(api: NodeApi, name: string): Promise<string[]> {
   const { items } = await api.list(nodes, { labelSelector: `${machineLabel}=${name}` });
-  return items.map(({ metadata }) => metadata.name ?? '');
+  return items.map(({ metadata }) => metadata.name);
 }
 
 /** Shares mounts below the kubelet directory, and only those, with containers that request it. */

@@ -5,13 +5,13 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { endpointSlices, events, services } from '../../src/kubernetes/resources.ts';
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/types/service.ts';
 import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
+import { until } from '../../test/support/until.ts';
 import { ServiceProxy } from './service-proxy.ts';
 
 interface World {
@@ -88,16 +88,6 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-async function until<T>(what: string, attempt: () => Promise<T | undefined | false>): Promise<T> {
-  const end = Date.now() + 10_000;
-  while (Date.now() < end) {
-    const value = await attempt();
-    if (value !== undefined && value !== false) return value;
-    await delay(10);
-  }
-  return assert.fail(`waited in vain for ${what}`);
-}
-
 const makeService = (spec: Partial<ServiceSpec> = {}): Service => ({
   metadata: { name: 'web', namespace: 'bosh' },
   spec: { type: 'NodePort', ports: [{ port: 8080 }], ...spec },
@@ -140,7 +130,7 @@ test('connections use the endpoints in turn, and skip one that refuses', async (
   const { spec } = await api.create<Service>(services, makeService());
   const nodePort = spec.ports?.[0]?.nodePort ?? 0;
   await until('the socket', () => isListening(nodePort));
-  assert.equal(await ask('127.0.0.1', nodePort, 'x'), undefined, 'nobody is behind it');
+  assert.equal(await ask('127.0.0.1', nodePort, 'x'), undefined, 'the service has no endpoint');
   // 127.64.9.3 is ready but does not listen, 127.64.9.4 is not ready.
   await api.create(
     endpointSlices,
@@ -149,7 +139,7 @@ test('connections use the endpoints in turn, and skip one that refuses', async (
   await until('one', () => ask('127.0.0.1', nodePort, 'x'));
   for (let times = 0; times < 4; times += 1) assert.equal(await ask('127.0.0.1', nodePort, 'ab'), 'one:ba');
   await put(api, slice({ '127.64.9.4': false }, port));
-  await until('nobody', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
+  await until('the end of the endpoint', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
 });
 
 test('a closed connection of the client or the endpoint closes the other one', async (t) => {

@@ -8,7 +8,7 @@ import { fingerprint, type ReleaseFile } from '../../src/bosh/release/fingerprin
 import { readReleaseManifest } from '../../src/bosh/release/release-manifest.ts';
 import { unpackArchive } from '../../src/bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../../src/bosh/digest.ts';
-import { ConfigErrors, rootField } from '../../src/bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../src/bosh/yaml/yaml-field.ts';
 import { readYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { Difference } from './difference.ts';

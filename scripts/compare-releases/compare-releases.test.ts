@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { entriesOf, packArchive } from '../../src/bosh/archive/pack-archive.ts';
+import { listEntries, packArchive } from '../../src/bosh/archive/pack-archive.ts';
 import { unpackArchive } from '../../src/bosh/archive/unpack-archive.ts';
 import { packRelease } from '../../src/bosh/release/pack-release.ts';
 import { findRuby } from '../../src/bosh/template/create-template-renderer.ts';
@@ -104,7 +104,7 @@ test('differences are printed as a table and set the exit code', { skip }, async
   const path = join(unpacked, 'release.MF');
   const [named = ''] = jobs.flatMap(({ name, fingerprint }) => (name === 'web' ? fingerprint : []));
   await writeFile(path, (await readFile(path, 'utf8')).replaceAll(named, 'f'.repeat(64)));
-  await packArchive(await entriesOf(unpacked, './'), join(releases, 'other.tgz'));
+  await packArchive(await listEntries(unpacked, './'), join(releases, 'other.tgz'));
   await writeFile(join(releases, 'none.tgz'), 'not an archive');
 
   const { code, stdout } = await compare(releases);

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { compareBytes } from '../../src/bosh/archive/pack-archive.ts';
 import { openRelease } from '../../src/bosh/release/open-release.ts';
 import { readJobSpec, type JobSpec, type ReleasePackage } from '../../src/bosh/release/release.ts';
-import { ConfigErrors, rootField } from '../../src/bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../src/bosh/yaml/yaml-field.ts';
 import { readYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
 import { isProductError } from '../../src/errors/product-error.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { procProcessTable } from './process/process-table.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { compile, emptySpec, jobState, pidOf, reaches, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { extractArchive } from './file/archive.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import type { AgentClient } from './testing/agent-client.ts';
 import {
   asHostileUser,
@@ -64,7 +64,7 @@ async function applied(t: TestContext): Promise<Scene> {
   return here;
 }
 
-test('a job user replaces what root runs or trusts', options, async (t) => {
+test('a job user replaces files that root runs or trusts', options, async (t) => {
   const { attack, path } = await applied(t);
   const directories = [
     ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
@@ -192,7 +192,7 @@ test('an endless log does not fill the disk', options, async (t) => {
   );
   await assert.rejects(
     client.task('fetch_logs', 'job', []),
-    /do not fit into what is free .* leave out web\/huge\.log/,
+    /not enough free space for the logs .* exclude web\/huge\.log/,
   );
   await client.task('fetch_logs', 'job', ['**/*.txt']);
 });

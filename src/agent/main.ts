@@ -57,7 +57,9 @@ async function main(): Promise<void> {
   if (commandLine.showVersion)
     return void process.stdout.write(`bosh-kubernetes embedded agent ${version}\n`);
   if (process.pid === 1)
-    throw new Error('the agent must not be PID 1: it does not reap, start it below an init');
+    throw new Error(
+      'the agent must not be PID 1, because it does not reap processes; start it under an init',
+    );
   process.umask(0o022);
   const identities = await loadIdentities();
   if (identities.hasSingleId)

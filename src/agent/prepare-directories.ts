@@ -57,7 +57,7 @@ async function makeRootDirectory(path: string, mode: number, group: number | und
     if (isProductError(error)) throw error;
     throw new ProductError(
       'AGENT_PATH_UNSAFE',
-      `${path} cannot be made root's with mode ${mode.toString(8)}, so job users could replace what root runs: ${errorMessage(error)}`,
+      `${path} cannot be given to root with mode ${mode.toString(8)}, so job users could replace programs that root runs: ${errorMessage(error)}`,
       { cause: error },
     );
   }

@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import { resolveBusAddress } from '../agent/mbus/bus-address.ts';
 import type { Settings } from '../agent/settings/settings.ts';
 import { parseConfig } from '../cpi/config/config.ts';
-import { agentSettings } from '../cpi/vm/plan-vm.ts';
+import { agentSettings } from '../cpi/vm/agent-settings.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { createAgentClient } from './agent-client/create-agent-client.ts';
 import { manifestWarnings } from './manifest/manifest-warnings.ts';
 import { readCloudProvider } from './manifest/read-manifest.ts';
 import type { Manifest } from './manifest/manifest.ts';
-import { ConfigErrors, rootField } from './yaml/field.ts';
+import { ConfigErrors, rootField } from './yaml/yaml-field.ts';
 import { parseYaml } from './yaml/parse-yaml.ts';
 import { parseSecretUrl } from './parse-secret-url.ts';
 
@@ -64,7 +64,7 @@ test('http to this machine works with a warning from the deployer, and our agent
   } as unknown as Manifest);
   assert.match(
     warnings.join('\n'),
-    /^m\.yml:1:1: cloud_provider\.mbus: http sends user and password in clear text/u,
+    /^m\.yml:1:1: cloud_provider\.mbus: http sends the user and password in clear text/u,
   );
   assert.throws(
     () => resolveBusAddress({ mbus, networks: new Map() } as unknown as Settings, '127.0.0.1'),
@@ -86,7 +86,10 @@ test('a URL with an unencoded user or password is refused without a quote of it 
     'https://mbus:s3cret@',
   ]) {
     assert.equal(parseSecretUrl(url), undefined, url);
-    assert.match(problemOf(url), /^m\.yml:1:\d+: cloud_provider\.mbus: is not a URL; in user and password/u);
+    assert.match(
+      problemOf(url),
+      /^m\.yml:1:\d+: cloud_provider\.mbus: is not a URL; in the user and password/u,
+    );
     assert.doesNotMatch(problemOf(url), /s3|cret/iu);
     assert.throws(
       () => resolveBusAddress({ mbus: url, networks: new Map() } as unknown as Settings, '127.0.0.1'),

@@ -11,7 +11,7 @@ export interface SecretUrl {
  * any part of it.
  */
 export const secretUrlHelp =
-  'is not a URL; in user and password % / ? # @ and : have to be written %25 %2F %3F %23 %40 and %3A';
+  'is not a URL; in the user and password, % / ? # @ and : must be written as %25 %2F %3F %23 %40 and %3A';
 
 /**
  * Parses a URL that may contain user and password. Returns undefined if the text is not a URL, if its

@@ -98,7 +98,7 @@ function checkUrl(text: string): string {
   if (parsed === null || !['http:', 'https:', 'file:'].includes(parsed.protocol))
     throw refuse('needs the URL of the archive, which begins with https://, http:// or file://');
   if (parsed.username !== '' || parsed.password !== '')
-    throw refuse('has a user or a password in it, which would be printed; a director downloads without');
+    throw refuse('contains a user or a password, which would be printed; a director downloads without them');
   return text;
 }
 

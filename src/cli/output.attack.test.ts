@@ -78,7 +78,7 @@ test('a URL with an unencoded password or an invalid port is refused without a q
       const output = await createEnv(env);
       assert.match(
         output,
-        /(?:url|mbus): is not a URL; in user and password .*\[MANIFEST_INVALID\]/su,
+        /(?:url|mbus): is not a URL; in the user and password.*\[MANIFEST_INVALID\]/su,
         output,
       );
       assert.doesNotMatch(output, /Passw0rd|\n {4}at /u, output);

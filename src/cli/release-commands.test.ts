@@ -97,7 +97,7 @@ test('the release commands refuse unknown arguments with the usage', async (t) =
   for (const [command, args, message] of [
     [createRelease, ['--version', '1..2'], /--version needs a version/u],
     [createRelease, ['--name', '../x'], /--name: "\.\.\/x" cannot be the name/u],
-    [createRelease, ['--url', 'x'], /takes no --url\. Usage: create-release/u],
+    [createRelease, ['--url', 'x'], /does not accept --url\. Usage: create-release/u],
     [createRelease, ['--colour'], /Unknown option '--colour'\. Usage: create-release/u],
     [createRelease, ['one.yml', 'two.yml'], /Name one release manifest/u],
     [inspectLocalRelease, [], /Name one release archive\. Usage: inspect-local-release/u],

@@ -25,7 +25,7 @@ function whatIsMissing(): string | false {
   return made.status !== 0 && 'needs root, ip (apt-get install iproute2) and a kernel with bridges';
 }
 
-describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing() }, () => {
+describe("in front of Debian's bridge and ptp with host-local", { skip: whatIsMissing() }, () => {
   let built: BuiltExecutable;
   let scratch: string;
   /** Processes whose network namespaces are those of the node and the pods. */
@@ -101,7 +101,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     return links.flatMap(({ addr_info: infos = [] }) => infos.flatMap(({ local }) => local ?? []));
   }
 
-  test('a pod has the addresses that it asks for, until it goes', async () => {
+  test('a pod has the addresses that it requests until it is deleted', async () => {
     const added = await run('ADD', 'one', config('10.88.0.7,fd00::7'));
     assert.equal(added.code, 0, added.stdout);
     assert.deepEqual(addressesOf('one'), ['10.88.0.7', 'fd00::7']);
@@ -127,7 +127,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     await run('DEL', 'two', config(undefined));
   });
 
-  test('behind ptp too', async () => {
+  test('the same with ptp', async () => {
     const call = (pod: string, verb = 'ADD', prevResult?: unknown): Promise<ProcessOutcome> =>
       run(verb, pod, config('10.88.0.7,fd00::7', prevResult, 'ptp'));
     const added = await call('one');
@@ -147,7 +147,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     await call('two', 'DEL');
   });
 
-  test('a pod that is made anew has the hardware address that its neighbours know', async () => {
+  test('a recreated pod has the hardware address that its neighbours know', async () => {
     const seen: unknown[] = [];
     for (const pod of ['one', 'two']) {
       for (const address of ['10.88.0.7', 'fd00::7']) {
@@ -162,7 +162,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     assert.deepEqual(again, [ofIpv4, ofIpv6]);
   });
 
-  test('IPAM plugins that cannot be asked say so, as docs/static-ip.md has it', async () => {
+  test('an IPAM plugin that takes no requests is reported as docs/static-ip.md says', async () => {
     const subnet = '10.88.0.0/16';
     const split = [
       [{ subnet, rangeStart: '10.88.128.0', rangeEnd: '10.88.191.255' }],
@@ -184,7 +184,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     }
   });
 
-  test('a pod that asks for none has one of the range', async () => {
+  test('a pod that requests no address gets one of the range', async () => {
     assert.equal((await run('ADD', 'one', config(undefined))).code, 0);
     assert.match(addressesOf('one')[0] ?? '', /^10\.88\.(1[2-9]|2)\d+\./u);
     await run('DEL', 'one', config(undefined));

@@ -88,7 +88,7 @@ describe('the executable', { skip: executableIsMissing }, () => {
     assert.match(stdout, /"code":4,"msg":"CNI_COMMAND is missing/u);
   });
 
-  test('a delegate that is not there, or is no program, is an error', async () => {
+  test('a delegate that does not exist or is not a program is an error', async () => {
     const missing = await runExecutable(built.path, {
       environment: environment('ADD'),
       input: config(undefined, { type: 'none' }),
@@ -103,7 +103,7 @@ describe('the executable', { skip: executableIsMissing }, () => {
     assert.deepEqual([missing.code, text.code], [1, 1]);
   });
 
-  test('a delegate that reads nothing is heard all the same', async () => {
+  test('the output of a delegate that does not read stdin is used', async () => {
     await plugin('deaf', 'echo \'{"code":11,"msg":"later"}\'; exit 1');
     const input = config(undefined, { type: 'deaf', filler: 'y'.repeat(1_000_000) });
     const outcome = await runExecutable(built.path, { environment: environment('ADD'), input });
@@ -130,7 +130,7 @@ describe('the executable', { skip: executableIsMissing }, () => {
     const addresses = ({ stdout }: ProcessOutcome): readonly string[] =>
       (JSON.parse(stdout) as { ips: { address: string }[] }).ips.map(({ address }) => address);
 
-    test('a fixed address lies outside the range of the others, and comes back after DEL', async () => {
+    test('a fixed address may be outside the dynamic range, and is free again after DEL', async () => {
       assert.deepEqual(addresses(await run('ADD', 'a', 'kept', '10.88.0.7')), [
         '10.88.0.7/16',
         'fd00::1:0/64',
@@ -160,7 +160,7 @@ describe('the executable', { skip: executableIsMissing }, () => {
       );
     });
 
-    test("the gateway is nobody's", async () => {
+    test('no pod gets the address of the gateway', async () => {
       const outcome = await run('ADD', 'a', 'gateway', '10.88.0.1');
       assert.equal(outcome.code, 1);
       assert.match(outcome.stdout, /10\.88\.0\.1 .*gateway/u);

@@ -38,7 +38,7 @@ describe('as processes', { skip: executableIsMissing }, () => {
     { name: 'CNI_PATH', missing: 4, odd: 7 },
     { name: 'CNI_ARGS', missing: 7, odd: 7 },
   ])
-    test(`${name} that is missing, empty, or of bytes that are no UTF-8`, async () => {
+    test(`${name} that is missing, empty, or not UTF-8`, async () => {
       const { [name]: omitted, ...others } = environment;
       for (const changed of [others, { ...others, [name]: '' }]) {
         const outcome = await runExecutable(built.path, { environment: changed, input });
@@ -53,7 +53,7 @@ describe('as processes', { skip: executableIsMissing }, () => {
       assert.deepEqual([outcome.code, outcome.stderr], [1, '']);
     });
 
-  test('stdin of bytes that are no UTF-8', async () => {
+  test('stdin that is not UTF-8', async () => {
     for (const bytes of [Buffer.of(0xff, 0xfe), Buffer.concat([Buffer.of(0xc0), Buffer.from(input)])]) {
       const outcome = await runExecutable(built.path, { environment, input: bytes });
       assert.equal(assertCniError(outcome.stdout), 6);

@@ -1,5 +1,5 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { OpenCall, SessionOptions } from './open-call.ts';
+import type { OpenCall, OpenCallOptions } from './open-call.ts';
 import type { Arguments } from './protocol/arguments.ts';
 import {
   infoMethod,
@@ -23,7 +23,7 @@ import {
 export interface AnswerDependencies {
   /** Reads the text of the config file; undefined if no file was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<OpenCall>;
+  readonly openCall: (options: Omit<OpenCallOptions, 'environment' | 'reportProgress'>) => Promise<OpenCall>;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface AnswerDependencies {
  */
 export async function answerRequest(
   input: string | Promise<string>,
-  ports: AnswerDependencies,
+  dependencies: AnswerDependencies,
 ): Promise<CpiResponse> {
   try {
     const request = parseRequest(await input);
@@ -41,7 +41,7 @@ export async function answerRequest(
     }
     const method = methodOf(request);
     checkApiVersion(request.apiVersion);
-    return await callVerb(method, request, ports);
+    return await callVerb(method, request, dependencies);
   } catch (error) {
     return errorResponse(error, (message) => message);
   }
@@ -51,13 +51,13 @@ function methodOf({ method }: CpiRequest): MethodName {
   if (unsupportedMethods.includes(method)) {
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${method} is not part of the CPI contract any more; update the caller`,
+      `${method} is no longer part of the CPI contract; update the caller`,
     );
   }
   if (!isMethodName(method))
     throw new ProductError(
       'NOT_IMPLEMENTED',
-      `this CPI has no method "${method.slice(0, 100)}"; docs/cpi/README.md lists those that it has`,
+      `this CPI has no method "${method.slice(0, 100)}"; see docs/cpi/README.md for its methods`,
     );
   return method;
 }
@@ -70,13 +70,13 @@ function methodOf({ method }: CpiRequest): MethodName {
 async function callVerb(
   method: MethodName,
   request: CpiRequest,
-  ports: AnswerDependencies,
+  dependencies: AnswerDependencies,
 ): Promise<CpiResponse> {
   let file: unknown;
-  let session: OpenCall | undefined;
+  let openCall: OpenCall | undefined;
   let args: Arguments | undefined;
   try {
-    const configText = await ports.readConfig();
+    const configText = await dependencies.readConfig();
     const [{ Arguments }, readCall] = await Promise.all([
       import('./protocol/arguments.ts'),
       loadMethod(method),
@@ -86,16 +86,16 @@ async function callVerb(
     args = new Arguments(method, request.arguments);
     const runVerb = readCall(args);
     const { context } = request;
-    session = await ports.openSession({ file, context, contextName: args.context, method });
-    const { redactedSay } = await import('./redacted-say.ts');
-    const say = redactedSay(session.call.reportProgress, () => createRedactor(file, request, session));
-    const result = await runVerb({ ...session.call, reportProgress: say });
-    const log = session.log();
-    const redact = log === '' ? undefined : await createRedactor(file, request, session);
+    openCall = await dependencies.openCall({ file, context, contextName: args.context, method });
+    const { redactedProgress: redactedSay } = await import('./protocol/redacted-progress.ts');
+    const say = redactedSay(openCall.call.reportProgress, () => createRedactor(file, request, openCall));
+    const result = await runVerb({ ...openCall.call, reportProgress: say });
+    const log = openCall.log();
+    const redact = log === '' ? undefined : await createRedactor(file, request, openCall);
     return successResponse(result, redact?.(log) ?? '');
   } catch (error) {
     const [redact, { isApiError }, { explainApiError }] = await Promise.all([
-      createRedactor(file, request, session),
+      createRedactor(file, request, openCall),
       import('../kubernetes/client/api-error.ts'),
       import('./errors/explain-api-error.ts'),
     ]);
@@ -103,14 +103,14 @@ async function callVerb(
     const isDiskNamespace = isInputError(known) || offlineMethods.includes(method);
     const place = {
       contextName: args?.context,
-      namespace: isDiskNamespace ? undefined : session?.call.namespace,
+      namespace: isDiskNamespace ? undefined : openCall?.call.namespace,
     };
     return {
       ...errorResponse(known, (message) => redact(withNamespace(message, place))),
-      log: redact(session?.log() ?? ''),
+      log: redact(openCall?.log() ?? ''),
     };
   } finally {
-    session?.close();
+    openCall?.close();
   }
 }
 
@@ -118,16 +118,16 @@ async function callVerb(
 async function createRedactor(
   file: unknown,
   request: CpiRequest,
-  session: OpenCall | undefined,
+  openCall: OpenCall | undefined,
 ): Promise<(text: string) => string> {
   const [{ redactor }, { secretsOfConfig }] = await Promise.all([
     import('../errors/redact/redactor.ts'),
-    import('./secrets-of.ts'),
+    import('./config/config-secrets.ts'),
   ]);
   const secrets = [
     secretsOfConfig(file),
     secretsOfConfig(request.context),
-    session?.secrets() ?? Promise.resolve([]),
+    openCall?.secrets() ?? Promise.resolve([]),
   ];
   return redactor(await Promise.all(secrets), request.arguments[5]);
 }
@@ -164,7 +164,7 @@ function parseConfigFile(text: string | undefined): unknown {
     // the parser quotes the text, which contains credentials
     throw new ProductError(
       'INVALID_CONFIG',
-      'the config file of the CPI is not JSON; it has to be what the job kubernetes_cpi renders',
+      'the config file of the CPI is not JSON; use the file that the job kubernetes_cpi renders',
     );
   }
 }

@@ -94,7 +94,7 @@ async function world(t: TestContext): Promise<World> {
     ask: (method, args, version) =>
       answerRequest(JSON.stringify({ method, arguments: args, context: {}, api_version: version }), {
         readConfig: () => Promise.resolve('{}'),
-        openSession: () =>
+        openCall: () =>
           Promise.resolve({
             call: { ...cloud, api: counting.api },
             log: () => '',
@@ -194,7 +194,7 @@ test('cids of others as second arguments, and wrong sizes of what is there: noth
 for (const method of methodNames) {
   const parameters = parametersOf(method);
   if (!parameters.some(({ isOptional }) => isOptional)) continue;
-  test(`${method}: null and absent for an optional argument are as an empty one`, async (t) => {
+  test(`${method}: null and absent are the same as an empty optional argument`, async (t) => {
     const outcome = async (args: readonly unknown[]): Promise<string> => {
       const { ask } = await world(t);
       const { result, error } = await ask(method, args);
@@ -211,7 +211,7 @@ for (const method of methodNames) {
   });
 }
 
-test('null for an optional argument is as nothing', async (t) => {
+test('null is the same as an absent optional argument', async (t) => {
   const { ask } = await world(t);
   const vm = await ask('create_vm', [
     agentId,

@@ -45,6 +45,9 @@ export interface CallContext {
   readonly reportProgress: (line: string) => void;
 }
 
+/** The parts of a call that every object of the CPI shows. */
+export type ObjectContext = Pick<CallContext, 'namespace' | 'directorUuid'>;
+
 /**
  * One CPI method: takes the request, returns the response's `result`. Every verb can be repeated after it
  * ended or was interrupted at any point.

@@ -7,8 +7,9 @@ import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
+import { AttachmentPod } from './disk/attach/attachment-pod.ts';
 import { runBindScript, unmountFromVm } from './disk/attach/container-commands.ts';
-import { readyLock } from './disk/attach/until-ready-script.ts';
+import { readyLock } from './disk/attach/scripts/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
@@ -82,7 +83,7 @@ describeInOneNamespace(import.meta.filename, () => {
     process.kill(pid, 'SIGKILL');
   }
 
-  test('detach_disk whose attachment is deleted by force before it is asked is refused while a job writes', async () => {
+  test('detach_disk is rejected while a job writes if the attachment pod was force-deleted before the unmount', async () => {
     const { vm, disk } = await writingVm();
     let isDeleted = false;
     const exec: CallContext['exec'] = async (command) => {
@@ -105,7 +106,7 @@ describeInOneNamespace(import.meta.filename, () => {
       detachDisk(cloud, { vmCid: vm, diskCid: disk }),
     delete_disk: (cloud: CallContext, _: string, disk: string) => deleteDisk(cloud, { diskCid: disk }),
   })) {
-    test(`${verb} is refused while a job writes though the mount container was killed while it terminated`, async () => {
+    test(`${verb} is rejected while a job writes, although the mount container was killed while it terminated`, async () => {
       const { vm, disk } = await writingVm();
       await world.api.delete(reference(disk));
       const killing = atRequest(`get persistentvolumeclaims ${disk}`, async () => {
@@ -133,7 +134,10 @@ describeInOneNamespace(import.meta.filename, () => {
   test('a mount container that starts again after detach_disk has released the disk does not mount it; attach_disk does', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
-    assert.equal(await unmountFromVm(world.cloud, await podOf(`attach-${disk}`), 1), 'released');
+    assert.equal(
+      await unmountFromVm(world.cloud, new AttachmentPod(world.cloud, await podOf(`attach-${disk}`)), 1),
+      'released',
+    );
     const former = await holderPid(disk);
     await killHolder(disk);
     await until('the mount container to have been through its start again', async () => {
@@ -152,7 +156,7 @@ describeInOneNamespace(import.meta.filename, () => {
 
   for (const isDeleted of [false, true]) {
     const what = isDeleted ? 'an attachment that is deleted by force' : 'a mount container that is killed';
-    test(`${what} between the unmount and the second look of a release: a disk in use is not detached`, async () => {
+    test(`${what} between the unmount and the second check of a release: a disk in use is not detached`, async () => {
       const { vm, disk } = await writingVm();
       const unmounted = ['/bin/sh', '-c', `umount /hub/disks/${disk}`];
       assert.equal((await world.exec(`attach-${disk}`, 'hold', unmounted)).exitCode, 0);
@@ -173,13 +177,13 @@ describeInOneNamespace(import.meta.filename, () => {
     });
   }
 
-  test('a mount container that has not mounted the volume yet is not asked for anything', async () => {
+  test('no script runs in a mount container that has not mounted the volume yet', async () => {
     const vm = await newVm();
     const { disk } = await newDisk(vm);
     await world.exec(`attach-${disk}`, 'hold', ['/bin/rm', readyLock]);
-    const outcome = await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1');
+    const outcome = await runBindScript(new AttachmentPod(world.cloud, await podOf(`attach-${disk}`)), '1');
     assert.equal(outcome.kind, 'no answer');
-    assert.match('words' in outcome ? outcome.words : '', /has not mounted the volume yet/u);
+    assert.match('reason' in outcome ? outcome.reason : '', /has not mounted the volume yet/u);
     await deleteVm(world.cloud, { vmCid: vm });
     await deleteDisk(world.cloud, { diskCid: disk });
   });

@@ -132,7 +132,7 @@ describeInNamespace(import.meta.filename, () => {
     });
   }
 
-  test('a claim deleted while it is attached: its volume is kept and becomes the disk again, as the docs say', async () => {
+  test('a claim deleted while it is attached: its volume is kept and becomes the disk again as the docs describe', async () => {
     const { api } = world.cloud;
     const { vm, cids } = await subject(world.cloud, 1);
     const [disk = ''] = cids;

@@ -54,7 +54,7 @@ describeInNamespace(import.meta.filename, () => {
         world.api.list<KubernetesObject>(resource, { namespace: place }),
       ),
     );
-    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? '')).toSorted();
+    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name)).toSorted();
   };
 
   test('with a namespace for disks everything but the VM lives there, and a disk is attached to the running VM', async () => {

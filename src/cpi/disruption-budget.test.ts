@@ -27,7 +27,7 @@ async function newVm(
 
 async function budgets({ cloud }: SimulatedWorld): Promise<[string, unknown][]> {
   const { items } = await cloud.api.list<PodDisruptionBudget>(podDisruptionBudgets, { namespace });
-  return items.map(({ metadata, spec }) => [metadata.name ?? '', spec.minAvailable]);
+  return items.map(({ metadata, spec }) => [metadata.name, spec.minAvailable]);
 }
 
 test('all VMs of the group but one have to stay; a group of one has no budget, and the last takes it along', async (t) => {
@@ -48,20 +48,20 @@ test('all VMs of the group but one have to stay; a group of one has no budget, a
   assert.deepEqual(await namesLeft(world.cluster.api), []);
 });
 
-test('none where it is not asked for, and none for VMs of no group', async (t) => {
+test('no budget if it is not requested, and none for VMs without a group', async (t) => {
   const world = await startSimulatedWorld(t);
   for (const changes of [{ budget: false }, { budget: false }, { env: {} }, { env: {} }])
     await newVm(world, changes);
   assert.deepEqual(await budgets(world), []);
 });
 
-test('env.bosh.group alone tells the group', async (t) => {
+test('the group is env.bosh.group only', async (t) => {
   const world = await startSimulatedWorld(t);
   for (let made = 0; made < 2; made += 1) await newVm(world, { env: { bosh: { group } } });
   assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
 });
 
-test('many come and go at the same time: the number is right in the end', async (t) => {
+test('many VMs are created and deleted concurrently: the number is right in the end', async (t) => {
   const world = await startSimulatedWorld(t);
   const vms = await Promise.all(Array.from({ length: 8 }, () => newVm(world)));
   assert.deepEqual(await budgets(world), [[budgetName(group), 7]]);
@@ -73,7 +73,7 @@ test('many come and go at the same time: the number is right in the end', async 
   assert.deepEqual(await budgets(world), []);
 });
 
-test('a VM that goes before the budget that counts it is there: the last one can be drained', async (t) => {
+test('a VM that is deleted before its budget exists: the last VM can be drained', async (t) => {
   const world = await startSimulatedWorld(t);
   const former = await newVm(world);
   let isGone = false;
@@ -107,7 +107,7 @@ async function settled({ cloud }: SimulatedWorld): Promise<PodDisruptionBudget> 
   });
 }
 
-test('a delete_vm that was killed before it told the budget is finished by the next', async (t) => {
+test('a delete_vm that was killed before it updated the budget is finished by the next one', async (t) => {
   const world = await startSimulatedWorld(t);
   const vms = [await newVm(world), await newVm(world), await newVm(world)];
   // the state that a killed call leaves: the pod is deleted, its Secret exists, and the budget's number is
@@ -119,7 +119,7 @@ test('a delete_vm that was killed before it told the budget is finished by the n
   assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
 });
 
-test('a budget of others under that name is not touched', async (t) => {
+test('a budget of that name that the CPI does not manage is not changed', async (t) => {
   const world = await startSimulatedWorld(t);
   const foreign: PodDisruptionBudget = {
     metadata: { name: budgetName(group), namespace },
@@ -128,7 +128,7 @@ test('a budget of others under that name is not touched', async (t) => {
   await world.cloud.api.create<PodDisruptionBudget>(podDisruptionBudgets, foreign);
   await assert.rejects(
     newVm(world),
-    (error) => isProductError(error) && error.message.includes('is not of this CPI'),
+    (error) => isProductError(error) && error.message.includes('is not managed by this CPI'),
   );
   assert.deepEqual(await budgets(world), [[budgetName(group), 5]]);
 });

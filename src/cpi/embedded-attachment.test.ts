@@ -5,8 +5,9 @@ import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-n
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { CallContext } from './call.ts';
 import { annotation } from './objects/labels.ts';
+import { AttachmentPod } from './disk/attach/attachment-pod.ts';
 import { runBindScript, unmountFromVm } from './disk/attach/container-commands.ts';
-import { volumeFunctions } from './disk/attach/scripts/volume-functions.ts';
+import { volumeFunctions, readyLock } from './disk/attach/scripts/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -16,7 +17,6 @@ import { busy, embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { Crash, crashingApi } from './testing/crashing-api.ts';
-import { readyLock } from './disk/attach/until-ready-script.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**
@@ -35,7 +35,7 @@ describeInOneNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  test('what a killed attach_disk made mounts the disk in no VM before the claim says that the VM has it', async () => {
+  test('an attachment pod of a killed attach_disk does not mount the disk before the claim records the VM', async () => {
     const vm = await newVm();
     const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
     const dying = { ...world.cloud, api: crashingApi(world.cloud.api, 1, 'after') };
@@ -53,13 +53,15 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('an attach_disk makes another attachment in place of one that was released and not deleted', async () => {
+  test('an attach_disk replaces an attachment pod that was released and not deleted', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
-    await unmountFromVm(world.cloud, attachment, 1);
+    await unmountFromVm(world.cloud, new AttachmentPod(world.cloud, attachment), 1);
     await world.inVm(vm, `! test -e ${hint}`);
-    assert.deepEqual(await runBindScript(world.cloud, attachment, '2'), { kind: 'released' });
+    assert.deepEqual(await runBindScript(new AttachmentPod(world.cloud, attachment), '2'), {
+      kind: 'released',
+    });
     assert.equal(await attachDisk(world.cloud, { vmCid: vm, diskCid: disk }), hint);
     assert.notEqual((await podOf(`attach-${disk}`)).metadata.uid, attachment.metadata.uid);
     await world.inVm(vm, `test -d ${hint}`);
@@ -67,12 +69,14 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('the bind step of an attachment whose sandbox was made again stacks no second mount', async () => {
+  test('the bind container of an attachment pod with a new sandbox adds no second mount', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
     for (let left = 3; left > 0; left -= 1)
-      assert.deepEqual(await runBindScript(world.cloud, attachment, '1'), { kind: 'bound' });
+      assert.deepEqual(await runBindScript(new AttachmentPod(world.cloud, attachment), '1'), {
+        kind: 'bound',
+      });
     assert.equal(await mountsOf(vm, disk), 1);
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
@@ -81,7 +85,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('a holder that has let go because it ends puts the disk into the VM no more', async () => {
+  test('a mount container that has unmounted because it terminates does not mount the disk again', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
@@ -97,7 +101,7 @@ describeInOneNamespace(import.meta.filename, () => {
       ],
     });
     assert.equal(exitCode, 0);
-    const outcome = await runBindScript(world.cloud, attachment, '1');
+    const outcome = await runBindScript(new AttachmentPod(world.cloud, attachment), '1');
     assert.deepEqual(outcome, { kind: 'cannot', reason: `the attachment of disk ${disk} is ending` });
     await world.inVm(vm, `! test -e ${hint}`);
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
@@ -105,7 +109,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('a VM that was to end and starts again has its disk again', async () => {
+  test('a VM whose termination was cancelled has its disk again', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     // as the preStop hook does, also where a kubelet makes the sandbox of the VM's pod again
@@ -124,7 +128,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, { diskCid: disk });
   });
 
-  test('a disk that comes into use while it is released is put back, and still attached', async () => {
+  test('a disk that comes into use during a release is mounted again, and stays attached', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const inHolder = (script: string) => world.exec(`attach-${disk}`, 'hold', ['/bin/sh', '-c', script]);
@@ -164,7 +168,10 @@ describeInOneNamespace(import.meta.filename, () => {
     const { containers } = (await podOf(`attach-${disk}`)).spec;
     assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
     await world.inVm(vm, `echo alive > ${hint}/canary`);
-    assert.deepEqual(await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1'), { kind: 'bound' });
+    assert.deepEqual(
+      await runBindScript(new AttachmentPod(world.cloud, await podOf(`attach-${disk}`)), '1'),
+      { kind: 'bound' },
+    );
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.equal(await mountsOf(vm, disk), 0);
     await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
@@ -174,7 +181,7 @@ describeInOneNamespace(import.meta.filename, () => {
   });
 
   for (const place of ['a disk', 'a tmpfs']) {
-    test(`a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
+    test(`a disk is not mounted in a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
       const unmount = place === 'a tmpfs' ? await world.mountTmpfs('kubelet/pods') : undefined;
       const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
       const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
@@ -194,8 +201,8 @@ describeInOneNamespace(import.meta.filename, () => {
 /** Creates objects in which the JSON text `from` is replaced by `to`. */
 const withOther = (api: KubernetesApi, from: string, to: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
-  create: (resource, object, ...more) =>
-    api.create(resource, JSON.parse(JSON.stringify(object).replace(from, to)) as typeof object, ...more),
+  create: (resource, object) =>
+    api.create(resource, JSON.parse(JSON.stringify(object).replace(from, to)) as typeof object),
 });
 
 /** Creates pods whose hub is a plain folder of the node. */

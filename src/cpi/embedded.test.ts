@@ -103,7 +103,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteVm(world.cloud, { vmCid: vm });
   });
 
-  test('a disk in the running VM: in use it is not detached, released it moves to another VM with its content', async () => {
+  test('a disk in the running VM: a disk in use is not detached, and a released disk moves to another VM with its content', async () => {
     const [vm, other] = [await newVm(), await newVm()];
     const { disk, hint } = await newDisk(vm);
     await world.inVm(
@@ -129,7 +129,7 @@ describeInOneNamespace(import.meta.filename, () => {
   });
 
   for (const attach of ['hot', 'recreate']) {
-    test(`${attach}: the Secret of a VM, deleted alone, takes all of the VM along and none of its disks`, async () => {
+    test(`${attach}: deleting the Secret of a VM deletes all of the VM and none of its disks`, async () => {
       const cloud = world.cloudWith({ attach });
       const vm = await newVm(cloud, { services: [{ name: 'along', selector: 'vm', ports: [{ port: 80 }] }] });
       const disk = await createDisk(cloud, { sizeMiB: 16, cloudProperties: {}, vmCid: vm });
@@ -141,7 +141,7 @@ describeInOneNamespace(import.meta.filename, () => {
         const lists = await Promise.all(
           [services, persistentVolumeClaims].map((resource) => cloud.api.list(resource, { namespace })),
         );
-        const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+        const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
         return !names.some((name) => name === 'along' || name.startsWith(vm));
       });
       const next = await newVm(cloud);
@@ -153,7 +153,7 @@ describeInOneNamespace(import.meta.filename, () => {
     });
   }
 
-  test('a volume that is a file system of its own, seen by the node too: in use is told from not in use', async () => {
+  test('a volume that is a file system of its own: whether it is in use is detected', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     await detachDisk(world.cloud, { vmCid: vm, diskCid: disk });
@@ -193,7 +193,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteVm(world.cloud, { vmCid: vm });
   });
 
-  test('delete_vm while a job writes: the VM goes, the disk stays whole', async () => {
+  test('delete_vm while a job writes: the VM is deleted, the disk stays intact', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     await world.inVm(
@@ -209,7 +209,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteVm(world.cloud, { vmCid: next });
   });
 
-  test('a VM pod deleted by hand: its attachment lets go by itself, the disk is whole and free', async () => {
+  test('a VM pod deleted by hand: its attachment pod unmounts the disk, which is intact and free', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     await noteMounted(vm, disk, hint);

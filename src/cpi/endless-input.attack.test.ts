@@ -31,7 +31,7 @@ const expected = {
   error: {
     type: 'Bosh::Clouds::CloudError',
     message:
-      'stdin holds more than 16777216 bytes, and no request does; look at what the caller sends [INVALID_REQUEST]',
+      'stdin has more than 16777216 bytes, which is too long for a request; check what the caller sends [INVALID_REQUEST]',
     ok_to_retry: false,
   },
   log: '',

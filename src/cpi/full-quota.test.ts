@@ -72,7 +72,7 @@ test('the Service of a group is joined by its next VM when the quota of Services
   );
 });
 
-test('what is not there is refused in the words of the quota, and nothing is left', async (t) => {
+test('a new object is rejected with the message of the quota, and nothing remains', async (t) => {
   const { cloud, api } = await testCloud(t);
   await createVm(cloud, createVmRequest({ agentId: 'one' }));
   await fill(api, pods);
@@ -89,7 +89,7 @@ for (const [storageClass, writes, ...made] of [
   ['other', 3, volumeSnapshots, persistentVolumeClaims],
   ['later', 4, volumeSnapshots, persistentVolumeClaims, pods],
 ] as const) {
-  test(`update_disk into the class ${storageClass}, killed and called again, goes on with what it has made`, async (t) => {
+  test(`update_disk into the class ${storageClass}, killed and called again, continues with the objects that it has created`, async (t) => {
     const world = await storageCloud(t);
     const { cloud, api } = world;
     const disk = await boundDisk(world);

@@ -49,7 +49,7 @@ describeInOneNamespace(import.meta.filename, () => {
   };
 
   for (const profile of profiles) {
-    test(`${profile}: a link to /usr/bin in the place of its disk does not lead the attachment there`, async () => {
+    test(`${profile}: the attachment pod does not follow a link to /usr/bin at the path of its disk`, async () => {
       const vm = await newVm(world.cloud, { profile });
       const disk = await armedDisk(vm);
       await inVm(vm, hostile.linkEntry, disk, '/usr/bin');
@@ -65,7 +65,7 @@ describeInOneNamespace(import.meta.filename, () => {
       await deleteDisk(world.cloud, { diskCid: disk });
     });
 
-    test(`${profile}: a VM that links and moves at every moment gets its disk nowhere but in its own hub`, async () => {
+    test(`${profile}: a VM that links and moves at any moment gets its disk in its own hub only`, async () => {
       const vm = await newVm(world.cloud, { profile });
       const disk = await armedDisk(vm);
       await inVm(vm, hostile.race, disk, '/usr/bin');
@@ -85,7 +85,7 @@ describeInOneNamespace(import.meta.filename, () => {
     });
   }
 
-  test('a VM whose root has moved the folder of its disks, one of them in it, ends, and the disk is whole', async () => {
+  test('a VM whose root has moved the folder of its disks, one of them in it, terminates, and the disk is intact', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     await inVm(vm, `echo alive > ${hint}/canary && cd /warden-cpi-dev && mv disks 'a b' && mkdir disks`);
@@ -112,7 +112,7 @@ describeInOneNamespace(import.meta.filename, () => {
   });
 
   for (const marker of ['mkdir', 'mkfifo', 'ln -s /etc/passwd', 'touch']) {
-    test(`a marker of root's making (${marker}) does not outlive the container`, async () => {
+    test(`a marker that root created (${marker}) does not outlive the container`, async () => {
       const vm = await newVm();
       await inVm(vm, `${marker} /warden-cpi-dev/.going`);
       await world.killContainer(vm);
@@ -129,7 +129,7 @@ describeInOneNamespace(import.meta.filename, () => {
   }
 
   test(
-    "a user of jobs changes nothing of root's in the hub, on the data volume or on the disk",
+    "a job user cannot change root's files in the hub, on the data volume or on the disk",
     { skip: namespaceMode === 'root' ? false : 'needs root: this user namespace has one user' },
     async () => {
       const vm = await newVm();

@@ -5,8 +5,8 @@ import type { Container, Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import type { CallContext } from './call.ts';
 import { attachDisk } from './disk/attach-disk.ts';
-import { attachmentReference, attachmentPlanBase } from './disk/attach/attachments.ts';
-import { sweeperPod } from './disk/attach/attachment-pod.ts';
+import { attachmentReference } from './disk/attach/attachment-pod.ts';
+import { buildSweeperPod, hubPodPlan } from './disk/attach/attachment-pod-spec.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { label } from './objects/labels.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
@@ -22,12 +22,12 @@ const proxy: Container = { name: 'istio-proxy', image: 'registry.example/proxy:1
 /** Injects a container as the webhook of Istio does with holdApplicationUntilProxyStarts. */
 const injecting = (api: KubernetesApi): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
-  create: async (resource, object, options) => {
+  create: async (resource, object) => {
     const isVm = resource === pods && object.metadata.labels?.[label.kind] === 'vm';
-    if (!isVm) return api.create(resource, object, options);
+    if (!isVm) return api.create(resource, object);
     const pod = object as unknown as Pod;
     const containers = [proxy, ...pod.spec.containers];
-    return api.create(resource, { ...object, spec: { ...pod.spec, containers } }, options);
+    return api.create(resource, { ...object, spec: { ...pod.spec, containers } });
   },
 });
 
@@ -40,7 +40,7 @@ async function vmBehindProxy(t: TestContext): Promise<CallContext> {
   return cloud;
 }
 
-test("an attachment and a sweeper run the stemcell's image where a sidecar stands before the VM's container", async (t) => {
+test("attachment and cleanup pods run the stemcell's image although a sidecar is the first container", async (t) => {
   const cloud = await vmBehindProxy(t);
   const vm = (await findVm(cloud, vmCid)) ?? assert.fail('the VM is there');
   const [first, ours] = vm.spec.containers;
@@ -50,14 +50,14 @@ test("an attachment and a sweeper run the stemcell's image where a sidecar stand
   await attachDisk(cloud, { vmCid, diskCid: disk });
 
   const attachment = await cloud.api.get<Pod>(attachmentReference(cloud, `attach-${disk}`));
-  for (const { spec } of [attachment, sweeperPod(attachmentPlanBase(cloud, vm))])
+  for (const { spec } of [attachment, buildSweeperPod(hubPodPlan(cloud, vm))])
     assert.deepEqual(
       spec.containers.map(({ image }) => image),
       [ours?.image],
     );
 });
 
-test("a VM's own container and init container get its disks, not those that stand before them", () => {
+test("a VM's own container and init container get its disks, not injected ones in front of them", () => {
   const pod = plannedPod({ attach: 'recreate' });
   const { initContainers = [], containers } = pod.spec;
   const behind = {

@@ -8,7 +8,7 @@ import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
-import { listAttachments } from './disk/attach/attachments.ts';
+import { AttachmentPod } from './disk/attach/attachment-pod.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
@@ -116,7 +116,7 @@ describeInNamespace(import.meta.filename, () => {
     await assertWhole(disk);
   });
 
-  test('a VM pod that somebody deleted ends with the next delete_vm', async () => {
+  test('a deleted VM pod ends with the next delete_vm', async () => {
     const { vm, disk } = await abandoned();
     await world.api.delete(reference(vm));
     await deleteVm(world.cloud, { vmCid: vm });
@@ -124,7 +124,7 @@ describeInNamespace(import.meta.filename, () => {
     await assertWhole(disk);
   });
 
-  test('delete_vm killed when its sweeper was made: the next one ends it, and leaves nothing', async () => {
+  test('a delete_vm that is killed after it created its cleanup pod: the next one finishes, and leaves nothing', async () => {
     const { vm, disk } = await abandoned();
     const writes = ['the Secret', 'the pod', 'the sweeper'].length;
     const dying = { ...world.cloud, api: crashingApi(world.api, writes, 'after') };
@@ -132,13 +132,17 @@ describeInNamespace(import.meta.filename, () => {
     const sweeper = await find(`attach-${vm}`);
     assert.equal(sweeper?.metadata.deletionTimestamp, undefined);
     assert.ok(sweeper, 'it was killed too early');
-    assert.deepEqual(await listAttachments(world.cloud, vm), [], 'a sweeper is no attachment of a disk');
+    assert.deepEqual(
+      await AttachmentPod.listOfVm(world.cloud, vm),
+      [],
+      'a sweeper is no attachment of a disk',
+    );
     await deleteVm(world.cloud, { vmCid: vm });
     assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
     await assertWhole(disk);
   });
 
-  test('attach_disk takes the mount over', async () => {
+  test('attach_disk adopts the mount', async () => {
     const { vm, disk } = await abandoned();
     await attachDisk(world.cloud, { vmCid: vm, diskCid: disk });
     assert.deepEqual(await getDisks(world.cloud, { vmCid: vm }), [disk]);
@@ -147,7 +151,7 @@ describeInNamespace(import.meta.filename, () => {
     await assertWhole(disk);
   });
 
-  test('another VM of the node cannot have the disk until the first lets it go', async () => {
+  test('another VM of the node cannot have the disk until the first unmounts it', async () => {
     const { vm, disk } = await abandoned();
     const other = await newVm();
     await assert.rejects(attachDisk(world.cloud, { vmCid: other, diskCid: disk }), {

@@ -73,7 +73,7 @@ const settles = /kubectl taint nodes sim-1 node\.kubernetes\.io\/out-of-service=
 /** The next step if the node comes back, for calls whose work Kubernetes does not complete by itself. */
 const againIfBack = /if it comes back, run the call again$/u;
 
-test('node gone: delete_vm waits for the pod to go, then succeeds; the disk survives and can be attached elsewhere', async (t) => {
+test('deleted node: delete_vm waits for the deletion of the pod, then succeeds; the disk survives and can be attached elsewhere', async (t) => {
   const world = await startSimulatedWorld(t);
   const { cloud } = world;
   const vm = await newVm(world, 'z1', { default: { type: 'manual', ip: '127.64.0.10' } });
@@ -110,7 +110,7 @@ test('not ready past a deadline, no disks, no fixed address: deleted by force', 
   assert.equal(await hasVm(world.cloud, { vmCid: vm }), false);
 });
 
-test('with a disk: an error that names disk, node and remedy; has_vm stays true; the remedy settles it', async (t) => {
+test('with a disk: an error that names disk, node and remedy; has_vm stays true; the remedy works', async (t) => {
   const world = await startSimulatedWorld(t);
   const { cloud } = world;
   const vm = await newVm(world, 'z1');
@@ -128,7 +128,7 @@ test('with a disk: an error that names disk, node and remedy; has_vm stays true;
   assert.equal(await hasVm(cloud, { vmCid: vm }), false);
 });
 
-test('with a disk under the strategy recreate: the same, though no attachment tells of it', async (t) => {
+test('with a disk under the strategy recreate: the same, although there is no attachment pod', async (t) => {
   const world = await startSimulatedWorld(t, 2, { kubernetes: { attach: 'recreate' } });
   const vm = await newVm(world, 'z1');
   const disk = await newDisk(world, vm);
@@ -154,7 +154,7 @@ test('with a fixed address: the same error names the address', async (t) => {
   await podOf(world, vm);
 });
 
-test('a node that comes back before it was given up: the deletion goes on by itself, as the error said', async (t) => {
+test('a node that comes back before it is out of service: the deletion continues, as the error said', async (t) => {
   const world = await startSimulatedWorld(t);
   const vm = await newVm(world, 'z1');
   const disk = await newDisk(world, vm);
@@ -168,7 +168,7 @@ test('a node that comes back before it was given up: the deletion goes on by its
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
 });
 
-test('a node that is silent for a moment: nothing is forced, the pod goes when it is back', async (t) => {
+test('a node that is silent for a moment: nothing is forced, the pod is deleted when it is back', async (t) => {
   const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 600, delete_vm: 120 } });
   const vm = await newVm(world, 'z1');
   world.cluster.nodes.stopHeartbeat('sim-1');
@@ -186,7 +186,7 @@ test('a node that is silent for a moment: nothing is forced, the pod goes when i
   await deletion;
 });
 
-test('delete_vm collects what is left where the pod is gone already', async (t) => {
+test('delete_vm deletes the remaining objects if the pod does not exist anymore', async (t) => {
   const world = await startSimulatedWorld(t);
   const { cloud } = world;
   const vm = await newVm(world, 'z1');
@@ -207,12 +207,12 @@ test('a role that may not read nodes: the wait ends at its deadline and says so'
   );
   await assert.rejects(
     deleteVm({ ...world.cloud, api: forbidden }, { vmCid: vm }),
-    rejection('DEADLINE', /VM '.*' to be gone/u),
+    rejection('DEADLINE', /VM '.*' to be deleted/u),
   );
   await podOf(world, vm);
 });
 
-test('detach_disk towards a lost node: NODE_LOST, still attached; given up, it succeeds', async (t) => {
+test('detach_disk from a lost node: NODE_LOST, still attached; it succeeds once the node is out of service', async (t) => {
   const world = await startSimulatedWorld(t);
   const { cloud } = world;
   const vm = await newVm(world, 'z1');
@@ -228,7 +228,7 @@ test('detach_disk towards a lost node: NODE_LOST, still attached; given up, it s
   await assert.rejects(podOf(world, `attach-${disk}`), (error) => isApiError(error, 404));
 });
 
-test('attach_disk towards a lost node: a bounded error, and nothing of it is left', async (t) => {
+test('attach_disk to a lost node: an error before the deadline, and nothing remains', async (t) => {
   const world = await startSimulatedWorld(t, 2, {
     deadlines: { schedule: 60, attach_disk: 60, lost_node: 1 },
   });
@@ -244,7 +244,7 @@ test('attach_disk towards a lost node: a bounded error, and nothing of it is lef
   assert.ok(!(await namesLeft(world.cluster.api)).includes(`pods attach-${disk}`));
 });
 
-test('an API server that restarts between two looks at a node ends no wait', async (t) => {
+test('an API server that restarts between two reads of a node ends no wait', async (t) => {
   const world = await startSimulatedWorld(t);
   const vm = await newVm(world, 'z1');
   await lose(world, 'sim-1');
@@ -265,7 +265,7 @@ const failure = (code: number, reason: string): ApiError =>
     message: `nodes: ${reason}`,
   });
 
-test('reboot_vm towards a lost node: NODE_LOST, nothing was changed', async (t) => {
+test('reboot_vm on a lost node: NODE_LOST, nothing was changed', async (t) => {
   const world = await startSimulatedWorld(t);
   const vm = await newVm(world, 'z1');
   await lose(world, 'sim-1');

@@ -8,9 +8,9 @@ async function main(): Promise<void> {
   const configPath = process.argv[2];
   const response = await answerRequest(cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
-    openSession: async (options) => {
+    openCall: async (options) => {
       const { openCall } = await import('./open-call.ts');
-      return openCall({ ...options, environment: process.env, say: writeProgress });
+      return openCall({ ...options, environment: process.env, reportProgress: writeProgress });
     },
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);

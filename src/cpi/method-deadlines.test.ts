@@ -70,7 +70,7 @@ test('create_vm waits as long as create_vm may for a Service of its name that is
   await holdDeleted(world, services, 'web');
   await assert.rejects(
     createVm(world.impatiently, createVmRequest({ properties, networks: dynamic })),
-    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the former Service 'web'")),
+    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the previous Service 'web'")),
   );
 });
 
@@ -109,7 +109,7 @@ for (const [method, seconds, run] of [
     await holdDeleted(world, pods, vmCidOfTest);
     await assert.rejects(
       run(world.impatiently, { vmCid: vmCidOfTest, diskCid: disk }),
-      waited(seconds, 'the former pod'),
+      waited(seconds, 'the previous pod'),
     );
   });
 }
@@ -129,7 +129,7 @@ test('create_network and delete_network wait for a network as long as they ever 
  */
 const enough = 50;
 
-test('create_network ends if others make and delete its network again and again', async (t) => {
+test('create_network ends if other clients keep creating and deleting its network', async (t) => {
   const { impatiently: cloud, api } = await startWorld(t);
   const [cid] = await createNetwork(cloud, policy);
   const reference = { resource: networkPolicies, namespace, name: cid };
@@ -140,16 +140,16 @@ test('create_network ends if others make and delete its network again and again'
     if (request !== `create networkpolicies ${cid}`) return;
     count += 1;
     assert.ok(count < enough);
-    const metadata = { name: cid, namespace, labels: baseLabels('network', 'director-1') };
+    const metadata = { name: cid, namespace, labels: baseLabels({ directorUuid: 'director-1' }, 'network') };
     if (count > 1) await api.create(networkPolicies, { ...object, metadata });
   });
   await assert.rejects(
     createNetwork({ ...cloud, api: contended }, policy),
-    rejection('KUBERNETES_CONFLICT', /changed by others again and again/u),
+    rejection('KUBERNETES_CONFLICT', /other calls keep changing/u),
   );
 });
 
-test('create_vm ends if others make and delete a claim of its name again and again', async (t) => {
+test('create_vm ends if other clients keep creating and deleting a claim of its name', async (t) => {
   const { impatiently: cloud, api } = await startWorld(t, 'recreate');
   const name = `${vmCidOfTest}-state`;
   const reference = { resource: persistentVolumeClaims, namespace, name };
@@ -160,11 +160,11 @@ test('create_vm ends if others make and delete a claim of its name again and aga
     count += 1;
     assert.ok(count < enough);
     const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
-    const labels = baseLabels('volume', 'director-1');
+    const labels = baseLabels({ directorUuid: 'director-1' }, 'volume');
     await api.create(persistentVolumeClaims, { metadata: { name, namespace, labels }, spec });
   });
   await assert.rejects(
     createVm({ ...cloud, api: contended }, createVmRequest()),
-    rejection('VM_CREATION_FAILED_RETRY', /changed by others again and again/u),
+    rejection('VM_CREATION_FAILED_RETRY', /other calls keep changing/u),
   );
 });

@@ -9,7 +9,7 @@ import { RestApi } from '../kubernetes/client/rest-api.ts';
 import { issuedCredentials, type Access, serverAddress } from '../kubernetes/access/access.ts';
 import { type Deadlines, deadlineOfMethod } from './config/deadlines.ts';
 
-export interface SessionOptions {
+export interface OpenCallOptions {
   /** The parsed config file. */
   readonly file: unknown;
   /** The context of the request. */
@@ -20,7 +20,7 @@ export interface SessionOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly method: string;
   /** Prints a line for the operator while the call runs. */
-  readonly say: (line: string) => void;
+  readonly reportProgress: (line: string) => void;
 }
 
 /** A call with its open connection. `close` lets the process end. */
@@ -34,7 +34,7 @@ export interface OpenCall {
 }
 
 /** Parses the configuration and prepares the connection. Sends no request; the verb sends the first one. */
-export async function openCall(options: SessionOptions): Promise<OpenCall> {
+export async function openCall(options: OpenCallOptions): Promise<OpenCall> {
   const { file, context, contextName, environment } = options;
   const config = parseConfig(file, context, contextName);
   const access = await resolveClusterAccess(config, environment);
@@ -43,10 +43,10 @@ export async function openCall(options: SessionOptions): Promise<OpenCall> {
   const retryRefused = createConnectRetry({
     ...retryLimits(options.method, config.deadlines),
     ...{ clock: systemClock, random: Math.random, signal: ended.signal },
-    onWaiting: () => options.say(connectWaitMessage(access)),
+    onWaiting: () => options.reportProgress(connectWaitMessage(access)),
   });
   const directorUuid = typeof context['director_uuid'] === 'string' ? context['director_uuid'] : undefined;
-  const notes: string[] = [];
+  const logLines: string[] = [];
   return {
     call: {
       api: new RestApi({ transport, retryRefused }),
@@ -61,10 +61,10 @@ export async function openCall(options: SessionOptions): Promise<OpenCall> {
       // the global object: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),
       directorUuid,
-      log: (line) => void notes.push(`${line}\n`),
-      reportProgress: options.say,
+      log: (line) => void logLines.push(`${line}\n`),
+      reportProgress: options.reportProgress,
     },
-    log: () => notes.join(''),
+    log: () => logLines.join(''),
     secrets: () => issuedCredentials(access),
     close: () => {
       ended.abort();

@@ -51,12 +51,12 @@ async function boundDisk(world: SimulatedWorld, zone: string): Promise<string> {
   const vm = await newVm(world, { properties: { zone } });
   await world.addVolume(zone);
   const disk = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { storage_class: '' } });
-  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: disk });
-  await deleteVm(world.cloud, { vmCid: vm.metadata.name ?? '' });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name, diskCid: disk });
+  await deleteVm(world.cloud, { vmCid: vm.metadata.name });
   return disk;
 }
 
-test('an AZ is a zone, and a zone that no node has is the scheduler’s word', async (t) => {
+test('an AZ is a zone, and the message of the scheduler reports a zone without nodes', async (t) => {
   const world = await startSimulatedWorld(t, 3, { deadlines: { schedule: 1 } });
   for (const zone of ['z2', 'z3', 'z1']) {
     assert.equal(nodeOf(await newVm(world, { properties: { zone } })), zone.replace('z', 'sim-'));
@@ -85,7 +85,7 @@ test('node_selector and tolerations', async (t) => {
   assert.equal(nodeOf(await newVm(world, { properties: { node_selector, tolerations } })), 'sim-2');
 });
 
-test('priority_class and runtime_class: of the cluster, else the VM is refused and nothing is left', async (t) => {
+test('priority_class and runtime_class: they must exist in the cluster, otherwise the VM is rejected and nothing remains', async (t) => {
   const world = await startSimulatedWorld(t, 2);
   const { api } = world.cloud;
   for (const properties of [{ priority_class: 'high' }, { runtime_class: 'kata' }])
@@ -148,10 +148,10 @@ test('a VM goes to where the volumes of its disks are', async (t) => {
   const disk = await boundDisk(world, 'z3');
   const vm = await newVm(world, { disks: [disk] });
   assert.equal(nodeOf(vm), 'sim-3');
-  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: disk });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name, diskCid: disk });
 });
 
-test('the former cid of a replaced disk says where its copy is', async (t) => {
+test('the previous cid of a replaced disk finds the zone of its replacement', async (t) => {
   const world = await startSimulatedWorld(t, 3);
   const copy = await boundDisk(world, 'z3');
   const former = `disk-${randomUUID()}`;
@@ -162,7 +162,7 @@ test('the former cid of a replaced disk says where its copy is', async (t) => {
   assert.equal(nodeOf(await newVm(world, { disks: [former] })), 'sim-3');
 });
 
-test('a zone that the disk is not in is refused before anything is made', async (t) => {
+test('a zone without the disk is rejected before anything is created', async (t) => {
   const world = await startSimulatedWorld(t, 2);
   const disk = await boundDisk(world, 'z2');
   await assert.rejects(
@@ -175,12 +175,12 @@ test('a zone that the disk is not in is refused before anything is made', async 
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
 });
 
-test('a disk that waits for its first consumer, or that is none, says nothing', async (t) => {
+test('a disk that waits for its first consumer, or does not exist, sets no zone', async (t) => {
   const world = await startSimulatedWorld(t, 2);
   const waiting = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: { storage_class: 'local' } });
   const vm = await newVm(world, { properties: { zone: 'z2' }, disks: [waiting, 'disk-none', 'garbage'] });
   assert.equal(vm.spec.affinity?.nodeAffinity, undefined);
-  await attachDisk(world.cloud, { vmCid: vm.metadata.name ?? '', diskCid: waiting });
+  await attachDisk(world.cloud, { vmCid: vm.metadata.name, diskCid: waiting });
   await until('the claim to be bound on the node of the VM', async () => {
     const next = await newVm(world, { disks: [waiting] });
     return nodeOf(next) === 'sim-2';
@@ -201,7 +201,7 @@ test('a copy that waits for its first consumer is made in the zone of its disk, 
   assert.deepEqual(await whereIs(world, copy), { scheduled: 'sim-2', reachedFrom: ['sim-2'] });
 });
 
-test('terms of several volumes: a node meets the product where it meets each of them', () => {
+test('terms of several volumes: a node matches the product if it matches each of them', () => {
   const values = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { minLength: 1 });
   const term = fc.record({ zone: values, host: values }).map(({ zone, host }): NodeSelectorTerm => ({
     matchExpressions: [

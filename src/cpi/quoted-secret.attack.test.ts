@@ -33,7 +33,7 @@ const quotations: Readonly<Record<string, (body: string, request: IncomingMessag
 
 const dataOf = (body: string): string => JSON.stringify((JSON.parse(body) as { data: object }).data);
 
-suite('a server that refuses a Secret and quotes it tells the director nothing of it', () => {
+suite('a Secret that a server rejects and quotes does not reach the director', () => {
   for (const [name, quote] of Object.entries(quotations))
     test(name, async (t) => {
       const { response, stderr } = await createVmWith(t, 422, quote);
@@ -47,9 +47,9 @@ suite('a server that refuses a Secret and quotes it tells the director nothing o
       assert.match(response.error?.message ?? '', /stringData\.settings/u);
     });
 
-  test('who refused it, and which right or quota is missing, is still told', async (t) => {
+  test('the rejecting policy, permission or quota is still named', async (t) => {
     for (const [said, told] of [
-      ['admission webhook "w.example" denied the request: no', /webhook w\.example has to admit it/u],
+      ['admission webhook "w.example" denied the request: no', /webhook w\.example must admit it/u],
       ['secrets "vm-1" is forbidden: exceeded quota: few, requested: secrets=1', /raise ResourceQuota few/u],
       [
         'secrets is forbidden: User "u" cannot create resource "secrets" in API group "" in the namespace "bosh"',
@@ -64,7 +64,7 @@ suite('a server that refuses a Secret and quotes it tells the director nothing o
   });
 });
 
-test('what a successful call notes goes through the redactor, too', async (t) => {
+test('the log of a successful call is redacted, too', async (t) => {
   const { cloud } = await testCloud(t);
   const session: OpenCall = {
     call: cloud,
@@ -76,7 +76,7 @@ test('what a successful call notes goes through the redactor, too', async (t) =>
 
   const response = await answerRequest(JSON.stringify(request), {
     readConfig: () => Promise.resolve(JSON.stringify({ agent: { mbus } })),
-    openSession: () => Promise.resolve(session),
+    openCall: () => Promise.resolve(session),
   });
 
   assert.equal(response.error, null);
@@ -84,7 +84,7 @@ test('what a successful call notes goes through the redactor, too', async (t) =>
   nothingOfSecrets(JSON.stringify(response));
 });
 
-test('what is said while a call waits goes through the redactor, too', async (t) => {
+test('progress lines of a waiting call are redacted, too', async (t) => {
   const { cloud, node } = await testCloud(t);
   node.unschedulable = `no node, by a webhook that quotes ${password}`;
   const lines: string[] = [];
@@ -98,7 +98,7 @@ test('what is said while a call waits goes through the redactor, too', async (t)
 
   await answerRequest(JSON.stringify({ method: 'create_vm', arguments: args, context: {} }), {
     readConfig: () => Promise.resolve('{}'),
-    openSession: () => Promise.resolve(session),
+    openCall: () => Promise.resolve(session),
   });
 
   assert.match(lines.join('\n'), /^waiting for a node to take pod .*quotes <redacted>/mu);

@@ -106,7 +106,7 @@ describeInNamespace(import.meta.filename, () => {
     await Promise.all([deleteDisk(cloud, { diskCid: one.disk }), deleteDisk(cloud, { diskCid: two.disk })]);
   });
 
-  test('in use is told from not in use: a mount, a directory, an open file', async () => {
+  test('the use of a disk is detected: a mount, a directory, an open file', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const { metadata } = await cloud.api.get({ resource: pods, namespace, name: vm });

@@ -82,7 +82,7 @@ async function boundDisk(
   return name;
 }
 
-test('storageclasses: a class that is not there makes a claim; a disk grows, and moves to no other class', async (t) => {
+test('storageclasses: a claim is created for a missing class; a disk grows, and moves to no other class', async (t) => {
   const world = await storageCloud(t);
   const cloud = poorer(world);
   await assert.rejects(
@@ -99,7 +99,7 @@ test('storageclasses: a class that is not there makes a claim; a disk grows, and
   await deleteDisk(cloud, { diskCid: disk });
 });
 
-test('volumeattributesclasses: one that is not there is noticed when the change does not end', async (t) => {
+test('volumeattributesclasses: a missing class is noticed when the change does not end', async (t) => {
   const world = await storageCloud(t, { deadlines: { resize_disk: 1 } });
   const cloud = poorer(world);
   const disk = await boundDisk(world, cloud);
@@ -145,7 +145,7 @@ test('volumesnapshotclasses: the cluster chooses, a wrong one shows at the first
   assert.equal(world.provisioner.sources.get(await claim(copy ?? '')), former);
 });
 
-test('persistentvolumes and storageclasses: a VM far from its disk is made, and attach_disk says why it cannot have it', async (t) => {
+test('persistentvolumes and storageclasses: a VM far from its disk is created, and attach_disk explains why it cannot have the disk', async (t) => {
   const world = await startSimulatedWorld(t, 2, { deadlines: { schedule: 1, attach_disk: 20, release: 1 } });
   const cloud = { ...world.cloud, api: refusing(world.cloud.api) };
   const networks = { default: { type: 'dynamic' } };

@@ -132,7 +132,7 @@ describeInNamespace(import.meta.filename, () => {
     for (const cid of [disk, larger]) await deleteDisk(world.cloud, { diskCid: cid });
   });
 
-  test("job_dir.tmpfs: rendered jobs are in memory, root's, and there after a restart of the container", async () => {
+  test('job_dir.tmpfs: rendered jobs are in memory, belong to root, and are still there after a restart of the container', async () => {
     const bosh = { job_dir: { tmpfs: true, tmpfs_size: '8m' } };
     const vm = await createAgentVm(world, { address: '127.64.40.3', bosh });
     await newAgentDisk(world, vm);
@@ -154,7 +154,7 @@ describeInNamespace(import.meta.filename, () => {
     await deleteVm(world.cloud, { vmCid: vm.cid });
   });
 
-  test('reboot_vm of what is no VM is VM_NOT_FOUND', async () => {
+  test('reboot_vm of an unknown VM is VM_NOT_FOUND', async () => {
     for (const cid of ['vm-none', 'garbage', '../x'])
       await assert.rejects(rebootVm(world.cloud, { vmCid: cid }), (error) =>
         isProductError(error, 'VM_NOT_FOUND'),

@@ -32,7 +32,7 @@ describeInOneNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  test('what cannot be removed from the trash is reported and does not stop the next start', async () => {
+  test('a file that cannot be removed from the trash is reported and does not prevent the next start', async () => {
     const trash = join(world.directory, 'volumes', '.trash');
     await writeFile(trash, 'no directory');
     await world.restart();

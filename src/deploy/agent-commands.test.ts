@@ -9,7 +9,7 @@ import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
-test('stop-env stops the jobs and start-env starts them, through the agent alone', async (t) => {
+test('stop-env stops the jobs and start-env starts them, and both use only the agent', async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t);
   const { vmCid } = await createEnv(options, ports);
   const before = await state();
@@ -67,7 +67,7 @@ test('a directory as manifest is refused, and no state file is created beside it
   for (const run of [createEnv, stopEnv, startEnv, deleteEnv]) {
     await assert.rejects(run({ ...others, manifestPath }, ports), {
       code: 'FILE_NOT_FOUND',
-      message: `'${manifestPath}' is a folder; name the manifest, a file`,
+      message: `'${manifestPath}' is a directory; name the manifest file`,
     });
   }
   assert.equal(existsSync(`${manifestPath}-state.json`), false);

@@ -29,9 +29,9 @@ export async function assertDeploymentIsHere(
   const names = [...(vmCid === '' ? [] : [`VM '${vmCid}'`]), ...disks.map(({ cid }) => `disk '${cid}'`)];
   throw new ProductError(
     'OTHER_CLUSTER',
-    `The CPI finds nothing of the deployment of '${state.path}': not ${names.join(', not ')}; nothing was changed. ` +
+    `The CPI finds no resource of the deployment of '${state.path}': ${names.join(', ')}; nothing was changed. ` +
       'It may use another cluster or namespace than before: check the properties of cloud_provider. ' +
-      `If all of that no longer exists, 'delete-env --force' forgets it, or remove ${files.paths.map((path) => `'${path}'`).join(', ')}`,
+      `If none of it exists any more, 'delete-env --force' removes the record, or remove ${files.paths.map((path) => `'${path}'`).join(', ')}`,
   );
 }
 
@@ -49,7 +49,7 @@ export function assertDiskExists(
   throw new ProductError(
     'DISK_NOT_FOUND',
     `Disk '${lost.cid}' of this deployment is no longer in the cluster; nothing was changed. If its volume was kept, ` +
-      'docs/operating.md says how that becomes the disk again. If its data is not needed, remove its record, the one with ' +
+      'docs/operating.md explains how to use it as the disk again. If its data is not needed, remove its record, the one with ' +
       `"cid": "${lost.cid}", from "disks" in '${path}', and run the command again: it creates an empty disk`,
   );
 }

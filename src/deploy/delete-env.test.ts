@@ -105,7 +105,7 @@ for (const [what, failure] of [
   ['in which the CPI itself failed', { kind: 'error', type: 'Bosh::Clouds::CpiError' }],
   ['that did not answer', { kind: 'exit' }],
 ] as const) {
-  test(`a VM that may be left by a create_vm ${what} is deleted, also after another failure`, async (t) => {
+  test(`a VM that a create_vm ${what} may have created is deleted, even after another failure`, async (t) => {
     const { options, ports, cloud } = await testEnvironment(t);
     for (const fault of [failure, { kind: 'error' }] as const) {
       await cloud.fail({ method: 'create_vm', ...fault });

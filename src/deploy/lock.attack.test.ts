@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { systemClock } from '../platform/clock.ts';
 import { identifyProcess } from '../platform/process-identity.ts';
 import { acquireLock, type DeploymentLock } from './lock.ts';
-import { killGroup } from './process/run-process.ts';
+import { signalGroup } from '../platform/run-program.ts';
 import { scratchDirectory } from './testing/scratch.ts';
 
 const nobody = 65534;
@@ -54,7 +54,8 @@ test('a lock that names process 1, or no process, as its child is refused by nam
 
 test('no caller can kill all processes by a group of invalid id', (t) => {
   const kill = t.mock.method(process, 'kill', () => true);
-  for (const pid of [1, 0, -1, -5, 1.5, Number.NaN]) assert.throws(() => killGroup(pid), /no process group/);
+  for (const pid of [1, 0, -1, -5, 1.5, Number.NaN])
+    assert.throws(() => signalGroup(pid, 'SIGKILL'), /not the process group/);
   assert.equal(kill.mock.callCount(), 0);
 });
 

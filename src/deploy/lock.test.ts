@@ -45,7 +45,7 @@ test('only one of many concurrent runs gets a stale lock', async (t) => {
   assert.deepEqual((await readdir(directory)).toSorted(), ['locks', 'state.json.lock']);
 });
 
-test('the lock of a killed run is taken over, with the program that it left running', async (t) => {
+test('a run takes over the lock of a killed run and learns of the program that is still running', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));

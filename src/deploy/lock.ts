@@ -8,7 +8,8 @@ import type { Clock } from '../platform/clock.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from '../platform/process-identity.ts';
-import { readOwnFile } from '../platform/read-file.ts';
+import { readOwnJson } from '../platform/read-own-json.ts';
+import type { Field } from '../platform/field.ts';
 import { notWritable } from './durable-file.ts';
 import type { ChildPurpose, RunningChild } from './process/leftover-process.ts';
 
@@ -139,45 +140,37 @@ function locked(statePath: string, owner: LockRecord | undefined): ProductError 
   const who = owner === undefined ? '' : ` (process ${owner.pid}, since ${owner.since})`;
   return new ProductError(
     'DEPLOYMENT_LOCKED',
-    `Another run${who} has the lock of '${statePath}'; wait until it has ended`,
+    `Another run${who} holds the lock of '${statePath}'; wait until it ends`,
   );
 }
 
-async function readLock(path: string): Promise<LockRecord | undefined> {
-  const text = await readOwnFile(path);
-  if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw invalid(path, error);
-  }
-  if (!isLockRecord(value)) throw invalid(path);
-  return value;
+function readLock(path: string): Promise<LockRecord | undefined> {
+  return readOwnJson(path, parseLockRecord, (problem, cause) => {
+    const message = `Lock file '${path}' is not what the deployer wrote: ${problem}; remove it if no run is in progress`;
+    return new ProductError('DEPLOYMENT_LOCKED', message, { cause });
+  });
 }
 
-function invalid(path: string, cause?: unknown): ProductError {
-  const message = `Lock file '${path}' is not what the deployer wrote; remove it if no run is in progress`;
-  return new ProductError('DEPLOYMENT_LOCKED', message, { cause });
+function parseLockRecord(file: Field): LockRecord {
+  const child = file.get('child').optional();
+  return {
+    ...parseIdentity(file),
+    since: file.get('since').string(),
+    ...(child !== undefined && { child: parseChild(child) }),
+  };
 }
 
-function isLockRecord(value: unknown): value is LockRecord {
-  if (typeof value !== 'object' || value === null) return false;
-  const { since, child } = value as Partial<LockRecord>;
-  return isIdentity(value) && typeof since === 'string' && (child === undefined || isChild(child));
-}
-
-function isChild(value: unknown): value is RunningChild {
-  if (typeof value !== 'object' || value === null) return false;
-  const { doing, disposable } = value as Partial<RunningChild>;
-  return isIdentity(value) && typeof doing === 'string' && typeof disposable === 'boolean';
-}
+const parseChild = (child: Field): RunningChild => ({
+  ...parseIdentity(child),
+  doing: child.get('doing').string(),
+  disposable: child.get('disposable').boolean(),
+});
 
 /** Rejects pid 1 and lower: no run is process 1, and kill(2) with -1 signals all processes. */
-function isIdentity(value: Partial<ProcessIdentity>): value is ProcessIdentity {
-  const { pid, started } = value;
-  return Number.isSafeInteger(pid) && Number(pid) > 1 && typeof started === 'string' && started !== '';
-}
+const parseIdentity = (process: Field): ProcessIdentity => ({
+  pid: process.get('pid').integer({ min: 2, max: Number.MAX_SAFE_INTEGER }),
+  started: process.get('started').nonEmptyString(),
+});
 
 /** Returns one name for the file, regardless of the path to its directory. */
 async function canonicalPath(path: string): Promise<string> {

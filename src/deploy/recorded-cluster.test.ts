@@ -44,7 +44,7 @@ test('a state of another cluster is refused before any CPI call, with the remedy
   assert.equal((await createEnv({ ...options, cluster: here }, ports)).changed, false);
 });
 
-test('a state without a cluster record is taken for one of this cluster, and recorded', async (t) => {
+test('a state without a cluster record is treated as belonging to this cluster, which is recorded', async (t) => {
   const { options, ports } = await testEnvironment(t);
   await createEnv(options, ports);
   assert.equal(existsSync(clusterPath(options)), false);

@@ -97,14 +97,14 @@ async function assertNoLegacyState(manifestPath: string, files: DeploymentFiles)
   if ((await files.readState()) !== undefined || !existsSync(legacy)) return;
   throw new ProductError(
     'STATE_INVALID',
-    `'${legacy}' holds the state of this deployment in a format that only the bosh CLI migrates; run bosh create-env once, or remove the file if nothing of it is left`,
+    `'${legacy}' holds the state of this deployment in a format that only the bosh CLI migrates; run bosh create-env once, or remove the file if none of its resources exists any more`,
   );
 }
 
 async function checkPaths(manifestPath: string, files: DeploymentFiles): Promise<void> {
   await rejectIfMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
   if ((await stat(manifestPath)).isDirectory())
-    throw new ProductError('FILE_NOT_FOUND', `'${manifestPath}' is a folder; name the manifest, a file`);
+    throw new ProductError('FILE_NOT_FOUND', `'${manifestPath}' is a directory; name the manifest file`);
   await rejectIfMissing(
     realpath(dirname(files.statePath)),
     'STATE_INVALID',

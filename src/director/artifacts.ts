@@ -6,7 +6,7 @@ import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../bosh/digest.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
 import { parseMilli } from '../kubernetes/types/quantity.ts';
-import { isObject } from '../platform/fields.ts';
+import { isObject } from '../platform/json.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import type { Target } from './commands-script.ts';
 import type { AccessMode } from './director-directory.ts';
@@ -49,7 +49,7 @@ export interface Artifacts {
  * Reads and checks the parts. Rejects with FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or
  * ARCHIVE_INVALID, which name the file.
  */
-export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
+export async function readArtifacts(request: ArtifactOptions): Promise<Artifacts> {
   const { root, stemcell, release, target } = request;
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
   try {

@@ -1,8 +1,8 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
-import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
-import type { KubernetesObject } from '../kubernetes/object.ts';
+import { type Resource, ifAllowed } from '../kubernetes/api.ts';
+import type { RestApi } from '../kubernetes/client/rest-api.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import {
   daemonSets,
@@ -19,13 +19,8 @@ import type { Service } from '../kubernetes/types/service.ts';
 import type { StorageClass } from '../kubernetes/types/storage.ts';
 import type { Permission } from './required-permissions.ts';
 
-/**
- * The verbs of the API that `director init` uses: it reads, creates reviews, and otherwise creates only in
- * dry runs.
- */
-export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
-  version(): Promise<string>;
-};
+/** The verbs of the API that `director init` uses. It changes nothing. */
+export type DirectorApi = Pick<RestApi, 'get' | 'list' | 'dryRunCreate' | 'review' | 'groups' | 'version'>;
 
 /** The name of the CPI's service account in manifests/rbac. */
 export const accountName = 'bosh-cpi';
@@ -45,9 +40,9 @@ export interface DirectorFacts {
    * The message with which admission rejects a privileged pod; '' if it admits one; undefined if the user may
    * not create pods.
    */
-  readonly privilegedRefusal: string | undefined;
+  readonly privilegedPodRejection: string | undefined;
   readonly classes: readonly StorageClass[] | undefined;
-  readonly pinning: PinningNetwork | 'static-ip' | undefined;
+  readonly fixedIpSupport: PinningNetwork | 'static-ip' | undefined;
   readonly nodes: readonly Node[] | undefined;
   /** The pods of all namespaces. */
   readonly pods: readonly Pod[] | undefined;
@@ -56,16 +51,16 @@ export interface DirectorFacts {
 
 /** Reads all facts about a cluster for a director in that namespace. Changes nothing. */
 export async function readDirectorFacts(api: DirectorApi, namespace: string): Promise<DirectorFacts> {
-  const [version, hasNamespace, hasAccount, classes, pinning, allNodes, allPods, allServices] =
+  const [version, hasNamespace, hasAccount, classes, fixedIpSupport, allNodes, allPods, allServices] =
     await Promise.all([
       api.version(),
       exists(api, { resource: namespaces, name: namespace }),
       exists(api, { resource: serviceAccounts, namespace, name: accountName }),
-      isAllowed(api.list<StorageClass>(storageClasses)),
+      ifAllowed(api.list<StorageClass>(storageClasses)),
       readFixedIpSupport(api),
-      isAllowed(api.list<Node>(nodes)),
-      isAllowed(api.list<Pod>(pods)),
-      isAllowed(api.list<Service>(services)),
+      ifAllowed(api.list<Node>(nodes)),
+      ifAllowed(api.list<Pod>(pods)),
+      ifAllowed(api.list<Service>(services)),
     ]);
   return {
     version,
@@ -74,53 +69,56 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
     // without its namespace
     hasNamespace: hasNamespace ?? true,
     hasAccount: hasAccount ?? false,
-    privilegedRefusal: (hasNamespace ?? true) ? await privilegedPodRejection(api, namespace) : '',
+    privilegedPodRejection: (hasNamespace ?? true) ? await tryPrivilegedPod(api, namespace) : '',
     classes: classes?.items,
-    pinning,
+    fixedIpSupport,
     nodes: allNodes?.items,
     pods: allPods?.items,
     services: allServices?.items,
   };
 }
 
-/** Returns those of the rights that the user does not have. */
-export async function readDeniedRights(
+/** A SelfSubjectAccessReview. */
+interface Review {
+  readonly spec: object;
+  readonly status?: { readonly allowed: boolean };
+}
+
+/** Returns those of the permissions that the user does not have. */
+export async function readDeniedPermissions(
   api: DirectorApi,
-  rights: readonly Permission[],
+  permissions: readonly Permission[],
 ): Promise<Permission[]> {
-  const answers = await Promise.all(
-    rights.map(async (right) => {
-      const review = {
+  const isAllowed = await Promise.all(
+    permissions.map(async (permission) => {
+      const review: Review = {
         ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
-        spec: { resourceAttributes: right },
+        spec: { resourceAttributes: permission },
       };
-      const { status } = await api.create<KubernetesObject & { status?: { allowed: boolean } }>(
-        selfSubjectAccessReviews,
-        review,
-      );
+      const { status } = await api.review<Review>(selfSubjectAccessReviews, review);
       return status?.allowed === true;
     }),
   );
-  return rights.filter((_, index) => answers[index] === false);
+  return permissions.filter((_, index) => isAllowed[index] === false);
 }
 
 /**
  * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
  * facts show that a Service has the address already.
  */
-export async function clusterIpRejection(
+export async function tryClusterIp(
   api: DirectorApi,
-  { services: present, hasNamespace, namespace }: DirectorFacts,
+  { services: existing, hasNamespace, namespace }: DirectorFacts,
   address: string,
 ): Promise<string> {
-  if (present?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
+  if (existing?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
   const service: Service = {
     ...{ apiVersion: 'v1', kind: 'Service' },
-    metadata: { generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
+    metadata: { name: '', generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
     spec: { clusterIP: address, ports: [{ port: 25555 }] },
   };
   try {
-    await api.create(services, service, { dryRun: true });
+    await api.dryRunCreate(services, service);
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
@@ -130,12 +128,12 @@ export async function clusterIpRejection(
 
 /**
  * Creates, in a dry run, a pod of the CPI's profile `privileged` with the host path that an attachment pod
- * mounts. Returns the rejection as in `privilegedRefusal`.
+ * mounts. Returns the rejection as in `privilegedPodRejection`.
  */
-async function privilegedPodRejection(api: DirectorApi, namespace: string): Promise<string | undefined> {
+async function tryPrivilegedPod(api: DirectorApi, namespace: string): Promise<string | undefined> {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod' },
-    metadata: { generateName: 'director-init-', namespace },
+    metadata: { name: '', generateName: 'director-init-', namespace },
     spec: {
       automountServiceAccountToken: false,
       containers: [{ name: 'vm', image: 'stemcell', securityContext: { privileged: true } }],
@@ -143,7 +141,7 @@ async function privilegedPodRejection(api: DirectorApi, namespace: string): Prom
     },
   };
   try {
-    await api.create(pods, pod, { dryRun: true });
+    await api.dryRunCreate(pods, pod);
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
@@ -152,7 +150,7 @@ async function privilegedPodRejection(api: DirectorApi, namespace: string): Prom
   }
 }
 
-async function readFixedIpSupport(api: DirectorApi): Promise<DirectorFacts['pinning']> {
+async function readFixedIpSupport(api: DirectorApi): Promise<DirectorFacts['fixedIpSupport']> {
   const found = fixedIpNetwork(await api.groups());
   if (found !== undefined) return found;
   const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };
@@ -164,19 +162,9 @@ async function exists(
   reference: { resource: Resource; namespace?: string; name: string },
 ): Promise<boolean | undefined> {
   try {
-    return (await isAllowed(api.get(reference))) === undefined ? undefined : true;
+    return (await ifAllowed(api.get(reference))) === undefined ? undefined : true;
   } catch (error) {
     if (isApiError(error, 404)) return false;
-    throw error;
-  }
-}
-
-/** Returns the result of a request; undefined if the user may not make it (403). */
-async function isAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
     throw error;
   }
 }

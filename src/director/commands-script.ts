@@ -52,8 +52,8 @@ export function commandsScript(parts: ScriptParts): string {
       ? [line(...kubectl, 'apply', '-k', join(root, 'manifests', 'cluster'))]
       : [];
   return `#!/usr/bin/env bash
-# Written by 'bosh-kubernetes director init', which tells an edited copy and keeps it: from a cluster to a first deployment. Each
-# line may be run again. docs/director.md explains them.
+# The commands from a cluster to a first deployment. docs/director.md explains them. Each line may be run again.
+# 'bosh-kubernetes director init' wrote this file; it recognizes an edited copy and does not overwrite it.
 set -euo pipefail
 umask 077
 ${line('cd', directory)}
@@ -62,12 +62,12 @@ ${line('export', `KUBECONFIG=${kubeconfig}`)}
 # 1. The cluster: namespace, account, roles, volumes
 ${[...clusterLines(parts.target), ...manifestLines].join('\n')}
 ${stemcellLines(parts, line, ours)}
-# 2. The director. The token of the CPI on this machine ends after eight hours: make another one for another day.
+# 2. The director. The CPI on this machine uses a token that expires after eight hours: create another one on another day.
 test -d bosh-deployment || git clone https://github.com/cloudfoundry/bosh-deployment
 ${line(...kubectl, ...token)} > token
 ${line(...through, ...createEnv)}
 
-# 3. The way in, for this shell
+# 3. The access to the director, for this shell
 eval "$(${line(...ours, 'director', 'print-env', '.')})"
 bosh env
 
@@ -100,7 +100,7 @@ function stemcellLines(
 function deploymentLines({ root, vmStemcell }: ScriptParts, line: Line): string[] {
   if (vmStemcell === undefined) {
     const sentence =
-      "No first deployment: it needs a stemcell with upstream's agent, which director init takes by --vm-stemcell FILE (docs/director.md)";
+      "No first deployment: it needs a stemcell with upstream's agent; name one with director init --vm-stemcell FILE (docs/director.md)";
     return [`${line('echo', sentence)} >&2`];
   }
   return [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseYaml } from '../bosh/yaml/parse-yaml.ts';
 import { toValue } from '../bosh/yaml/yaml-node.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isObject, type JsonObject } from '../platform/fields.ts';
+import { isObject, type JsonObject } from '../platform/json.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import type { DirectorFile } from './director-directory.ts';
 
@@ -31,7 +31,7 @@ async function readStore(path: string): Promise<JsonObject> {
   if (text === undefined)
     throw new ProductError(
       'FILE_NOT_FOUND',
-      `There is no vars store '${path}'; create the director by the commands of commands.sh first`,
+      `There is no vars store '${path}'; first create the director with the commands in commands.sh`,
     );
   const store = toValue(parseYaml(text, path, 'VARS_STORE_INVALID'));
   return isObject(store) ? store : {};

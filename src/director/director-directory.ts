@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join, dirname } from 'node:path';
 import { writeDurably, removeDurably } from '../deploy/durable-file.ts';
-import type { ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
+import { parseClusterIdentity, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isObject } from '../platform/fields.ts';
+import type { Field } from '../platform/field.ts';
 import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readOwnJson } from '../platform/read-own-json.ts';
@@ -46,8 +46,8 @@ export function directorFilePath(directory: string): string {
  */
 export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {
   const path = directorFilePath(directory);
-  return readOwnJson(path, isDirectorFile, (cause) => {
-    const message = `File '${path}' was not written by 'director init'; run it again in another folder, and compare`;
+  return readOwnJson(path, parseDirectorFile, (problem, cause) => {
+    const message = `File '${path}' was not written by 'director init': ${problem}; run it again in another folder, and compare`;
     return new ProductError('DIRECTORY_INVALID', message, { cause });
   });
 }
@@ -57,30 +57,34 @@ export async function writeDirectorFile(directory: string, file: DirectorFile): 
   await writeDurably(directorFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-
-const isExternalAddress = (value: unknown): boolean =>
-  isObject(value) &&
-  isText(value['host']) &&
-  [value['director'], value['credhub']].every((port) => Number.isInteger(port));
-
-function isDirectorFile(value: unknown): value is DirectorFile {
-  if (!isObject(value)) return false;
-  const { cluster, context, way, namespaces, networks, address, outside, written } = value;
-  return (
-    isObject(cluster) &&
-    [cluster.server, cluster.kubeconfig, address].every(isText) &&
-    [cluster.uid, cluster.ca_sha256, context].every((each) => each === undefined || isText(each)) &&
-    accessModes.some((each) => each === way) &&
-    isTextList(namespaces) &&
-    (namespaces as string[]).length > 0 &&
-    isTextList(networks) &&
-    (outside === undefined || isExternalAddress(outside)) &&
-    isObject(written) &&
-    Object.values(written).every(isText)
-  );
+function parseDirectorFile(file: Field): DirectorFile {
+  const context = file.get('context').optional()?.nonEmptyString();
+  const outside = file.get('outside').optional();
+  const namespaces = file.get('namespaces');
+  if (namespaces.list().length === 0) throw namespaces.error('must not be empty');
+  return {
+    cluster: parseClusterIdentity(file.get('cluster')),
+    ...(context !== undefined && { context }),
+    way: file.get('way').oneOf(accessModes),
+    namespaces: namespaces.strings(),
+    networks: file.get('networks').required().strings(),
+    address: file.get('address').nonEmptyString(),
+    ...(outside !== undefined && { outside: parseOutside(outside) }),
+    written: Object.fromEntries(
+      file
+        .get('written')
+        .required()
+        .entries()
+        .map(([path, digest]) => [path, digest.nonEmptyString()]),
+    ),
+  };
 }
+
+const parseOutside = (outside: Field): DirectorFile['outside'] & object => ({
+  host: outside.get('host').nonEmptyString(),
+  director: outside.get('director').integer(),
+  credhub: outside.get('credhub').integer(),
+});
 
 /** For each path, the digests that a killed run may have left. */
 type WriteJournal = Readonly<Record<string, readonly string[]>>;
@@ -105,26 +109,26 @@ export async function writeDirectory(
 ): Promise<WrittenDirectory> {
   const privateDirectory = await ensurePrivateDirectory(directory);
   for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(privateDirectory, path)));
-  const previousDigests = await readDirectorFile(privateDirectory);
+  const previous = await readDirectorFile(privateDirectory);
   const intended = await readIntent(privateDirectory);
   const digests = mapValues(files, digestOf);
   const kept: string[] = [];
   for (const path of Object.keys(files)) {
     const found = await readOwnFile(join(privateDirectory, path));
-    const own = [previousDigests?.written[path], ...(intended[path] ?? []), digests[path]];
+    const own = [previous?.written[path], ...(intended[path] ?? []), digests[path]];
     if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
   }
   const isKept = (path: string): boolean => kept.includes(path);
   const fresh = Object.entries(files).filter(([path]) => !isKept(path));
-  const intent = mapValues(digests, (digest, path) => [
+  const journal = mapValues(digests, (digest, path) => [
     ...(intended[path] ?? []),
     ...(isKept(path) ? [] : [digest]),
   ]);
-  await writeDurably(intentPath(privateDirectory), `${JSON.stringify(intent, null, 2)}\n`);
+  await writeDurably(intentPath(privateDirectory), `${JSON.stringify(journal, null, 2)}\n`);
   for (const [path, text] of fresh) await writeDurably(join(privateDirectory, path), text);
   // a kept file still counts as edited: the record keeps the digest of the file that init wrote
   const written = mapValues(digests, (digest, path) =>
-    isKept(path) ? (previousDigests?.written[path] ?? digest) : digest,
+    isKept(path) ? (previous?.written[path] ?? digest) : digest,
   );
   await writeDirectorFile(privateDirectory, { ...file, written });
   await removeDurably(intentPath(privateDirectory));
@@ -147,11 +151,12 @@ const intentPath = (directory: string): string => join(directory, 'director.json
 
 async function readIntent(directory: string): Promise<WriteJournal> {
   const path = intentPath(directory);
-  const isIntent = (value: unknown): value is WriteJournal =>
-    isObject(value) && Object.values(value).every(Array.isArray);
-  const invalid = (cause?: unknown): ProductError =>
-    new ProductError('DIRECTORY_INVALID', `File '${path}' was not written by 'director init'; remove it`, {
-      cause,
-    });
-  return (await readOwnJson(path, isIntent, invalid)) ?? {};
+  const parse = (file: Field): WriteJournal =>
+    Object.fromEntries(file.entries().map(([name, digests]) => [name, digests.required().strings()]));
+  return (
+    (await readOwnJson(path, parse, (problem, cause) => {
+      const message = `File '${path}' was not written by 'director init': ${problem}; remove it`;
+      return new ProductError('DIRECTORY_INVALID', message, { cause });
+    })) ?? {}
+  );
 }

@@ -12,7 +12,7 @@ import { describePermission, type Permission } from './required-permissions.ts';
 
 /** One line of the table that `director init` prints. */
 export interface Check {
-  readonly check: string;
+  readonly name: string;
   /** `unknown`: this user may not read it. */
   readonly result: 'ok' | 'missing' | 'unknown';
   /** The details; if something is missing, also the remedy. */
@@ -45,138 +45,136 @@ export interface DirectorSpec {
 }
 
 /** The results of further requests to the API. */
-export interface DirectorOptions {
+export interface ProbeResults {
   readonly denied: readonly Permission[];
   /** The message with which the API rejects a Service with the address; '' if it accepts one. */
-  readonly clusterIpRefusal: string;
+  readonly clusterIpRejection: string;
 }
 
 /** The Kubernetes minor version with ValidatingAdmissionPolicy (manifests/admission) in v1. */
 const oldestMinor = 30;
 
 /** Returns all findings about a director in a cluster, in the order of the table. */
-export function directorFindings(
-  wish: DirectorSpec,
-  facts: DirectorFacts,
-  answers: DirectorOptions,
-): Check[] {
+export function preflightChecks(spec: DirectorSpec, facts: DirectorFacts, probes: ProbeResults): Check[] {
   return [
-    kubernetesFinding(facts.version),
-    rightsFinding(answers.denied),
-    ...accountFindings(wish, facts),
-    podSecurityFinding(wish, facts),
-    classFinding(wish, facts),
-    pinningFinding(wish, facts),
-    capacityCheck(wish, facts),
-    wish.way === 'direct' ? internalIpCheck(wish, facts) : clusterIpFinding(wish, facts, answers),
-    ...(wish.nodePorts.length === 0 ? [] : [nodePortFinding(wish, facts)]),
-    vmStemcellFinding(wish),
+    kubernetesCheck(facts.version),
+    permissionsCheck(probes.denied),
+    ...accountChecks(spec, facts),
+    podSecurityCheck(spec, facts),
+    storageClassCheck(spec, facts),
+    fixedIpCheck(spec, facts),
+    capacityCheck(spec, facts),
+    spec.way === 'direct' ? internalIpCheck(spec, facts) : clusterIpCheck(spec, facts, probes),
+    ...(spec.nodePorts.length === 0 ? [] : [nodePortCheck(spec, facts)]),
+    vmStemcellCheck(spec),
   ];
 }
 
-function kubernetesFinding(version: string): Check {
-  const check = 'Kubernetes';
+function kubernetesCheck(version: string): Check {
+  const name = 'Kubernetes';
   const [, major, minor] = /^v(\d+)\.(\d+)/u.exec(version) ?? [];
-  if (Number(major) > 1 || Number(minor) >= oldestMinor) return { check, result: 'ok', detail: version };
+  if (Number(major) > 1 || Number(minor) >= oldestMinor) return { name, result: 'ok', detail: version };
   const detail = `${version} is older than 1.${oldestMinor}, which manifests/admission needs; upgrade the cluster`;
-  return { check, result: 'missing', detail, isNeeded: true };
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
 /** A message with more names would not help. */
-const shownRights = 3;
+const maxShownPermissions = 3;
 
-function rightsFinding(denied: readonly Permission[]): Check {
-  const check = 'Rights';
+function permissionsCheck(denied: readonly Permission[]): Check {
+  const name = 'Rights';
   if (denied.length === 0)
-    return { check, result: 'ok', detail: 'may create the service account, its roles and its token' };
-  const names = denied.slice(0, shownRights).map(describePermission).join(', ');
-  const more = denied.length > shownRights ? ` and ${denied.length - shownRights} more` : '';
+    return { name, result: 'ok', detail: 'may create the service account, its roles and its token' };
+  const names = denied.slice(0, maxShownPermissions).map(describePermission).join(', ');
+  const more = denied.length > maxShownPermissions ? ` and ${denied.length - maxShownPermissions} more` : '';
   const detail =
     `may not ${names}${more}; use the kubeconfig of an administrator, or have one run ` +
     'kubectl apply -k manifests/cluster and grant the rest';
-  return { check, result: 'missing', detail, isNeeded: true };
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
 /** manifests/cluster creates the account in only one namespace. */
-function accountFindings({ namespace }: DirectorSpec, { hasAccount }: DirectorFacts): Check[] {
+function accountChecks({ namespace }: DirectorSpec, { hasAccount }: DirectorFacts): Check[] {
   if (hasAccount || namespace === clusterNamespace) return [];
   const detail =
     `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
-    `(its kustomization.yaml), or leave out --namespace, for which commands.sh makes it`;
-  return [{ check: 'Account', result: 'missing', detail, isNeeded: true }];
+    `(its kustomization.yaml), or leave out --namespace: commands.sh creates the account in '${clusterNamespace}'`;
+  return [{ name: 'Account', result: 'missing', detail, isNeeded: true }];
 }
 
-function podSecurityFinding({ namespace }: DirectorSpec, facts: DirectorFacts): Check {
-  const check = 'Pod Security';
-  const { hasNamespace, privilegedRefusal } = facts;
+function podSecurityCheck({ namespace }: DirectorSpec, facts: DirectorFacts): Check {
+  const name = 'Pod Security';
+  const { hasNamespace, privilegedPodRejection } = facts;
   if (!hasNamespace)
-    return { check, result: 'ok', detail: `namespace '${namespace}' is not there yet; commands.sh makes it` };
-  if (privilegedRefusal === undefined)
-    return { check, result: 'unknown', detail: `not tried: you may not create pods in '${namespace}'` };
-  if (privilegedRefusal === '')
-    return { check, result: 'ok', detail: `namespace '${namespace}' admits privileged pods` };
+    return {
+      name,
+      result: 'ok',
+      detail: `namespace '${namespace}' does not exist yet; commands.sh creates it`,
+    };
+  if (privilegedPodRejection === undefined)
+    return { name, result: 'unknown', detail: `not tried: you may not create pods in '${namespace}'` };
+  if (privilegedPodRejection === '')
+    return { name, result: 'ok', detail: `namespace '${namespace}' admits privileged pods` };
   const label = 'pod-security.kubernetes.io/enforce=privileged';
-  const remedy = /violates PodSecurity/u.test(privilegedRefusal)
+  const remedy = /violates PodSecurity/u.test(privilegedPodRejection)
     ? `kubectl label namespace ${namespace} --overwrite ${label}`
-    : 'change that policy, or choose another namespace by --namespace';
-  const detail = `namespace '${namespace}' refuses privileged pods (${privilegedRefusal}): ${remedy}`;
-  return { check, result: 'missing', detail, isNeeded: true };
+    : 'change that policy, or choose another namespace with --namespace';
+  const detail = `namespace '${namespace}' rejects privileged pods (${privilegedPodRejection}): ${remedy}`;
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
-function classFinding({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorFacts): Check {
-  const check = 'Storage class';
-  if (hasStaticVolumes) return { check, result: 'ok', detail: 'static volumes of manifests/cluster' };
+function storageClassCheck({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorFacts): Check {
+  const name = 'Storage class';
+  if (hasStaticVolumes) return { name, result: 'ok', detail: 'static volumes of manifests/cluster' };
   if (classes === undefined)
-    return { check, result: 'unknown', detail: 'you may not list classes; create-env needs a default one' };
+    return { name, result: 'unknown', detail: 'you may not list classes; create-env needs a default one' };
   const isDefault = classes.filter(
     ({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true',
   );
   const [chosen] = isDefault;
   if (chosen !== undefined) {
-    const name = chosen.metadata.name ?? '';
+    const className = chosen.metadata.name;
     const growth =
       chosen.allowVolumeExpansion === true
         ? 'supports volume expansion'
         : 'no volume expansion: larger disks are copied';
-    return { check, result: 'ok', detail: `${name} (${growth})` };
+    return { name, result: 'ok', detail: `${className} (${growth})` };
   }
   const [other] = classes;
   const mark =
     other === undefined
       ? 'no storage class exists; install a storage driver'
-      : `no class is the default: kubectl annotate storageclass ${other.metadata.name ?? ''} ${volumeAnnotations.defaultClass}=true`;
+      : `no class is the default: kubectl annotate storageclass ${other.metadata.name} ${volumeAnnotations.defaultClass}=true`;
   const detail = `${mark}, or run this again with --static-volumes`;
-  return { check, result: 'missing', detail, isNeeded: true };
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
-function pinningFinding({ way, hasStaticIp }: DirectorSpec, { pinning }: DirectorFacts): Check {
-  const check = 'Fixed addresses';
-  if (pinning !== undefined) return { check, result: 'ok', detail: pinning };
-  if (hasStaticIp) return { check, result: 'ok', detail: 'static-ip, by --static-ip' };
+function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: DirectorFacts): Check {
+  const name = 'Fixed addresses';
+  if (fixedIpSupport !== undefined) return { name, result: 'ok', detail: fixedIpSupport };
+  if (hasStaticIp) return { name, result: 'ok', detail: 'static-ip, by --static-ip' };
   const cause = 'found neither Calico, Kube-OVN nor the DaemonSet kube-system/static-ip';
   if (way !== 'direct')
-    return { check, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
-  const detail = `${cause}: install it (docs/static-ip.md), say --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
-  return { check, result: 'missing', detail, isNeeded: true };
+    return { name, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
+  const detail = `${cause}: install it (docs/static-ip.md), use --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
 function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check {
-  const check = 'Room on nodes';
+  const name = 'Room on nodes';
   const { nodes, pods } = facts;
   if (nodes === undefined || pods === undefined)
-    return { check, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
-  const free = nodes
-    .filter(isUsable)
-    .map((node) => ({ name: node.metadata.name ?? '', ...freeOn(node, pods) }));
+    return { name, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
+  const free = nodes.filter(isUsable).map((node) => ({ name: node.metadata.name, ...freeOn(node, pods) }));
   const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
   if (fitting !== undefined)
-    return { check, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
-  const roomiest = free.toSorted((one, other) => Number(other.memory - one.memory))[0];
+    return { name, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
+  const roomiest = free.toSorted((a, b) => Number(b.memory - a.memory))[0];
   const best = roomiest === undefined ? 'no node is ready' : `${roomiest.name} has ${describe(roomiest)}`;
   const detail =
     `no node has ${describe(requests)} free, ${best}; add a node, or lower cpu and memory in ops/cpi.yml, ` +
-    'else create-env waits for an autoscaler';
-  return { check, result: 'missing', detail };
+    'otherwise create-env waits for an autoscaler';
+  return { name, result: 'missing', detail };
 }
 
 const describe = ({ cpu, memory }: { cpu: bigint; memory: bigint }): string =>
@@ -205,10 +203,10 @@ function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint
 }
 
 function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: DirectorFacts): Check {
-  const check = 'Address';
+  const name = 'Address';
   if (pods === undefined)
     return {
-      check,
+      name,
       result: 'unknown',
       detail: `you may not list the pods of the cluster, so ${internalIp} was not checked`,
     };
@@ -216,69 +214,69 @@ function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }
     ({ status, metadata }) =>
       isSameAddress(status?.podIP ?? '', internalIp) && (ownVm === undefined || metadata.name !== ownVm),
   );
-  if (pod !== undefined) return ownerOf(check, internalIp, `pod ${fullName(pod)}`, '--internal-ip');
+  if (pod !== undefined) return takenBy(name, internalIp, `pod ${fullName(pod)}`, '--internal-ip');
   const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
   if (service !== undefined)
-    return ownerOf(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
-  return { check, result: 'ok', detail: `${internalIp} is free` };
+    return takenBy(name, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  return { name, result: 'ok', detail: `${internalIp} is free` };
 }
 
-function clusterIpFinding(
+function clusterIpCheck(
   { internalIp, ownVm }: DirectorSpec,
   { services }: DirectorFacts,
-  { clusterIpRefusal }: DirectorOptions,
+  { clusterIpRejection }: ProbeResults,
 ): Check {
-  const check = 'Address';
+  const name = 'Address';
   const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
-  if (service !== undefined && isOf(service, ownVm))
-    return { check, result: 'ok', detail: `${internalIp} is the director's already` };
+  if (service !== undefined && isOwnedBy(service, ownVm))
+    return { name, result: 'ok', detail: `${internalIp} is the director's already` };
   if (service !== undefined)
-    return ownerOf(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
-  if (clusterIpRefusal === '') return { check, result: 'ok', detail: `${internalIp}, of a Service, is free` };
-  const detail = `${internalIp} is not usable as a cluster IP (${clusterIpRefusal}): choose a free one with --internal-ip`;
-  return { check, result: 'missing', detail, isNeeded: true };
+    return takenBy(name, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  if (clusterIpRejection === '')
+    return { name, result: 'ok', detail: `${internalIp}, of a Service, is free` };
+  const detail = `${internalIp} is not usable as a cluster IP (${clusterIpRejection}): choose a free one with --internal-ip`;
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
-function nodePortFinding({ nodePorts, ownVm }: DirectorSpec, { services }: DirectorFacts): Check {
-  const check = 'Node ports';
+function nodePortCheck({ nodePorts, ownVm }: DirectorSpec, { services }: DirectorFacts): Check {
+  const name = 'Node ports';
   if (services === undefined)
     return {
-      check,
+      name,
       result: 'unknown',
       detail: `you may not list Services, so ${nodePorts.join(', ')} were not checked`,
     };
   for (const service of services) {
     const port = service.spec.ports?.find(({ nodePort = 0 }) => nodePorts.includes(nodePort))?.nodePort;
-    if (port === undefined || isOf(service, ownVm)) continue;
-    const detail = `${port} is taken by Service ${fullName(service)}: delete that, or choose another way`;
-    return { check, result: 'missing', detail, isNeeded: true };
+    if (port === undefined || isOwnedBy(service, ownVm)) continue;
+    const detail = `${port} is taken by Service ${fullName(service)}: delete that Service, or choose another --way`;
+    return { name, result: 'missing', detail, isNeeded: true };
   }
-  return { check, result: 'ok', detail: `${nodePorts.join(', ')} are free` };
+  return { name, result: 'ok', detail: `${nodePorts.join(', ')} are free` };
 }
 
 /**
  * Checks the stemcell of the VMs. The director's own VM may have our agent, because create-env uses HTTPS for
  * it.
  */
-function vmStemcellFinding({ vmStemcell }: DirectorSpec): Check {
-  const check = 'Stemcell of VMs';
+function vmStemcellCheck({ vmStemcell }: DirectorSpec): Check {
+  const name = 'Stemcell of VMs';
   const { path, title, hasOurAgent, isNamed } = vmStemcell;
-  if (!hasOurAgent) return { check, result: 'ok', detail: `${title} of '${path}', with upstream's agent` };
+  if (!hasOurAgent) return { name, result: 'ok', detail: `${title} of '${path}', with upstream's agent` };
   const detail =
-    `the agent in '${path}' speaks no NATS, by which a director speaks to the VMs that it makes; ` +
-    "give a stemcell with upstream's agent by --vm-stemcell FILE (docs/director.md)";
-  return { check, result: 'missing', detail, ...(isNamed && { isNeeded: true }) };
+    `the agent in '${path}' does not support NATS, which a director uses for its VMs; ` +
+    "name a stemcell with upstream's agent with --vm-stemcell FILE (docs/director.md)";
+  return { name, result: 'missing', detail, ...(isNamed && { isNeeded: true }) };
 }
 
-const isOf = ({ metadata }: Service, vm: string | undefined): boolean =>
+const isOwnedBy = ({ metadata }: Service, vm: string | undefined): boolean =>
   vm !== undefined && metadata.ownerReferences?.some(({ name }) => name === vm) === true;
 
-const fullName = ({ metadata }: Pod | Service): string =>
-  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+const fullName = ({ metadata }: Pod | Service): string => `${metadata.namespace}/${metadata.name}`;
 
-function ownerOf(check: string, address: string, by: string, flag: string): Check {
-  const detail = `${address} is taken by ${by}: give another one by ${flag}`;
-  return { check, result: 'missing', detail, isNeeded: true };
+function takenBy(name: string, address: string, by: string, flag: string): Check {
+  const detail = `${address} is taken by ${by}: choose another one with ${flag}`;
+  return { name, result: 'missing', detail, isNeeded: true };
 }
 
 /**

@@ -3,19 +3,19 @@ import { parse, stringify } from 'yaml';
 import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isObject } from '../platform/fields.ts';
-import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './artifacts.ts';
+import { isObject } from '../platform/json.ts';
+import { readArtifacts, requestsIn, type Artifacts, type ArtifactOptions } from './artifacts.ts';
 import {
-  readDeniedRights,
+  readDeniedPermissions,
   readDirectorFacts,
-  clusterIpRejection,
+  tryClusterIp,
   type DirectorApi,
   type DirectorFacts,
 } from './cluster-facts.ts';
 import { commandsScript } from './commands-script.ts';
 import { readDirectorFile, type DirectorFile } from './director-directory.ts';
-import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
-import { neededRights, readRoles } from './required-permissions.ts';
+import { preflightChecks, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
+import { requiredPermissions, readRoles } from './required-permissions.ts';
 
 /** The request of the operator, checked as far as possible without a cluster. All paths are absolute. */
 export interface DirectorRequest extends ArtifactOptions {
@@ -42,7 +42,7 @@ export interface DirectorCluster {
 type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
-  readonly findings: readonly Check[];
+  readonly checks: readonly Check[];
   /** The texts of the files of the folder, by their paths in it. */
   readonly files: Readonly<Record<string, string>>;
   readonly file: Omit<DirectorFile, 'written'>;
@@ -60,40 +60,40 @@ export async function prepareDirector(
   const { directory, namespace, way } = request;
   const previous = await readDirectorFile(directory);
   assertSameCluster(directory, previous, identity);
-  const parts = await readParts(request);
+  const artifacts = await readArtifacts(request);
   const facts = await readDirectorFacts(api, namespace);
   const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
   const spec: DirectorSpec = {
     ...{ way, namespace, internalIp },
     ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
-    requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
-    nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
-    vmStemcell: { ...parts.vmStemcell, isNamed: request.vmStemcell !== undefined },
+    requests: requestsIn(artifacts.opsFiles['ops/cpi.yml'] ?? ''),
+    nodePorts: way === 'nodeport' ? Object.values(artifacts.nodePorts) : [],
+    vmStemcell: { ...artifacts.vmStemcell, isNamed: request.vmStemcell !== undefined },
     ownVm: (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid,
   };
-  const question = { namespace, way, hasAccount: facts.hasAccount };
-  const findings = directorFindings(spec, facts, {
-    denied: await readDeniedRights(api, neededRights(question, await readRoles(request.root))),
-    clusterIpRefusal: way === 'direct' ? '' : await clusterIpRejection(api, facts, internalIp),
+  const query = { namespace, way, hasAccount: facts.hasAccount };
+  const checks = preflightChecks(spec, facts, {
+    denied: await readDeniedPermissions(api, requiredPermissions(query, await readRoles(request.root))),
+    clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
   const variables = {
     ...addressVariables(request, addresses),
     ...accessVariables(request, identity, ca),
-    ...parts.variables,
+    ...artifacts.variables,
   };
   const { kubeconfig } = identity;
-  const files = directorFiles({ ...request, kubeconfig }, parts, variables);
-  const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(parts.cloudConfig)];
+  const files = directorFiles({ ...request, kubeconfig }, artifacts, variables);
+  const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(artifacts.cloudConfig)];
   const { context } = request;
   return {
-    findings,
+    checks,
     files,
     file: {
       cluster: identity,
       ...(context !== undefined && { context }),
       ...{ way, namespaces: [namespace], networks: [...new Set(networks)], address: internalIp },
-      ...externalAddress(request, addresses, parts),
+      ...externalAddress(request, addresses, artifacts),
     },
   };
 }
@@ -163,7 +163,7 @@ function assertSameCluster(
 const noAddress = (whose: string, flag: string): ProductError =>
   new ProductError(
     'INVALID_ARGUMENT',
-    `No address of ${whose} was found in the cluster: give one by ${flag}`,
+    `No address of ${whose} was found in the cluster: set one with ${flag}`,
   );
 
 /** Returns the address of a ready node at which the operator's machine may reach it. */
@@ -173,7 +173,7 @@ function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
   );
   const all = ready.flatMap(({ status }) => status?.addresses ?? []);
   return ['ExternalIP', 'InternalIP']
-    .flatMap((variableType) => all.filter(({ type }) => type === variableType))
+    .flatMap((addressType) => all.filter(({ type }) => type === addressType))
     .map(({ address }) => address)[0];
 }
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { describePermission, neededRights, readRoles } from './required-permissions.ts';
+import { describePermission, requiredPermissions, readRoles } from './required-permissions.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const namespace = 'bosh';
 
 test('a tunnel needs the permissions of its role, and get of pods and Services to resolve a name', async () => {
-  const rights = neededRights({ namespace, way: 'tunnel', hasAccount: true }, await readRoles(root));
+  const rights = requiredPermissions({ namespace, way: 'tunnel', hasAccount: true }, await readRoles(root));
   assert.deepEqual(rights.map(describePermission).toSorted(), [
     "create pods/portforward in 'bosh'",
     "create serviceaccounts/token in 'bosh'",
@@ -21,6 +21,6 @@ test('a tunnel needs the permissions of its role, and get of pods and Services t
 });
 
 test('the permissions of the tunnel are needed only for the tunnel', async () => {
-  const rights = neededRights({ namespace, way: 'nodeport', hasAccount: true }, await readRoles(root));
+  const rights = requiredPermissions({ namespace, way: 'nodeport', hasAccount: true }, await readRoles(root));
   assert.deepEqual(rights.map(describePermission), ["create serviceaccounts/token in 'bosh'"]);
 });

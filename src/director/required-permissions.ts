@@ -12,7 +12,7 @@ export interface Permission {
   readonly namespace?: string;
 }
 
-export interface RightsQuestion {
+export interface PermissionQuery {
   readonly namespace: string;
   readonly way: AccessMode;
   /** The account and its roles exist: an administrator created them. */
@@ -47,20 +47,20 @@ export async function readRoles(root: string): Promise<Roles> {
  * and, if the account does not exist yet, creating it and its roles. For that the operator also needs each
  * right in the roles, because Kubernetes lets no user grant more rights than they have.
  */
-export function neededRights(
-  { namespace, way, hasAccount }: RightsQuestion,
+export function requiredPermissions(
+  { namespace, way, hasAccount }: PermissionQuery,
   { account, tunnel }: Roles,
 ): Permission[] {
   const core = { group: '', namespace };
   const token: Permission = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
   return [
     token,
-    ...(way === 'tunnel' ? rightsOf(namespace, tunnel) : []),
-    ...(hasAccount ? [] : [...rightsToInstall(namespace), ...rightsOf(namespace, account)]),
+    ...(way === 'tunnel' ? permissionsIn(namespace, tunnel) : []),
+    ...(hasAccount ? [] : [...permissionsToInstall(namespace), ...permissionsIn(namespace, account)]),
   ];
 }
 
-function rightsToInstall(namespace: string): Permission[] {
+function permissionsToInstall(namespace: string): Permission[] {
   const rbac = 'rbac.authorization.k8s.io';
   const admission = 'admissionregistration.k8s.io';
   return [
@@ -76,7 +76,7 @@ function rightsToInstall(namespace: string): Permission[] {
   ].map((each) => ({ verb: 'create', ...each }));
 }
 
-function rightsOf(namespace: string, roles: readonly RoleDocument[]): Permission[] {
+function permissionsIn(namespace: string, roles: readonly RoleDocument[]): Permission[] {
   return roles.flatMap(({ kind, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { errorDocs } from './error-docs.ts';
 
-test('docs/errors.md shows the table as it is', async () => {
+test('docs/errors.md is the current table', async () => {
   const written = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
 
   assert.equal(written, errorDocs(), 'run: node scripts/write-error-docs.ts');

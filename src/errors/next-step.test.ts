@@ -20,7 +20,7 @@ const step = new RegExp(
  * message (wait-until-running.ts).
  */
 const passedOn =
-  /\$\{(?:error\.message|whyAndNext|next|expected|words|args|description|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|(?:mayPass|retryable)[^,]*),\s*(?:message|error\.message|noSnapshotApi|clauses\.join\('; '\)|(?:ended|terminalError)\(.*|events === '' \? message.*)/su;
+  /\$\{(?:error\.message|whyAndNext|reasonAndNext|next|expected|words|args|description|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|(?:isRetryable|retryable)[^,]*),\s*(?:message|error\.message|noSnapshotApi|clauses\.join\('; '\)|(?:ended|terminalError)\(.*|events === '' \? message.*)/su;
 
 /** Returns the arguments of each `new ProductError(` in a source text. */
 function errorsIn(source: string): string[] {
@@ -55,7 +55,7 @@ test('each error of the CPI and of its Kubernetes client says what to do next', 
   assert.deepEqual(without, []);
 });
 
-test('an error that says only what happened is found', () => {
+test('the check finds an error without a next step', () => {
   const [cause, next] = errorsIn(`
     throw new ProductError('DISK_BUSY', \`disk '\${cid}' is in use (\${who})\`);
     throw new ProductError('DISK_BUSY', \`disk '\${cid}' is in use (\${who}); detach it first\`, { cause: error });`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { truncateAtWord, dropFirstWord } from './text.ts';
 
-test('a text is cut between words, and what has none says that something is left out', () => {
+test('a text is cut between words, and a text without spaces is replaced by a note', () => {
   for (const [text, expected] of [
     ['', ''],
     ['one two', 'one two'],
@@ -13,7 +13,7 @@ test('a text is cut between words, and what has none says that something is left
     assert.equal(truncateAtWord(text, 8), expected);
 });
 
-test('of a text that lost its beginning the first word goes', () => {
+test('the first word of a text without its beginning is dropped', () => {
   assert.equal(dropFirstWord('cret one two'), 'one two');
   assert.equal(dropFirstWord('cret\none'), 'one');
   assert.equal(dropFirstWord('cret'), '');

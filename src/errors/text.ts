@@ -34,3 +34,11 @@ export function dropFirstWord(text: string): string {
  * are only for the director's log.
  */
 export const progressPrefixes = { waiting: 'waiting for ', note: 'note: ' } as const;
+
+/** Returns the next step for a full file system, as a part of a sentence; undefined for any other error. */
+export function freeSpaceHint(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error && 'path' in error)) return undefined;
+  if (error.code === 'ENOSPC') return 'free space on the file system of that path';
+  if (error.code === 'EDQUOT') return 'free space on the file system of that path, or have its quota raised';
+  return undefined;
+}

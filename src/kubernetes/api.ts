@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectList, Status } from './object.ts';
+import type { Bookmark, KubernetesObject, ObjectList, Status, Stored } from './object.ts';
 import { isApiError } from './client/api-error.ts';
 
 /** A resource as its URL names it: `{ group: '', version: 'v1', plural: 'pods' }`. */
@@ -30,8 +30,8 @@ export interface WatchQuery extends ListQuery {
 }
 
 export type WatchEvent<T extends KubernetesObject> =
-  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  | { readonly type: 'BOOKMARK'; readonly object: KubernetesObject }
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: Stored<T> }
+  | { readonly type: 'BOOKMARK'; readonly object: Bookmark }
   | { readonly type: 'ERROR'; readonly object: Status };
 
 export interface DeleteOptions {
@@ -39,11 +39,6 @@ export interface DeleteOptions {
   /** Dependents are deleted after their owner. The embedded cluster rejects the other policies. */
   readonly propagationPolicy?: 'Background';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-}
-
-export interface CreateOptions {
-  /** Runs everything except the write: defaults, admission, validation. */
-  readonly dryRun?: boolean;
 }
 
 export type PatchType = 'application/merge-patch+json' | 'application/json-patch+json';
@@ -56,20 +51,29 @@ export type PatchType = 'application/merge-patch+json' | 'application/json-patch
  * Status failure; a missing object is an `ApiError` with code 404, never `undefined`.
  */
 export interface KubernetesApi {
-  get<T extends KubernetesObject>(reference: ObjectReference): Promise<T>;
+  get<T extends KubernetesObject>(reference: ObjectReference): Promise<Stored<T>>;
   list<T extends KubernetesObject>(resource: Resource, query?: ListQuery): Promise<ObjectList<T>>;
   /** Sends a POST to the namespace in `object.metadata.namespace`. */
-  create<T extends KubernetesObject>(resource: Resource, object: T, options?: CreateOptions): Promise<T>;
+  create<T extends KubernetesObject>(resource: Resource, object: T): Promise<Stored<T>>;
+  /**
+   * Runs everything of `create` except the write: defaults, admission, validation. The result is not stored,
+   * so it has no resourceVersion.
+   */
+  dryRunCreate<T extends KubernetesObject>(resource: Resource, object: T): Promise<T>;
   /**
    * Sends a PUT, to the status subresource if requested. The write is conditional if the object has a
    * resourceVersion.
    */
-  replace<T extends KubernetesObject>(resource: Resource, object: T, subresource?: 'status'): Promise<T>;
+  replace<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    subresource?: 'status',
+  ): Promise<Stored<T>>;
   patch<T extends KubernetesObject>(
     reference: ObjectReference,
     patch: unknown,
     options?: { readonly type?: PatchType; readonly subresource?: 'status' },
-  ): Promise<T>;
+  ): Promise<Stored<T>>;
   /**
    * Resolves when the server has accepted the deletion. Pods and objects with finalizers may still exist
    * then.
@@ -90,11 +94,33 @@ export interface KubernetesApi {
 }
 
 /** Returns the result of a request for one object; undefined if the object does not exist (404). */
-export async function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+export function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+  return ignoring(request, 404);
+}
+
+/** Returns the result of a request; undefined if the role does not allow it (403). */
+export function ifAllowed<T>(request: Promise<T>): Promise<T | undefined> {
+  return ignoring(request, 403);
+}
+
+/** Returns the result of a read; undefined if the role does not allow it (403) or there is nothing (404). */
+export function ifReadable<T>(read: Promise<T>): Promise<T | undefined> {
+  return ignoring(read, 403, 404);
+}
+
+/**
+ * Returns the result of a conditional write; undefined if the object has changed since it was read (409), or
+ * was deleted (404).
+ */
+export function ignoreConflict<T>(write: Promise<T>): Promise<T | undefined> {
+  return ignoring(write, 404, 409);
+}
+
+async function ignoring<T>(request: Promise<T>, ...codes: readonly number[]): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {
-    if (isApiError(error, 404)) return undefined;
+    if (isApiError(error) && codes.includes(error.code)) return undefined;
     throw error;
   }
 }

@@ -8,7 +8,7 @@ const container = { image: 'i', imageID: '', ready: false, restartCount: 0 };
 
 test('what keeps a pod from running is in its words', () => {
   const description = describePod({
-    metadata: { name: 'vm-1', deletionTimestamp: '2026-01-01T00:00:00Z' },
+    metadata: { name: 'vm-1', namespace: 'bosh', deletionTimestamp: '2026-01-01T00:00:00Z' },
     spec,
     status: {
       phase: 'Pending',
@@ -44,14 +44,14 @@ test('what keeps a pod from running is in its words', () => {
       'container bosh ImagePullBackOff: no such image (ended before with exit code 137, 2 restarts), ' +
       'container other running',
   );
-  assert.equal(describePod({ metadata: { name: 'new' }, spec }), 'phase unknown');
+  assert.equal(describePod({ metadata: { name: 'new', namespace: 'bosh' }, spec }), 'phase unknown');
 });
 
 test('what the pod says already is not repeated by its events, and what several events say is said once', async () => {
   const message = '0/1 nodes are available: 1 Insufficient memory.';
   const event = (minute: number, reason: string, text: string, count?: number): EventRecord => ({
     ...{
-      metadata: { name: `e${minute}` },
+      metadata: { name: `e${minute}`, namespace: 'bosh' },
       reason,
       message: text,
       lastTimestamp: `2026-01-01T00:0${minute}:00Z`,
@@ -71,7 +71,7 @@ test('what the pod says already is not repeated by its events, and what several 
       api,
       { namespace: 'bosh', name: 'vm-1' },
       {
-        ...{ metadata: { name: 'vm-1' }, spec },
+        ...{ metadata: { name: 'vm-1', namespace: 'bosh' }, spec },
         status: { phase: 'Pending', conditions: conditions as never },
       },
     );

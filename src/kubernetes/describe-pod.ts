@@ -1,11 +1,10 @@
-import { isApiError } from './client/api-error.ts';
-import type { KubernetesApi } from './api.ts';
-import type { KubernetesObject } from './object.ts';
+import { type KubernetesApi, ifAllowed } from './api.ts';
+import type { NamespacedObject } from './object.ts';
 import type { ContainerStatus, Pod } from './types/pod.ts';
 import { events as eventResource } from './resources.ts';
 
 /** The fields of core/v1 Event that we read. */
-export interface EventRecord extends KubernetesObject {
+export interface EventRecord extends NamespacedObject {
   involvedObject?: { kind?: string; namespace?: string; name?: string };
   reason?: string;
   message?: string;
@@ -104,12 +103,7 @@ export async function describeEventsIfAllowed(
   object: EventObject,
   detail = '',
 ): Promise<string> {
-  try {
-    return await describeEvents(api, object, detail);
-  } catch (error) {
-    if (isApiError(error, 403)) return '';
-    throw error;
-  }
+  return (await ifAllowed(describeEvents(api, object, detail))) ?? '';
 }
 
 /**

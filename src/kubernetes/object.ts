@@ -1,6 +1,7 @@
 /** The parts of ObjectMeta (apimachinery) that we read or write. */
 export interface ObjectMeta {
-  name?: string;
+  /** Empty in an object that the server is to name after `generateName`. */
+  name: string;
   generateName?: string;
   namespace?: string;
   uid?: string;
@@ -31,16 +32,28 @@ export interface KubernetesObject {
   metadata: ObjectMeta;
 }
 
-/** An object as an API server returns it: name, uid and version are set. */
+/** An object of a namespaced resource, stored or to be created. */
+export interface NamespacedObject extends KubernetesObject {
+  metadata: ObjectMeta & { namespace: string };
+}
+
+/** An object that the API server stores: the server has set its name, uid and version. */
 export type Stored<T extends KubernetesObject> = T & {
-  metadata: { name: string; uid: string; resourceVersion: string };
+  metadata: { uid: string; resourceVersion: string };
 };
+
+/** The object of a BOOKMARK, which has only a resourceVersion. */
+export interface Bookmark {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Partial<ObjectMeta>;
+}
 
 export interface ObjectList<T extends KubernetesObject> {
   apiVersion: string;
   kind: string;
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
-  items: T[];
+  items: Stored<T>[];
 }
 
 /** metav1.Status, the body of every API error (apimachinery pkg/api/errors/errors.go). */

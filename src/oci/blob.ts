@@ -2,27 +2,28 @@ import { createHash } from 'node:crypto';
 import { ProductError } from '../errors/product-error.ts';
 import type { Descriptor } from './image-source.ts';
 import { openForReading, type OpenOptions } from '../bosh/archive/open-for-reading.ts';
+import { isObject } from '../platform/json.ts';
 
 /**
- * Passes the bytes on and ends with DIGEST_MISMATCH, naming `what`, if they do not match the descriptor.
+ * Passes the bytes on and ends with DIGEST_MISMATCH, naming `label`, if they do not match the descriptor.
  * Surplus bytes are rejected before they are passed on.
  */
 export async function* verifyBlob(
   source: AsyncIterable<Uint8Array>,
   { digest, size }: Descriptor,
-  what: string,
+  label: string,
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256');
   let length = 0;
   for await (const chunk of source) {
     length += chunk.length;
-    if (length > size) throw mismatch(`${what} is longer than the ${size} bytes that its descriptor says`);
+    if (length > size) throw mismatch(`${label} is longer than the ${size} bytes in its descriptor`);
     hash.update(chunk);
     yield chunk;
   }
-  if (length < size) throw mismatch(`${what} ends after ${length} of ${size} bytes`);
-  const found = `sha256:${hash.digest('hex')}`;
-  if (found !== digest) throw mismatch(`${what} has the digest ${found} instead of ${digest}`);
+  if (length < size) throw mismatch(`${label} ends after ${length} of ${size} bytes`);
+  const actual = `sha256:${hash.digest('hex')}`;
+  if (actual !== digest) throw mismatch(`${label} has the digest ${actual} instead of ${digest}`);
 }
 
 const mismatch = (message: string): ProductError => new ProductError('DIGEST_MISMATCH', message);
@@ -46,17 +47,12 @@ export async function* readFileBlob(
   }
 }
 
-/** Returns true for a JSON object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * Parses a descriptor (image-spec, descriptor.md). IMAGE_INVALID names `subject`. Digests other than SHA-256
  * are rejected.
  */
 export function parseDescriptor(value: unknown, subject: string): Descriptor {
-  const { mediaType, digest, size } = isRecord(value) ? value : {};
+  const { mediaType, digest, size } = isObject(value) ? value : {};
   if (typeof mediaType !== 'string') throw imageInvalid(`${subject} has no mediaType`);
   if (typeof digest !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(digest))
     throw imageInvalid(`${subject} has no digest of the form sha256:<64 hex digits>`);
@@ -65,15 +61,15 @@ export function parseDescriptor(value: unknown, subject: string): Descriptor {
   return { mediaType, digest, size };
 }
 
-/** Parses a JSON object. IMAGE_INVALID names `what`. */
-export function parseObject(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
+/** Parses a JSON object. IMAGE_INVALID names `label`. */
+export function parseObject(bytes: Uint8Array, label: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw imageInvalid(`${what} is not JSON`, error);
+    throw imageInvalid(`${label} is not JSON`, error);
   }
-  if (!isRecord(value)) throw imageInvalid(`${what} is not a JSON object`);
+  if (!isObject(value)) throw imageInvalid(`${label} is not a JSON object`);
   return value;
 }
 

@@ -36,7 +36,7 @@ export function parseImageName(text: string): ImageName {
   if (!isHost || repository === undefined)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${text}' is no name for an image; expected HOST/REPOSITORY:TAG, as in registry.example/stemcells/bookworm:1`,
+      `'${text}' is not an image reference; expected HOST/REPOSITORY:TAG, as in registry.example/stemcells/bookworm:1`,
     );
   return { host, repository, tag: tag ?? 'latest' };
 }
@@ -63,12 +63,12 @@ export function registryUrlProblem(text: string, allowsPlainHttp: boolean): stri
   if (!URL.canParse(text)) return 'is not a URL such as https://registry.example:5000';
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
-    return 'must not hold a user or a password: they have settings of their own';
+    return 'must not contain a user name or a password: they have their own settings';
   if (!['https:', 'http:'].includes(url.protocol) || url.search !== '' || url.hash !== '')
-    return 'has to be https, with host and port only';
-  if (url.pathname !== '/') return 'has to be without a path: a path belongs to the repository';
+    return 'must be an https URL with only a host and a port';
+  if (url.pathname !== '/') return 'must have no path: a path belongs to the repository';
   if (url.protocol === 'http:' && !allowsPlainHttp && !isLoopback(url.hostname))
-    return 'is plain http, which is allowed for this machine alone unless plain_http is true';
+    return 'is plain http, which is allowed only for this machine unless plain_http is true';
   return undefined;
 }
 

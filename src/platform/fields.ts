@@ -1,8 +1,4 @@
-/** A JSON or YAML object from outside. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isObject, type JsonObject } from './json.ts';
 
 /** Reads fields of an untrusted object, such as a body or the configuration, and collects the problems. */
 export class Fields {

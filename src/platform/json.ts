@@ -1,14 +1,19 @@
-import { isObject, type JsonObject } from './fields.ts';
+/** A JSON or YAML object from outside. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Returns true for `{...}`, not for arrays and null. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses JSON. Returns undefined if the text is not JSON. The parser's own error would quote the text, which
- * may contain a secret.
+ * Parses JSON. Returns undefined if the text is not JSON, or nested more deeply than the runtime's stack
+ * allows. The parser's own error would quote the text, which may contain a secret.
  */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
     throw error;
   }
 }

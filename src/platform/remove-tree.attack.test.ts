@@ -60,5 +60,5 @@ test('nothing else in src removes recursively, and no text is called a path segm
     if (/as PathSegment\b/.test(text)) casting.push(file);
   }
   assert.deepEqual(removing, ['platform/remove-tree.ts']);
-  assert.deepEqual(casting, ['bosh/yaml/field.ts'], 'a constant there');
+  assert.deepEqual(casting, ['bosh/yaml/yaml-field.ts'], 'a constant there');
 });

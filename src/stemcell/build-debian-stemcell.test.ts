@@ -22,7 +22,7 @@ async function smallRoot(directory: string): Promise<DebianRoot> {
       bytes: (async function* () {
         yield tar;
       })(),
-      what: 'root',
+      label: 'root',
     });
     const manifest = await addImage(blobs, { config: {}, layers: [added.descriptor] });
     return { manifest, reference: 'root', architecture: 'amd64', layer: added };

@@ -8,7 +8,7 @@ import type { Architecture, Profile } from './build-settings.ts';
 import { type IdentityRequest, resolveIdentity } from './resolve-identity.ts';
 import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
 import { type PublishedStemcell, publishStemcell } from './write-stemcell.ts';
-import { freeAsItPasses } from './source/stream-with-gc.ts';
+import { collectGarbageWhileStreaming } from './source/stream-with-gc.ts';
 import { vmFiles } from './vm-files.ts';
 
 export interface DebianStemcellRequest extends IdentityRequest {
@@ -50,17 +50,17 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
     const files = await vmFiles({ ...request, version, operatingSystem });
     const rootLayer = await blobs.add(
       root.descriptor.mediaType,
-      freeAsItPasses(root.image.open(root.descriptor), signal),
+      collectGarbageWhileStreaming(root.image.open(root.descriptor), signal),
     );
     const programs = files.filter(({ kind }) => kind === 'file');
     const others = files.filter(({ kind }) => kind !== 'file');
     const programLayer = await addTarLayer(blobs, {
-      bytes: freeAsItPasses(streamTar(programs), signal),
-      what: 'the programs of the VM',
+      bytes: collectGarbageWhileStreaming(streamTar(programs), signal),
+      label: 'the programs of the VM',
     });
     const vmLayer = await addTarLayer(blobs, {
-      bytes: freeAsItPasses(streamTar(others), signal),
-      what: 'the files of the VM',
+      bytes: collectGarbageWhileStreaming(streamTar(others), signal),
+      label: 'the files of the VM',
     });
     const config = imageConfig({
       layers: [

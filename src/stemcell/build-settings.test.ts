@@ -19,7 +19,7 @@ test('the error names the remedy if our agent cannot be built', () => {
   ])
     assert.throws(() => assertAgentRunsHere(machine), {
       code: 'STEMCELL_BUILD_UNSUPPORTED',
-      message: new RegExp(`this is ${machine.platform} on ${machine.arch}: .*--agent FILE`, 'u'),
+      message: new RegExp(`this machine is ${machine.platform} on ${machine.arch}: .*--agent FILE`, 'u'),
     });
 });
 
@@ -31,6 +31,6 @@ test('SOURCE_DATE_EPOCH counts seconds since 1970, and the default is 1 January 
   for (const text of ['yesterday', '-1', '1.5', '1e9', ' 1', '2026-01-01', '9'.repeat(12)])
     assert.throws(() => sourceDateEpoch(text), {
       code: 'INVALID_ARGUMENT',
-      message: new RegExp(`SOURCE_DATE_EPOCH is '${text}'`),
+      message: new RegExp(`SOURCE_DATE_EPOCH must be seconds since 1970, not '${text}'`),
     });
 });

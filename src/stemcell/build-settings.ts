@@ -19,7 +19,7 @@ export function architectureOf({ arch }: Machine): Architecture {
   if (arch === 'arm64') return 'arm64';
   throw new ProductError(
     'STEMCELL_BUILD_UNSUPPORTED',
-    `This machine is ${arch}, and stemcells are for ${architectures.join(' and ')}: say which with --architecture`,
+    `This machine is ${arch}, but stemcells are for ${architectures.join(' and ')}: select one with --architecture`,
   );
 }
 
@@ -31,7 +31,7 @@ export function assertAgentRunsHere({ platform, arch }: Machine): void {
   if (platform === 'linux' && arch === 'x64') return;
   throw new ProductError(
     'STEMCELL_BUILD_UNSUPPORTED',
-    `Our agent is made for Linux on x86-64, and this is ${platform} on ${arch}: give the agent with --agent FILE, or build on such a machine`,
+    `Our agent can be built only on Linux on x86-64, and this machine is ${platform} on ${arch}: name an agent with --agent FILE, or build on such a machine`,
   );
 }
 
@@ -74,5 +74,8 @@ const defaultEpoch = 1_767_225_600;
 export function sourceDateEpoch(variable: string | undefined): number {
   if (variable === undefined || variable === '') return defaultEpoch;
   if (/^[0-9]{1,11}$/.test(variable)) return Number(variable);
-  throw new ProductError('INVALID_ARGUMENT', `SOURCE_DATE_EPOCH is '${variable}', not seconds since 1970`);
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `SOURCE_DATE_EPOCH must be seconds since 1970, not '${variable}'`,
+  );
 }

@@ -27,7 +27,7 @@ export async function checkProgram(path: string, architecture: Architecture): Pr
   if (found === architecture && isLittleEndian) return;
   throw wrong(
     `'${resolve(path)}' is an executable for ${found}, and the stemcell is for ${architecture}: ` +
-      `give one that is built for ${architecture}`,
+      `use one that is built for ${architecture}`,
   );
 }
 

@@ -21,7 +21,7 @@ test('a source that is not a regular file is refused, because it cannot be read 
   for (const source of [fifo, '/dev/null'])
     await assert.rejects(convert(source, { operatingSystem: 'x' }), {
       code: 'INVALID_ARGUMENT',
-      message: /^'.*' is no regular file, .* save it as one first/,
+      message: /^'.*' must be a regular file, .* save it as a file first/,
     });
 });
 
@@ -29,7 +29,7 @@ test('a stemcell that is changed, truncated or for machines is refused, and leav
   const { directory, fails } = await workshop(t);
   const image = gzipSync(await sampleBoshRoot());
   const wrong = await lookAlikeStemcell(directory, { digest: '0'.repeat(40) });
-  await fails(wrong, { code: 'DIGEST_MISMATCH', message: /\.tgz': its image.*stemcell\.MF says 0{40}/ });
+  await fails(wrong, { code: 'DIGEST_MISMATCH', message: /\.tgz': its image.*stemcell\.MF has 0{40}/ });
   const sha256 = digestOf(Buffer.from('other'));
   const weak = createHash('sha1').update(image).digest('hex');
   await fails(await lookAlikeStemcell(directory, { image, digest: `${weak};${sha256}` }), {
@@ -58,7 +58,7 @@ test('a stemcell that is changed, truncated or for machines is refused, and leav
     message: /vsphere-ova, not for containers/,
   });
   const cut = await lookAlikeStemcell(directory, { image: image.subarray(0, image.length - 20) });
-  await fails(cut, { code: 'ARCHIVE_INVALID', message: /its image is damaged or cut off/ });
+  await fails(cut, { code: 'ARCHIVE_INVALID', message: /its image is damaged or truncated/ });
   const whole = await lookAlikeStemcell(directory);
   const { length } = await readFile(whole);
   for (const keptBytes of [length - 8, length - 40, Math.floor(length / 2), 30]) {
@@ -138,14 +138,14 @@ test('the named image of a layout with two is converted', async (t) => {
   await writeFile(tar, root);
   await assert.rejects(convert(tar, { operatingSystem: 'x', reference: 'v2', output: 'none' }), {
     code: 'INVALID_ARGUMENT',
-    message: /is no folder in OCI layout: --reference/,
+    message: /is not a folder in OCI layout; --reference/,
   });
 });
 
 test('an image for an unsupported architecture is refused', async (t) => {
   const { directory, fails } = await workshop(t);
   const layout = await layoutOf(join(directory, 'layout'), [await sampleBoshRoot()], 's390x');
-  const message = /has an image for linux\/s390x, and stemcells are for amd64 and arm64/u;
+  const message = /has an image for linux\/s390x, but stemcells are for amd64 and arm64/u;
   await fails(layout, { code: 'IMAGE_INVALID', message }, 'x');
 });
 
@@ -155,7 +155,7 @@ test('a layout whose only image has another architecture than the requested one 
   const options = { architecture: 'arm64', operatingSystem: 'x' } as const;
   await assert.rejects(convert(layout, { ...options, isArchitectureRequired: true, output: 'other' }), {
     code: 'INVALID_ARGUMENT',
-    message: /has one image, for amd64, and --architecture asks for arm64$/u,
+    message: /has one image, for amd64, but --architecture requests arm64$/u,
   });
   assert.ok(!(await readdir(directory)).includes('other'));
   // The default architecture of an arm64 machine was not given by the user.
@@ -229,7 +229,7 @@ test('a source that is not a stemcell, and an obstacle at the output, are named'
   await fails(join(directory, 'empty'), { code: 'ARCHIVE_INVALID', message: /empty/ });
   const source = await lookAlikeStemcell(directory);
   await convert(source);
-  await fails(source, { code: 'FILE_EXISTS', message: /'.*out' is there already/ });
+  await fails(source, { code: 'FILE_EXISTS', message: /'.*out' already exists/ });
 });
 
 test('a conversion that is interrupted after its first megabyte leaves no files', async (t) => {

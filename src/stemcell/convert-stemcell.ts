@@ -11,7 +11,7 @@ import { type PublishedStemcell, type StemcellParts, publishStemcell } from './w
 import { createRootInspector } from './source/root-inspector.ts';
 import { copyLayout } from './source/copy-layout.ts';
 import { type Source, findKind } from './source/detect-source-kind.ts';
-import { freeAsItPasses } from './source/stream-with-gc.ts';
+import { collectGarbageWhileStreaming } from './source/stream-with-gc.ts';
 import { streamStemcell } from './source/stream-stemcell.ts';
 
 export interface ConversionRequest extends IdentityRequest {
@@ -42,7 +42,7 @@ export async function convertStemcell(request: ConversionRequest): Promise<Publi
   if (source.kind !== 'layout' && request.reference !== undefined)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${request.source}' is no folder in OCI layout: --reference names an image in one`,
+      `'${request.source}' is not a folder in OCI layout; --reference can be used only with one`,
     );
   return publishStemcell(request.output, request.signal, (blobs) => {
     switch (source.kind) {
@@ -71,8 +71,8 @@ async function fromStemcell(
   const root = createRootInspector();
   const { manifest, image } = await streamStemcell(request.source, { compression }, (bytes) =>
     addPackedLayer(blobs, {
-      bytes: freeAsItPasses(bytes, request.signal),
-      ...{ what: 'its image', path: 'image' },
+      bytes: collectGarbageWhileStreaming(bytes, request.signal),
+      ...{ label: 'its image', path: 'image' },
       onEntry: root.nextLayer(),
     }),
   );
@@ -90,8 +90,8 @@ async function fromRoot(
   // A plain tar does not name its operating system, so fail before reading all of it.
   resolveIdentity(request, { name, content: '', architecture: request.architecture });
   const root = createRootInspector();
-  const bytes = freeAsItPasses(readStream(request.source), request.signal);
-  const source = { bytes, what, path: request.source, onEntry: root.nextLayer() };
+  const bytes = collectGarbageWhileStreaming(readStream(request.source), request.signal);
+  const source = { bytes, label: what, path: request.source, onEntry: root.nextLayer() };
   const layer = await (compression === 'none' ? addTarLayer(blobs, source) : addPackedLayer(blobs, source));
   root.check(what);
   return splitName(blobs, request, layer, { name });

@@ -1,4 +1,4 @@
-/** Returns whether a process with this id runs on this machine, also if it belongs to another user. */
+/** Returns true if a process with this id runs on this machine, even if /proc hides it from this user. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -46,11 +46,11 @@ test('a stemcell is written to an empty directory, also through a link', async (
   await symlink('elsewhere/empty', join(directory, 'out'));
   await build('out');
   assert.deepEqual(await readdir(join(directory, 'elsewhere')), ['empty']);
-  await fails('out', /out' is there already and is not empty; remove it, or name another/);
+  await fails('out', /out' already exists and is not empty; remove it, or name another/);
   await symlink('elsewhere', join(directory, 'link'));
   await build('link/new');
   await symlink('nowhere', join(directory, 'dangling'));
-  await fails('dangling', /dangling' is a symbolic link to what is not there/);
+  await fails('dangling', /dangling' is a symbolic link without a target/);
 });
 
 test('a file at the output path or above it is named', async (t) => {
@@ -80,7 +80,7 @@ test('the second of two builds into one directory gets an error, and the first i
   t.after(() => other.kill());
   const foreignPath = join(directory, `.out.partial.${other.pid}`);
   await mkdir(join(foreignPath, 'image'), { recursive: true });
-  await fails('out', new RegExp(`Another build, process ${other.pid}, is making '.*out': wait for it`));
+  await fails('out', new RegExp(`Another build, process ${other.pid}, is writing '.*out': wait for it`));
   await build('other');
   const ended = new Promise((resolve) => other.on('close', resolve));
   other.kill();
@@ -94,7 +94,7 @@ test('the second of two builds into one directory gets an error, and the first i
   );
 });
 
-test('the output of another build in the meantime is kept, and the error says so', async (t) => {
+test('output that another build wrote in the meantime is kept, and the error names it', async (t) => {
   const directory = await scratchDirectory(t);
   const output = join(directory, 'out');
   const parts = {
@@ -111,7 +111,7 @@ test('the output of another build in the meantime is kept, and the error says so
   });
   await assert.rejects(made, {
     code: 'FILE_EXISTS',
-    message: /^'.*out' was made by another build meanwhile/,
+    message: /^'.*out' was written by another build in the meantime/,
   });
   assert.deepEqual(await readdir(directory, { recursive: true }), ['out', 'out/image']);
 });

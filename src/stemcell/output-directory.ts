@@ -16,12 +16,12 @@ export async function assertOutputFree(directory: string): Promise<string> {
     throw error;
   });
   if (content !== undefined && content.length > 0)
-    throw outputExists(`'${directory}' is there already and is not empty; remove it`);
+    throw outputExists(`'${directory}' already exists and is not empty; remove it`);
   if (content !== undefined && (await isMountPoint(path)))
-    throw outputExists(`'${directory}' is a mount point, which no finished folder can take the place of`);
-  const running = (await partialsOf(path)).find(({ pid }) => pid !== process.pid && isRunning(pid));
+    throw outputExists(`'${directory}' is a mount point, which the finished folder cannot replace`);
+  const running = (await findPartials(path)).find(({ pid }) => pid !== process.pid && isRunning(pid));
   if (running !== undefined)
-    throw outputExists(`Another build, process ${running.pid}, is making '${directory}': wait for it`);
+    throw outputExists(`Another build, process ${running.pid}, is writing '${directory}': wait for it`);
   return path;
 }
 
@@ -41,7 +41,7 @@ export interface StagingDirectory {
  */
 export async function createStagingDirectory(location: string): Promise<StagingDirectory> {
   const parent = dirname(location);
-  for (const { path, pid } of await partialsOf(location))
+  for (const { path, pid } of await findPartials(location))
     if (pid === process.pid || !isRunning(pid)) await removeTree(path, { within: parent });
   const first = await mkdir(parent, { recursive: true });
   const path = join(parent, `${prefixOf(location)}${process.pid}`);
@@ -57,7 +57,9 @@ export async function createStagingDirectory(location: string): Promise<StagingD
 
 const prefixOf = (path: string): string => `.${basename(path)}.partial.`;
 
-async function partialsOf(path: string): Promise<readonly { readonly path: string; readonly pid: number }[]> {
+async function findPartials(
+  path: string,
+): Promise<readonly { readonly path: string; readonly pid: number }[]> {
   const [parent, prefix] = [dirname(path), prefixOf(path)];
   const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
@@ -83,7 +85,7 @@ async function realPathOfMissing(directory: string): Promise<string> {
     const parent = dirname(directory);
     const names = await readdir(parent).catch((): string[] => []);
     if (names.includes(basename(directory)))
-      throw outputExists(`'${directory}' is a symbolic link to what is not there; remove it`);
+      throw outputExists(`'${directory}' is a symbolic link without a target; remove it`);
     return parent === directory ? directory : join(await realPathOfMissing(parent), basename(directory));
   }
 }

@@ -29,7 +29,7 @@ export function resolveIdentity(request: IdentityRequest, facts: SourceMetadata)
   if (operatingSystem === undefined)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      'Nothing says which operating system this is, which compiled releases go by; add --operating-system NAME, such as ubuntu-noble',
+      'The source does not name its operating system, on which compiled releases depend; add --operating-system NAME, such as ubuntu-noble',
     );
   const name = request.name ?? facts.name;
   const version =

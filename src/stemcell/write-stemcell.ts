@@ -75,6 +75,6 @@ export async function publishStemcell(
   } catch (error) {
     await made.remove();
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
-    throw outputExists(`'${directory}' was made by another build meanwhile; remove it`);
+    throw outputExists(`'${directory}' was written by another build in the meantime; remove it`);
   }
 }

@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
-import { findClientOwners, ownerInTable, type Connection } from './client-owner.ts';
-import { findOwnSockets, type OwnSocket } from './own-sockets.ts';
+import { clientOwnerFinder, ownerInTable, type Connection } from './client-owner.ts';
+import { ownSocketFinder, type OwnSocket } from './own-sockets.ts';
 import type { Destination } from './socks5.ts';
 import { startTunnel } from './start-tunnel.ts';
 
@@ -14,7 +14,7 @@ const stranger = 65_534;
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to be another user' };
 
 /** Starts a tunnel of this user; returns it with the destinations that its clients reached. */
-async function withTunnel(t: TestContext, owner = findClientOwners(), ownSocket?: OwnSocket) {
+async function withTunnel(t: TestContext, owner = clientOwnerFinder(), ownSocket?: OwnSocket) {
   const reached: Destination[] = [];
   const log: string[] = [];
   const tunnel = await startTunnel({
@@ -73,7 +73,7 @@ test(
   "a client of the same user in a container with the machine's network gets no answer",
   asRoot,
   async (t) => {
-    const { tunnel, reached, log } = await withTunnel(t, findClientOwners(), findOwnSockets());
+    const { tunnel, reached, log } = await withTunnel(t, clientOwnerFinder(), ownSocketFinder());
     const script = `exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && head -c 2 <&3 2>/dev/null`;
     const answerTo = async (...command: string[]): Promise<number> => {
       const [program, ...args] = [...command, '/bin/bash', '-c', script];
@@ -105,7 +105,7 @@ test(
     const closed = Promise.withResolvers<void>();
     const { tunnel, reached } = await withTunnel(t, async (connection: Connection) => {
       await closed.promise;
-      return findClientOwners()(connection);
+      return clientOwnerFinder()(connection);
     });
     await asStranger(`exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && exec 3>&-`);
     closed.resolve();
@@ -138,7 +138,7 @@ test("the owner is that of the client's row, and not of the tunnel's own row or 
 
 test('ten thousand concurrent connections read the tables as often as one', async () => {
   const read: string[] = [];
-  const ownerOf = findClientOwners(async (path) => {
+  const ownerOf = clientOwnerFinder(async (path) => {
     read.push(path);
     await Promise.resolve();
     return `0: 0100007F:9C40 0100007F:0438 01 0:0 0:0 0 ${read.length > 2 ? 1000 : 1001} 0 7`;
@@ -155,7 +155,7 @@ test('ten thousand concurrent connections read the tables as often as one', asyn
 
 test('tables are read again after a failed read', async () => {
   let tries = 0;
-  const ownerOf = findClientOwners(async () => {
+  const ownerOf = clientOwnerFinder(async () => {
     if ((tries += 1) === 1) throw new Error('once');
     return '0: 0100007F:9C40 0100007F:0438 01 0:0 0:0 0 1000 0 7';
   });

@@ -40,7 +40,7 @@ export type ClientOwner = (connection: Connection) => Promise<ClientSocket | und
  * all callers that came before it began: another user may open ten thousand connections at once, and each
  * makes the tables longer.
  */
-export function findClientOwners(
+export function clientOwnerFinder(
   readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
 ): ClientOwner {
   let last: Promise<unknown> = Promise.resolve();
@@ -107,3 +107,19 @@ const hexGroups = (bytes: Buffer): string =>
     .toString(16)
     .toUpperCase()
     .padStart(8, '0');
+
+/**
+ * Returns how many bytes of a connection, of which this process is the server, have not reached the client's
+ * system yet, from /proc/net/tcp (proc(5)); undefined if that is unknown.
+ */
+export async function readUnsentBytes({ client, server }: Connection): Promise<number | undefined> {
+  const locals = new Set(addressForms(server));
+  const remotes = new Set(addressForms(client));
+  for (const path of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of (await readFile(path, 'utf8')).split('\n')) {
+      const [, local = '', remote = '', , queues = ''] = line.trim().split(/\s+/u);
+      if (locals.has(local) && remotes.has(remote)) return Number.parseInt(queues, 16);
+    }
+  }
+  return undefined;
+}

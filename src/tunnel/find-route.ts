@@ -83,7 +83,7 @@ async function routeToAddress(address: string, port: number, options: RouteOptio
   if (service !== undefined) return routeToService(service, port, options);
   if (!options.networks.has(address)) return direct;
   throw refusedError(
-    `No running pod of namespace ${options.namespaces.join(', ')} has the address ${address}; see which have one: kubectl get pods -o wide`,
+    `No running pod of namespace ${options.namespaces.join(', ')} has the address ${address}; list the addresses of pods: kubectl get pods -o wide`,
   );
 }
 
@@ -107,7 +107,7 @@ async function findPod(
             ({ ip }) => normalizeAddress(ip) === address,
           ),
         )
-        .map(({ metadata }) => ({ namespace, pod: metadata.name ?? '' }));
+        .map(({ metadata }) => ({ namespace, pod: metadata.name }));
     }),
   );
   return lists.flat()[0];
@@ -126,7 +126,7 @@ async function findService(
             (ip) => ip !== undefined && normalizeAddress(ip) === address,
           ),
         )
-        .map(({ metadata }) => ({ namespace, name: metadata.name ?? '' }));
+        .map(({ metadata }) => ({ namespace, name: metadata.name }));
     }),
   );
   return lists.flat()[0];
@@ -144,7 +144,7 @@ async function routeToPodName(
   const pod = await ignoreNotFound(options.api.get<Pod>({ resource: pods, namespace, name }));
   if (pod?.status?.phase === 'Running') return { kind: 'pod', namespace, pod: name, port };
   throw refusedError(
-    `Pod ${namespace}/${name} ${pod === undefined ? 'is not there' : 'does not run'}; see kubectl get pods -n ${namespace}`,
+    `Pod ${namespace}/${name} ${pod === undefined ? 'does not exist' : 'does not run'}; see kubectl get pods -n ${namespace}`,
   );
 }
 

@@ -2,8 +2,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Connection } from './client-owner.ts';
-import { unsentBytes } from './unsent-bytes.ts';
+import { type Connection, readUnsentBytes } from './client-owner.ts';
 
 const pauseMs = 20;
 /** Milliseconds after which a client that accepts no data is given up. */
@@ -32,7 +31,7 @@ export async function joinStreams(
   } catch {
     const failure = remote.errored ?? undefined;
     const hasClientEnded = client.readableEnded || client.destroyed;
-    if (failure !== undefined && !client.destroyed) await delivered(client, connection);
+    if (failure !== undefined && !client.destroyed) await waitForDelivery(client, connection);
     client.resetAndDestroy();
     // a server may respond with a reset when a client with a complete response ends the connection, as in TLS
     return hasClientEnded && isReset(failure) ? undefined : failure;
@@ -48,10 +47,10 @@ const isReset = (error: Error | undefined): boolean =>
  * Waits until the client has received the data that is still buffered in this process and its system: a reset
  * would drop it.
  */
-async function delivered(client: Socket, connection: Connection): Promise<void> {
+async function waitForDelivery(client: Socket, connection: Connection): Promise<void> {
   let previous = Number.POSITIVE_INFINITY;
   for (let since = Date.now(); Date.now() - since < timeoutMs && !client.destroyed; await sleep(pauseMs)) {
-    const unsent = client.writableLength + (await unsentOf(connection));
+    const unsent = client.writableLength + (await readUnsent(connection));
     if (unsent === 0) return;
     if (unsent < previous) since = Date.now();
     previous = unsent;
@@ -59,5 +58,5 @@ async function delivered(client: Socket, connection: Connection): Promise<void> 
 }
 
 /** Returns 0 on other systems than Linux, which do not show it. */
-const unsentOf = async (connection: Connection): Promise<number> =>
-  process.platform === 'linux' ? ((await unsentBytes(connection)) ?? 0) : 0;
+const readUnsent = async (connection: Connection): Promise<number> =>
+  process.platform === 'linux' ? ((await readUnsentBytes(connection)) ?? 0) : 0;

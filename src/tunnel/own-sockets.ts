@@ -1,10 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import { setImmediate as othersTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 
 /** Returns whether a process of this process's pid namespace has the socket with that inode open. */
 export type OwnSocket = (inode: string) => Promise<boolean>;
 
-type Wanted = Map<string, PromiseWithResolvers<boolean>>;
+type PendingSearch = Map<string, PromiseWithResolvers<boolean>>;
 
 /**
  * Returns a function that recognizes sockets of this pid namespace. A process of a container with the
@@ -13,12 +13,12 @@ type Wanted = Map<string, PromiseWithResolvers<boolean>>;
  * of a user namespace that this user does not own, the kernel shows neither namespace nor descriptors, so
  * they count as foreign. One search runs at a time, for all callers that came before it began.
  */
-export function findOwnSockets(): OwnSocket {
+export function ownSocketFinder(): OwnSocket {
   let last: Promise<void> = Promise.resolve();
-  let next: Wanted | undefined;
-  const ask = (inode: string): Promise<boolean> => {
+  let next: PendingSearch | undefined;
+  const find = (inode: string): Promise<boolean> => {
     if (next === undefined) {
-      const pending: Wanted = new Map();
+      const pending: PendingSearch = new Map();
       next = pending;
       last = last.then(() => {
         next = undefined;
@@ -31,11 +31,11 @@ export function findOwnSockets(): OwnSocket {
   };
   // a new process may have received the socket during the first search from a process that the search had
   // already passed
-  return async (inode) => (await ask(inode)) || ask(inode);
+  return async (inode) => (await find(inode)) || find(inode);
 }
 
 /** Searches all processes for the sockets. Never rejects. */
-async function search(pending: Wanted): Promise<void> {
+async function search(pending: PendingSearch): Promise<void> {
   try {
     const own = readlinkSync('/proc/self/ns/pid');
     for (const pid of newestFirst()) {
@@ -44,7 +44,7 @@ async function search(pending: Wanted): Promise<void> {
         pending.get(inode)?.resolve(true);
         pending.delete(inode);
       }
-      await othersTurn();
+      await yieldToOthers();
     }
     for (const { resolve } of pending.values()) resolve(false);
   } catch (error) {
@@ -57,22 +57,22 @@ const newestFirst = (): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/u.test(name))
     .map(Number)
-    .toSorted((one, other) => other - one);
+    .toSorted((a, b) => b - a);
 
 /**
  * Returns the inodes of a process's sockets; empty if the process has ended or this user may not inspect it.
  */
 function socketsOf(pid: number, namespace: string): string[] {
-  if (lookAt(() => readlinkSync(`/proc/${pid}/ns/pid`)) !== namespace) return [];
-  const descriptors = lookAt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  if (ifReadable(() => readlinkSync(`/proc/${pid}/ns/pid`)) !== namespace) return [];
+  const descriptors = ifReadable(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return descriptors.flatMap((descriptor) => {
-    const target = lookAt(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
+    const target = ifReadable(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
     const [, inode] = /^socket:\[(\d+)\]$/u.exec(target) ?? [];
     return inode === undefined ? [] : [inode];
   });
 }
 
-function lookAt<T>(read: () => T): T | undefined {
+function ifReadable<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

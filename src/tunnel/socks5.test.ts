@@ -28,12 +28,12 @@ const spelled = (address: Uint8Array): string =>
     -1,
   );
 
-test('property: each request is read at any split of its bytes, and later bytes are left', () => {
+test('property: each request is read at any split of its bytes, and later bytes stay in the socket', () => {
   fc.assert(
     fc.property(requests, fc.uint8Array(), ({ destination, bytes }, rest) => {
       for (let length = 0; length < bytes.length; length += 1)
-        assert.deepEqual(parseRequest(Uint8Array.from(bytes.slice(0, length))), { kind: 'partial' });
-      const whole: Parsed<Destination> = { kind: 'whole', value: destination, length: bytes.length };
+        assert.deepEqual(parseRequest(Uint8Array.from(bytes.slice(0, length))), { kind: 'incomplete' });
+      const whole: Parsed<Destination> = { kind: 'complete', value: destination, length: bytes.length };
       assert.deepEqual(parseRequest(Uint8Array.from([...bytes, ...rest])), whole);
     }),
   );
@@ -43,9 +43,9 @@ test('property: no bytes make a parser throw or wait for more than one message',
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
       for (const parsed of [parseGreeting(bytes), parseRequest(bytes)]) {
-        if (parsed.kind === 'partial') assert.ok(bytes.length < 5 + 255 + 2);
-        if (parsed.kind === 'whole') assert.ok(parsed.length <= bytes.length);
-        if (parsed.kind === 'wrong') assert.equal(parsed.answer[0], 5);
+        if (parsed.kind === 'incomplete') assert.ok(bytes.length < 5 + 255 + 2);
+        if (parsed.kind === 'complete') assert.ok(parsed.length <= bytes.length);
+        if (parsed.kind === 'invalid') assert.equal(parsed.response[0], 5);
       }
     }),
   );
@@ -53,12 +53,12 @@ test('property: no bytes make a parser throw or wait for more than one message',
 
 test('an unsupported greeting, command or address type is refused with its code', () => {
   const greeting = (...bytes: number[]) => parseGreeting(Uint8Array.from(bytes));
-  assert.equal(greeting(5, 2, 2, 0).kind, 'whole');
+  assert.equal(greeting(5, 2, 2, 0).kind, 'complete');
   for (const wrong of [greeting(4), greeting(5, 1, 2), greeting(5, 0)]) {
-    assert.equal(wrong.kind === 'wrong' && wrong.answer[1], 0xff);
+    assert.equal(wrong.kind === 'invalid' && wrong.response[1], 0xff);
   }
   const request = (...bytes: number[]) => parseRequest(Uint8Array.from(bytes));
-  const code = (parsed: Parsed<Destination>) => parsed.kind === 'wrong' && parsed.answer[1];
+  const code = (parsed: Parsed<Destination>) => parsed.kind === 'invalid' && parsed.response[1];
   assert.equal(code(request(5, 2, 0, 1)), 7);
   assert.equal(code(request(5, 1, 0, 2)), 8);
   assert.equal(code(request(5, 1, 0, 3, 0, 0, 80)), 1);

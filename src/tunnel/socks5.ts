@@ -11,12 +11,12 @@ export interface Destination {
 
 /**
  * The result of parsing the bytes received so far: an incomplete message, a message of `length` bytes, or an
- * invalid one; then `answer` is sent to the client.
+ * invalid one; then `response` is sent to the client.
  */
 export type Parsed<T> =
-  | { readonly kind: 'partial' }
-  | { readonly kind: 'whole'; readonly value: T; readonly length: number }
-  | { readonly kind: 'wrong'; readonly why: string; readonly answer: Uint8Array };
+  | { readonly kind: 'incomplete' }
+  | { readonly kind: 'complete'; readonly value: T; readonly length: number }
+  | { readonly kind: 'invalid'; readonly reason: string; readonly response: Uint8Array };
 
 /** Reply codes (RFC 1928, 6). */
 export const reply = { succeeded: 0, failure: 1, refused: 2, unreachable: 4, closed: 5 } as const;
@@ -30,24 +30,28 @@ const unknownCommand = 7;
 const unknownAddressType = 8;
 
 /** The reply to a greeting: no authentication. */
-export const greetingAnswer = Uint8Array.of(version, noAuthentication);
+export const greetingResponse = Uint8Array.of(version, noAuthentication);
 
 /** Returns the reply to a request. It has no bound address, because no client needs it for CONNECT. */
-export const requestAnswer = (code: number): Uint8Array =>
+export const requestResponse = (code: number): Uint8Array =>
   Uint8Array.of(version, code, 0, addressTypes.ipv4, 0, 0, 0, 0, 0, 0);
 
-const partial = { kind: 'partial' } as const;
+const incomplete = { kind: 'incomplete' } as const;
 
 /** Parses the first message of RFC 1928: the authentication methods that a client supports. */
 export function parseGreeting(bytes: Uint8Array): Parsed<undefined> {
   const [first, count] = bytes;
-  if (first === undefined) return partial;
-  const answer = Uint8Array.of(version, noAcceptableMethod);
-  if (first !== version) return { kind: 'wrong', why: 'it does not speak SOCKS5', answer };
-  if (count === undefined || bytes.length < 2 + count) return partial;
+  if (first === undefined) return incomplete;
+  const response = Uint8Array.of(version, noAcceptableMethod);
+  if (first !== version) return { kind: 'invalid', reason: 'it does not speak SOCKS5', response };
+  if (count === undefined || bytes.length < 2 + count) return incomplete;
   if (!bytes.subarray(2, 2 + count).includes(noAuthentication))
-    return { kind: 'wrong', why: 'it requires authentication, which this proxy does not support', answer };
-  return { kind: 'whole', value: undefined, length: 2 + count };
+    return {
+      kind: 'invalid',
+      reason: 'it requires authentication, which this proxy does not support',
+      response,
+    };
+  return { kind: 'complete', value: undefined, length: 2 + count };
 }
 
 /** Parses the second message: CONNECT to an address or a name. */
@@ -56,35 +60,35 @@ export function parseRequest(bytes: Uint8Array): Parsed<Destination> {
   if (first !== undefined && first !== version) return invalid('it does not speak SOCKS5', reply.failure);
   if (command !== undefined && command !== connect)
     return invalid(`SOCKS5 command ${command} is not supported (only CONNECT)`, unknownCommand);
-  if (type === undefined) return partial;
+  if (type === undefined) return incomplete;
   const span = addressLength(type, bytes[4]);
   if (span === undefined)
     return invalid(`it names an address of the unknown type ${type}`, unknownAddressType);
-  if (span === 'partial' || bytes.length < span.end + 2) return partial;
+  if (span === 'incomplete' || bytes.length < span.end + 2) return incomplete;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const address = view.subarray(span.start, span.end);
   const host = type === addressTypes.domain ? parseName(address.toString('latin1')) : textOf(address);
   const port = view.readUInt16BE(span.end);
   if (host === undefined) return invalid('its host is not a valid DNS name', reply.failure);
-  if (port === 0) return invalid('it asks for port 0', reply.failure);
-  return { kind: 'whole', value: { host, port }, length: span.end + 2 };
+  if (port === 0) return invalid('it requests port 0', reply.failure);
+  return { kind: 'complete', value: { host, port }, length: span.end + 2 };
 }
 
-const invalid = (why: string, code: number): Parsed<Destination> => ({
-  kind: 'wrong',
-  why,
-  answer: requestAnswer(code),
+const invalid = (reason: string, code: number): Parsed<Destination> => ({
+  kind: 'invalid',
+  reason,
+  response: requestResponse(code),
 });
 
 /** Returns the range of the address in a request; undefined for an unknown address type. */
 function addressLength(
   type: number,
   nameLength: number | undefined,
-): { readonly start: number; readonly end: number } | 'partial' | undefined {
+): { readonly start: number; readonly end: number } | 'incomplete' | undefined {
   if (type === addressTypes.ipv4) return { start: 4, end: 8 };
   if (type === addressTypes.ipv6) return { start: 4, end: 20 };
   if (type !== addressTypes.domain) return undefined;
-  return nameLength === undefined ? 'partial' : { start: 5, end: 5 + nameLength };
+  return nameLength === undefined ? 'incomplete' : { start: 5, end: 5 + nameLength };
 }
 
 /**
@@ -115,7 +119,7 @@ function textOf(address: Buffer): string {
  */
 export async function receiveRequest(socket: Socket, signal: AbortSignal): Promise<Destination> {
   await receive(socket, parseGreeting, signal);
-  socket.write(greetingAnswer);
+  socket.write(greetingResponse);
   return receive(socket, parseRequest, signal);
 }
 
@@ -133,11 +137,11 @@ async function receive<T>(
     }
     bytes = Buffer.concat([bytes, chunk]);
     const parsed = parse(bytes);
-    if (parsed.kind === 'wrong') {
-      socket.end(parsed.answer);
-      throw new ProductError('INVALID_ARGUMENT', `A client was refused: ${parsed.why}`);
+    if (parsed.kind === 'invalid') {
+      socket.end(parsed.response);
+      throw new ProductError('INVALID_ARGUMENT', `A client was refused: ${parsed.reason}`);
     }
-    if (parsed.kind === 'whole') {
+    if (parsed.kind === 'complete') {
       if (bytes.length > parsed.length) socket.unshift(bytes.subarray(parsed.length));
       return parsed.value;
     }
@@ -150,14 +154,14 @@ async function waitForData(socket: Socket, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw refusedError('it timed out before it sent a destination');
   if (socket.readableEnded || socket.destroyed)
     throw refusedError('it closed the connection before it sent a destination');
-  const heard = new AbortController();
-  const either = AbortSignal.any([signal, heard.signal]);
+  const listening = new AbortController();
+  const either = AbortSignal.any([signal, listening.signal]);
   try {
     await Promise.race(['readable', 'end', 'close'].map((event) => once(socket, event, { signal: either })));
   } catch (error) {
     if (signal.aborted) throw refusedError('it timed out before it sent a destination');
     throw error;
   } finally {
-    heard.abort();
+    listening.abort();
   }
 }

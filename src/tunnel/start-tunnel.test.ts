@@ -19,13 +19,15 @@ async function listen(t: TestContext, serve: (socket: Socket) => void): Promise<
   return (server.address() as AddressInfo).port;
 }
 
+const metadataOf = (name: string) => ({ name, namespace: 'bosh', uid: `uid-${name}`, resourceVersion: '1' });
+
 const pod = (name: string, ip: string, spec: object = {}) => ({
-  metadata: { name, namespace: 'bosh' },
+  metadata: metadataOf(name),
   spec: { containers: [], ...spec },
   status: { phase: 'Running', podIP: ip, podIPs: [{ ip }, { ip: `fd00::${ip.split('.')[3]}` }] },
 });
 
-const service = (name: string, spec: object) => ({ metadata: { name, namespace: 'bosh' }, spec });
+const service = (name: string, spec: object) => ({ metadata: metadataOf(name), spec });
 
 /** Starts a cluster with a pod `vm-1` (10.244.0.6) that listens on port 25555 and is selected by Services. */
 async function fakeCluster(t: TestContext) {
@@ -48,7 +50,7 @@ async function fakeCluster(t: TestContext) {
     service('outside', { type: 'ExternalName', externalName: 'example.com' }),
   ]);
   const slice = (of: string, ports: object[]) => ({
-    metadata: { name: of, namespace: 'bosh', labels: { 'kubernetes.io/service-name': of } },
+    metadata: { ...metadataOf(of), labels: { 'kubernetes.io/service-name': of } },
     addressType: 'IPv4',
     endpoints: [
       { addresses: ['10.244.0.8'], conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'vm-2' } },
@@ -114,7 +116,7 @@ test('an address or name in the cluster without a pod is refused with the remedy
     ['idle.bosh.svc', 80, /No pod behind Service bosh\/idle is ready/],
     ['outside.bosh.svc', 80, /is an ExternalName for example\.com/],
     ['director.other.svc', 80, /--namespace other/],
-    ['gone.bosh.pod', 80, /Pod bosh\/gone is not there/],
+    ['gone.bosh.pod', 80, /Pod bosh\/gone does not exist/],
   ] as const) {
     await assert.rejects(open(host, port), /refuses that address/, host);
     assert.match(log.at(-1) ?? '', sentence);

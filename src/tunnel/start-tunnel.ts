@@ -5,7 +5,7 @@ import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { ClientOwner, Connection } from './client-owner.ts';
 import { joinStreams } from './join-streams.ts';
 import type { OwnSocket } from './own-sockets.ts';
-import { receiveRequest, reply, requestAnswer, type Destination } from './socks5.ts';
+import { receiveRequest, reply, requestResponse, type Destination } from './socks5.ts';
 
 export interface TunnelOptions {
   /** 0: any free port. */
@@ -73,7 +73,7 @@ function portUnavailable(port: number, error: unknown): unknown {
       : `the system refuses it (${String(error.code)})`;
   return new ProductError(
     'TUNNEL_NOT_STARTED',
-    `Port ${port} of 127.0.0.1 cannot be used: ${why}; name another one by --port, or none`,
+    `Port ${port} of 127.0.0.1 cannot be used: ${why}; choose another one with --port, or leave --port out`,
     { cause: error },
   );
 }
@@ -95,7 +95,7 @@ async function serve(socket: Socket, options: TunnelOptions, failureState: Failu
     if (remote === undefined) return;
     const failure = await joinStreams(socket, remote, connection);
     if (failure === undefined) failures.forget(destination);
-    else failures.note(destination, failure);
+    else failures.report(destination, failure);
   } catch (error) {
     // a client that disconnects before its request is not an error
     if (socket.errored === null) options.log(describe(error));
@@ -157,11 +157,11 @@ async function connectOrRefuse(
       remote.destroy();
       return undefined;
     }
-    socket.write(requestAnswer(reply.succeeded));
+    socket.write(requestResponse(reply.succeeded));
     return remote;
   } catch (error) {
-    failures.note(destination, error);
-    socket.end(requestAnswer(replyOf(error)));
+    failures.report(destination, error);
+    socket.end(requestResponse(replyOf(error)));
     socket.destroySoon();
     return undefined;
   }
@@ -189,7 +189,7 @@ class FailureLog {
     this.#log = log;
   }
 
-  note({ host, port }: Destination, error: unknown): void {
+  report({ host, port }: Destination, error: unknown): void {
     const key = `${host}:${port}`;
     const message = describe(error);
     if (this.#reported.get(key) === message) return;

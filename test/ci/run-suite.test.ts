@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 
 /** What CI ends with when one suite ran that shell command and its failed files run again by the other. */
 function endOf(suite: string, again = 'exit 1', minutes = '1'): { lines: string[]; code: number | null } {

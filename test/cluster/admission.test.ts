@@ -13,7 +13,7 @@ import {
   copyChanges,
   updates,
 } from '../support/admission-changes.ts';
-import { type Ran, run, runWell } from './machine/run.ts';
+import { type Ran, run, runWell } from '../support/run.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { deniedBy, parametersOf, refusalOf, withDisksNamespace } from './support/disks-namespace.ts';
@@ -35,16 +35,16 @@ describeCluster('the policies of manifests/admission, by the CEL of a real API s
           const pod = make(disks);
           change(pod);
           const refusal = await refusalOf(api, pod);
-          assert.ok(refusal !== undefined, `${pod.metadata.name ?? ''} is admitted with ${what}`);
+          assert.ok(refusal !== undefined, `${pod.metadata.name} is admitted with ${what}`);
           if (!refusedBefore.has(what)) assert.match(refusal, deniedBy(disks, 'only'), what);
         }
         const { metadata } = await api.create<Pod>(pods, make(disks));
-        const debug = ['debug', '--namespace', disks, metadata.name ?? '', '--image=registry.invalid/x:1'];
+        const debug = ['debug', '--namespace', disks, metadata.name, '--image=registry.invalid/x:1'];
         const { exitCode, stderr } = await run([...world().cluster.kubectl, ...debug]);
-        assert.notEqual(exitCode, 0, `${metadata.name ?? ''} got a container for debugging`);
+        assert.notEqual(exitCode, 0, `${metadata.name} got a container for debugging`);
         assert.match(stderr, deniedBy(disks, 'unchanged'));
       }
-      const { name = '' } = admittedAttachment(disks).metadata;
+      const { name } = admittedAttachment(disks).metadata;
       const reference = { resource: pods, namespace: disks, name };
       for (const [what, change] of Object.entries(updates)) {
         const pod = await api.get<Pod>(reference);
@@ -63,7 +63,7 @@ describeCluster('the policies of manifests/admission, by the CEL of a real API s
         for (const make of [admittedAttachment, admittedSweeper, admittedCopy])
           assert.match((await refusalOf(developer.api, make(disks))) ?? '', deniedBy(disks, 'only'));
         const { metadata } = await api.create<Pod>(pods, admittedAttachment(disks));
-        const name = metadata.name ?? '';
+        const name = metadata.name;
         const image = { spec: { containers: [{ name: 'hold', image: 'registry.invalid/evil:1' }] } };
         for (const [policy, ...command] of [
           ['unchanged', 'patch', 'pod', name, '--patch', JSON.stringify(image)],

@@ -14,15 +14,15 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
     'reboot_vm keeps address, disks, agent state and jobs; so does a container that was killed',
     withoutNodes,
     async () => {
-      let former: Pod | undefined;
+      let previousPod: Pod | undefined;
       const { vm, isRefused } = await survivesReboot(world(), {
         before: async ({ cid }) => {
-          former = await world().pod(cid);
+          previousPod = await world().pod(cid);
         },
         back: async (agentVm, disk, life) => {
           assert.equal(await lives(world(), agentVm), life);
           const now = await world().pod(agentVm.cid);
-          assert.equal(now.metadata.uid, former?.metadata.uid);
+          assert.equal(now.metadata.uid, previousPod?.metadata.uid);
           assert.equal(now.status?.podIP, agentVm.address);
           assert.deepEqual(await getDisks(world().cloud, { vmCid: agentVm.cid }), [disk]);
           assert.deepEqual(await agentVm.client.value('list_disk'), [disk]);

@@ -12,9 +12,9 @@ import { killContainers, untilRestarted } from './support/break-attachment.ts';
 import { survivesAttachmentEnd, survivesDetach } from './support/detach-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-describeCluster('an attachment that somebody else ends', (world) => {
+describeCluster('an attachment pod that another program ends', (world) => {
   test(
-    'its containers killed: the disk is again where the agent expects it, the job has gone on',
+    'after a kill of its containers the disk is where the agent expects it, and the job has continued',
     withoutNodes,
     async () => {
       const { vm, isRefused } = await survivesDetach(world(), {
@@ -22,8 +22,8 @@ describeCluster('an attachment that somebody else ends', (world) => {
           const [disk = ''] = subject.disks;
           await killContainers(world(), subject);
           await untilRestarted(world(), subject);
-          for (const place of [storeOf(0), `/warden-cpi-dev/disks/${disk}/store`]) {
-            assert.equal(await world().inVm(subject.vm, `cat ${place}/canary`), `${disk}\n`);
+          for (const mountPoint of [storeOf(0), `/warden-cpi-dev/disks/${disk}/store`]) {
+            assert.equal(await world().inVm(subject.vm, `cat ${mountPoint}/canary`), `${disk}\n`);
           }
           await assertWritesOn(world(), subject.vm, storeOf(0));
         },
@@ -33,14 +33,14 @@ describeCluster('an attachment that somebody else ends', (world) => {
     },
   );
 
-  test('an attachment pod that is deleted while the job writes stays until the job has ended; attach_disk attaches again', () =>
+  test('an attachment pod that is deleted while a job writes stays until the job has ended; attach_disk then attaches again', () =>
     staysForTheJob(world(), (pod) => world().api.delete(world().podReference(pod))));
 
-  test('an evicted attachment pod stays until the job has ended, too', () =>
+  test('an attachment pod that is evicted while a job writes stays until the job has ended', () =>
     staysForTheJob(world(), (pod) => evict(world(), pod)));
 
   test(
-    'deleted by force while the job writes: the node keeps the volume until detach_disk takes it out of the VM',
+    'after a forced deletion while a job writes, the node keeps the volume until detach_disk unmounts it',
     withoutNodes,
     async () => {
       const detach = (subject: WritingVm): Promise<null> =>

@@ -15,7 +15,7 @@ export async function awaitNodes(api: KubernetesApi, plans: readonly NodePlan[])
       condition: (node) => (isReady(node) ? true : undefined),
       awaited: `node ${name} to be Ready`,
       deadlineMs,
-      lastWords: (node) => JSON.stringify(node?.status?.conditions ?? 'it is not registered'),
+      describeState: (node) => JSON.stringify(node?.status?.conditions ?? 'it is not registered'),
     });
   }
   await waitFor({

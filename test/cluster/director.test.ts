@@ -8,10 +8,10 @@ import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.t
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { writeReplacement } from '../director/write-replacement.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { nodePlans } from './network.ts';
 import { runInShell } from './support/page-commands.ts';
 import { suiteStemcell } from './support/suite-stemcell.ts';
@@ -140,7 +140,7 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
     const ops = join(directory, 'ops', 'cpi.yml');
     await writeFile(ops, `${await readFile(ops, 'utf8')}${edits}`);
     const [table = ''] = await run([command]);
-    assert.match(table, /^Kept, since they were edited: ops\/cpi\.yml;/mu);
+    assert.match(table, /^Kept because they were edited: ops\/cpi\.yml;/mu);
     for (const check of ['Kubernetes', 'Rights', 'Pod Security', 'Storage class', 'Address'])
       assert.match(table, new RegExp(`^${check} +ok `, 'mu'));
     await writeReplacement(join(directory, 'bosh-deployment'));
@@ -177,7 +177,7 @@ async function assertNothingLeft(): Promise<void> {
           api.list(resource, { namespace: 'bosh' }),
         ),
       );
-      return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+      return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
     };
     await until('all objects of the director to go', async () => (await leftovers()).length === 0);
   } finally {

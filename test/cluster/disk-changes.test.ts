@@ -30,23 +30,23 @@ const refused =
   };
 
 describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
-  test('snapshot: has the content of its moment, and neither object nor blocks are left of a deleted one', () =>
+  test('a snapshot has the content of its moment; deleting it removes its objects and blocks', () =>
     survivesSnapshot(world(), 'loop'));
 
   for (const storageClass of ['loop', 'loop-wait'] as const)
     test(`resize_disk of class ${storageClass} makes the disk larger and keeps its data`, () =>
       survivesResize(world(), storageClass));
 
-  test('update into another class: a new cid with the data', { skip: withoutOtherClass() }, () =>
+  test('an update to another class gives a new cid with the data', { skip: withoutOtherClass() }, () =>
     survivesUpdate(world()),
   );
 
-  test('update to another VolumeAttributesClass: in place, by the driver', withoutNodes, () =>
+  test('an update to another VolumeAttributesClass is made in place by the driver', withoutNodes, () =>
     survivesAttributeChange(world(), 'loop'),
   );
 
   test(
-    'a class without expansion and a driver without snapshots: refused as the caller tolerates it, the disk is whole',
+    'a class without expansion and a driver without snapshots are refused as the caller tolerates it, and the disk is intact',
     withoutNodes,
     async () => {
       const { vm, disk } = await filledDisk(world(), 'loop-plain');
@@ -78,7 +78,7 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
   );
 
   test(
-    'a copy by a driver that can neither clone nor snapshot: NOT_SUPPORTED at the deadline, taken back, the disk is whole',
+    'a copy by a driver that can neither clone nor snapshot is NOT_SUPPORTED at the deadline and rolled back; the disk is intact',
     withoutNodes,
     async () => {
       const { vm, disk } = await filledDisk(world(), 'loop-plain');
@@ -90,7 +90,7 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
           sizeMiB: 64,
           cloudProperties: { storage_class: 'loop-plain' },
         }),
-        refused('NOT_SUPPORTED', /the copy was taken back/u),
+        refused('NOT_SUPPORTED', /the copy was rolled back/u),
       );
       await assertUntouched(world(), vm, disk, 'loop-plain');
       await endDisk(world(), { vm, disk });
@@ -98,7 +98,7 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
   );
 
   test(
-    'a class that is not there and attributes that the driver cannot do: NOT_SUPPORTED, taken back, the disk is whole',
+    'a missing class, and attributes that the driver does not support, are NOT_SUPPORTED and rolled back; the disk is intact',
     withoutNodes,
     async () => {
       const { vm, disk } = await filledDisk(world(), 'loop');

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutNodes } from './test-cluster.ts';
 
@@ -11,9 +11,9 @@ const files = ['hot', 'ephemeral-disk', 'networks'].map((name) => `test/cluster/
 
 const run = promisify(execFile);
 
-describeCluster("this cluster as if it were somebody else's", (world) => {
+describeCluster('the suites on a cluster that KUBECONFIG names', (world) => {
   test(
-    'with KUBECONFIG set suites run on what it names: disks come and go, what needs the nodes skips by name',
+    'with KUBECONFIG set, disks are attached and detached, and tests that need the nodes skip with the reason',
     withoutNodes,
     async () => {
       const { kubectl, stemcell } = world().cluster;

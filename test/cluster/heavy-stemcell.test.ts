@@ -17,14 +17,15 @@ import {
   dockerRegistryIsMissing,
   startDockerRegistry,
 } from '../../src/oci/registry/testing/docker-registry.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { network } from './network.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { forgetRegistry, nameRegistry, pulledFrom } from './support/node-registry.ts';
 import { withoutNodes } from './test-cluster.ts';
+import { Field } from '../../src/platform/field.ts';
 
 /** The name of the registry on nodes. The CPI uses its address. */
 const pullHost = 'registry.bosh-kubernetes.test:5000';
@@ -56,7 +57,7 @@ describeCluster('a heavy stemcell', (world) => {
         cloudProperties: properties,
         env: {},
       });
-      const { image: pulled } = parseStemcellCid(stemcell, { code: 'INVALID_ARGUMENT', path: 'the cid' });
+      const { image: pulled } = parseStemcellCid(new Field(stemcell, 'the cid', 'INVALID_ARGUMENT'));
       assert.ok(pulled.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);
       assert.deepEqual(await Promise.all(cluster.nodes.map((node) => pulledFrom(node, pullHost))), [[], []]);
 
@@ -128,8 +129,8 @@ async function unpacked(
 
 function prePull(namespace: string, image: string, pullSecret: string): Promise<string> {
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-  const words = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
-  return runWell([process.execPath, program, ...words]);
+  const args = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
+  return runWell([process.execPath, program, ...args]);
 }
 
 function clientOf(t: TestContext, { origin, ca, credentials }: DockerRegistry): RegistryClient {

@@ -43,7 +43,7 @@ describeCluster('a hostile VM', (world) => {
           await run(vm, hostile.removeLinks);
         }
         await run(vm, hostile.race, disk, '/usr/bin');
-        for (let left = 3; left > 0; left -= 1) {
+        for (let remaining = 3; remaining > 0; remaining -= 1) {
           await attachDisk(cloud, { vmCid: vm, diskCid: disk }).catch((error: unknown) => {
             if (!isProductError(error)) throw error;
           });
@@ -60,7 +60,7 @@ describeCluster('a hostile VM', (world) => {
     );
   }
 
-  test("a user of jobs changes nothing of root's in the hub, on the data volume or on the disk", async () => {
+  test("a job user cannot change root's files in the hub, on the data volume or on the disk", async () => {
     const { cloud } = world();
     const vm = await world().newVm();
     const disk = await world().newDisk();

@@ -11,7 +11,7 @@ import { survivesDetach, survivesDetachOfOneDisk } from './support/detach-scenar
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('hot attach and detach', (world) => {
-  test('two disks come and go while a job runs: its pid and the pod stay as they were', async () => {
+  test('two disks are attached and detached while a job runs; its pid and the pod do not change', async () => {
     const vm = await world().newVm();
     await world().inVm(vm, '(exec setsid sleep 100000) > /dev/null 2>&1 & echo $! > /tmp/job');
     const job = (await world().inVm(vm, 'cat /tmp/job')).trim();
@@ -38,7 +38,7 @@ describeCluster('hot attach and detach', (world) => {
     await deleteVm(world().cloud, { vmCid: vm });
   });
 
-  test('refused while a process writes through /var/vcap/store, beside an unrelated pod that mounts the kubelet directory', async () => {
+  test('detach_disk is refused while a process writes through /var/vcap/store, beside an unrelated pod that mounts the kubelet directory', async () => {
     const { cloud, api } = world();
     const { vm, isRefused } = await survivesDetach(world(), {
       before: (subject) => startUnrelatedPod(world(), subject),
@@ -54,7 +54,7 @@ describeCluster('hot attach and detach', (world) => {
   });
 
   test(
-    'the sandbox of the attachment killed: the disk is there again, and one umount detaches it',
+    "after a kill of the attachment pod's sandbox the disk is mounted again, and one umount detaches it",
     withoutNodes,
     async () => {
       const { vm, isRefused } = await survivesDetach(world(), {
@@ -70,7 +70,7 @@ describeCluster('hot attach and detach', (world) => {
   );
 
   test(
-    'the sandbox of the attachment killed, and its holder, whose mount is left: none is put on it, and one umount detaches the disk',
+    "after a kill of the attachment pod's sandbox and container, its mount remains, none is added, and one umount detaches the disk",
     withoutNodes,
     async () => {
       const { vm, isRefused } = await survivesDetach(world(), {

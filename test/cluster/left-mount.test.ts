@@ -10,13 +10,15 @@ import { type WritingVm, assertWritesOn, storeOf } from './support/disk-setup.ts
 import { leakMount } from './support/break-attachment.ts';
 import { survivesLeakedMount, survivesDetach } from './support/detach-scenarios.ts';
 
-describeCluster('an attachment deleted while its holder waits for its restart', (world) => {
-  test('delete_vm takes its mount out of the hub, the VM pod ends, the data is whole', withoutNodes, () =>
-    survivesLeakedMount(world(), (vm) => world().api.delete(world().podReference(vm))),
+describeCluster('an attachment pod deleted while its container waits for a restart', (world) => {
+  test(
+    'delete_vm removes the mount from the hub, the VM pod ends, and the data is intact',
+    withoutNodes,
+    () => survivesLeakedMount(world(), (vm) => world().api.delete(world().podReference(vm))),
   );
 
   test(
-    'no other VM gets the disk, delete_disk rejects it, and detach_disk unmounts it',
+    'no other VM gets the disk, delete_disk refuses, and detach_disk unmounts the disk',
     withoutNodes,
     async () => {
       const { vm, isRefused } = await survivesDetach(world(), {

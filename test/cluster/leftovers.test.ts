@@ -18,7 +18,7 @@ import { testCluster, withoutNodes } from './test-cluster.ts';
 const collectionMs = 300_000;
 
 describeCluster(
-  'what a VM leaves',
+  'leftovers of a VM',
   (world) => {
     const node = 'node-1';
     const traces = (): Promise<Traces> => tracesOf(testCluster(), testCluster().node(node), world().api);
@@ -66,19 +66,19 @@ async function untilNoObjects({ api, namespace }: ClusterWorld): Promise<void> {
 }
 
 async function untilNothingAdded(before: Traces, traces: () => Promise<Traces>): Promise<void> {
-  let left: string[] = [];
+  let remaining: string[] = [];
   try {
     await until(
       'the traces to go',
       async () => {
-        left = addedSince(before, await traces());
-        return left.length === 0;
+        remaining = addedSince(before, await traces());
+        return remaining.length === 0;
       },
       collectionMs,
       // Poll rarely, because the kubelet collects this once a minute and each poll starts a dozen processes.
       3000,
     );
   } catch (error) {
-    assert.deepEqual(left, [], String(error));
+    assert.deepEqual(remaining, [], String(error));
   }
 }

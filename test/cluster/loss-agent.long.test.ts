@@ -18,7 +18,7 @@ import {
 import { withoutNodes } from './test-cluster.ts';
 
 /** Like loss.long.test.ts, for scenarios with our agent or with a lost node. */
-describeCluster('what the data-survival tests of agents and lost nodes would find, by hand', (world) => {
+describeCluster('agents and nodes that lose data are detected by the tests (by hand)', (world) => {
   // The damaged VMs would be in the way of a power loss.
   afterEach(() => deleteVms(world()));
 

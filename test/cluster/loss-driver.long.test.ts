@@ -13,7 +13,7 @@ import { withoutNodes } from './test-cluster.ts';
  * work protects the data. Here the driver empties a volume whenever a node stages it (its class
  * `loop-forgetful`), and each test must report the loss.
  */
-describeCluster('what the data-survival tests would find of a driver that loses data, by hand', (world) => {
+describeCluster('a driver that loses data is detected by the data-survival tests (by hand)', (world) => {
   const forgetful = 'loop-forgetful';
   afterEach(() => deleteVms(world()));
 

@@ -27,12 +27,12 @@ import { withoutNodes } from './test-cluster.ts';
  * report lost data. There is one test for each kind of guard. The tests for each suite are in
  * `loss*.long.test.ts`.
  */
-describeCluster('what the data-survival tests would find', (world) => {
+describeCluster('a weakened CPI loses data, which the data-survival tests detect', (world) => {
   // The damaged VMs would be in the way of a power loss.
   afterEach(() => deleteVms(world()));
 
   test(
-    'the busy check off: detach_disk takes the disk from under a job, and what it writes then is lost',
+    'without the busy check detach_disk unmounts the disk of a running job, whose writes are lost',
     withoutNodes,
     async () => {
       const weak = cpiWithoutGuards(world().cloud, [noBusyCheck]);
@@ -42,7 +42,7 @@ describeCluster('what the data-survival tests would find', (world) => {
   );
 
   test(
-    "a hub on the node's disk: a VM pod deleted by kubectl takes the data of its disk with it",
+    "with a hub on the node's disk, deleting the VM pod by kubectl deletes the data of its disk",
     withoutNodes,
     async () => {
       // This is a race between the kubelet and the mount container. The mount container must lose, as if jobs
@@ -60,7 +60,7 @@ describeCluster('what the data-survival tests would find', (world) => {
   );
 
   test(
-    "the bind at the hub's root: after a power cut the disk is below the hub's tmpfs, and a VM pod that goes takes its data",
+    "with the bind at the hub's root, the disk is below the hub's tmpfs after a power cut, and deleting the VM pod deletes its data",
     withoutNodes,
     async () => {
       const weak = cpiWithoutGuards(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
@@ -72,7 +72,7 @@ describeCluster('what the data-survival tests would find', (world) => {
   );
 
   test(
-    'a VM that forgets its disk: after reboot_vm the job runs on an empty store, and what it writes is lost',
+    'if a VM forgets its disk, the job runs on an empty store after reboot_vm, and its writes are lost',
     withoutNodes,
     async () => {
       const weak = cpiWithoutGuards(world().cloud, [forgetfulVm]);
@@ -81,7 +81,7 @@ describeCluster('what the data-survival tests would find', (world) => {
     },
   );
 
-  test('a copy without a source: update_disk into another class loses the data', withoutNodes, async () => {
+  test('if the copy has no source, update_disk to another class loses the data', withoutNodes, async () => {
     const weak = cpiWithoutGuards(world().cloud, [noSource]);
     await assert.rejects(survivesUpdate(world(), { cloud: weak.cloud }), isDataLoss);
     weak.assertUsed();

@@ -20,7 +20,7 @@ describe('volumes of nodes that are lost', withoutNodes, () => {
   });
   after(() => world.close());
 
-  test('a node that had no power for a moment has its volume again, the data whole', async () => {
+  test('after a short power cut the node has its volume again, with intact data', async () => {
     const cluster = testCluster();
     const node = cluster.node('node-2');
     await world.claim('powered');

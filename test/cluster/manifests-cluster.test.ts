@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createDisk } from '../../src/cpi/disk/create-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { checkout } from '../support/embedded-line.ts';
-import { runWell } from './machine/run.ts';
+import { checkout } from '../support/embedded-environment.ts';
+import { runWell } from '../support/run.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { keepParametersRead } from './support/disks-namespace.ts';
 import { survivesDetach } from './support/detach-scenarios.ts';
@@ -15,15 +15,15 @@ import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('manifests/cluster', (world) => {
   test(
-    'kubectl apply -k makes all of it, nothing changes when it is applied again, and its volumes are disks',
+    'kubectl apply -k creates all objects, a second apply changes nothing, and its volumes serve as disks',
     withoutNodes,
     async (t) => {
       const { api, cloud, cluster } = world();
       await keepParametersRead(api);
       const own = `apply-${randomUUID().slice(0, 8)}`;
       const folder = await manifestsNamed(own);
-      const kubectl = (...words: readonly string[]): Promise<string> =>
-        runWell([...cluster.kubectl, ...words, '-k', join(folder, 'cluster')]);
+      const kubectl = (...args: readonly string[]): Promise<string> =>
+        runWell([...cluster.kubectl, ...args, '-k', join(folder, 'cluster')]);
       t.after(async () => {
         await kubectl('delete', '--ignore-not-found', '--wait=false');
         await rm(folder, { recursive: true });

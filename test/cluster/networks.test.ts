@@ -46,10 +46,10 @@ describeCluster('manual networks by static-ip', (world) => {
     assert.match(await world().inVm(vm, 'cat /etc/resolv.conf'), /^nameserver 192\.0\.2\.53$/mu);
     // The cluster's DNS is not used in this VM.
     const { spec } = await world().api.get<Service>(apiServer);
-    const place = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
+    const serviceAddress = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
     // The last file that the entrypoint writes of these. create_vm does not wait for it.
     const written = 'grep . /etc/bosh-kubernetes/api-server';
-    assert.equal(await world().untilInVm(vm, written), place);
+    assert.equal(await world().untilInVm(vm, written), serviceAddress);
     for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
       const renamed = await world().inVm(
         vm,
@@ -65,7 +65,7 @@ describeCluster('manual networks by static-ip', (world) => {
   });
 
   test(
-    'an address that another VM has, or a stranger: a clear error, nothing left',
+    'an address of another VM or of a foreign pod is refused with a clear error, and nothing remains',
     { skip: withoutAddresses() },
     async () => {
       const ip = fixedAddress(world(), 'networks', 1);
@@ -80,7 +80,7 @@ describeCluster('manual networks by static-ip', (world) => {
       await deleteVm(world().cloud, { vmCid: holder });
       await world().api.create(pods, stranger(world(), asking, node));
       await until(
-        'the stranger to have it',
+        'the foreign pod to have it',
         async () => (await world().pod('stranger')).status?.podIP === ip,
       );
       // The CPI does not know that pod. The node's network rejects the address.

@@ -45,7 +45,7 @@ export class PodWorld {
       condition: (found) => (found === undefined ? true : undefined),
       awaited: `namespace ${this.namespace} to be gone`,
       deadlineMs,
-      lastWords: (found) => JSON.stringify(found),
+      describeState: (found) => JSON.stringify(found),
     });
     this.api.close();
   }
@@ -106,7 +106,7 @@ export class PodWorld {
       condition,
       awaited: `${resource.plural} ${name}`,
       deadlineMs,
-      lastWords: (last) => JSON.stringify(last),
+      describeState: (last) => JSON.stringify(last),
     });
   }
 

@@ -15,7 +15,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
   };
 
   test(
-    'power cut, the attachment first: the agent finds its disk and its jobs run again',
+    'after a power cut, if the attachment pod starts first, the agent finds its disk and its jobs run again',
     { ...withoutNodes, timeout: 600_000 },
     async () => {
       const beforeHubs = (_: AgentVm, disk: string): Promise<void> => attachmentFirst(world(), disk);
@@ -25,7 +25,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
   );
 
   test(
-    'power cut, and the disk does not come back: the VM says so, and no job runs until it does',
+    'after a power cut without the disk the VM reports this, and no job runs until the disk is back',
     withoutNodes,
     async () => {
       const isRefused = await survivesAgentPowerCut(world(), {

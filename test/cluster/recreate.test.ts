@@ -10,7 +10,7 @@ describeCluster('strategies of attaching on real kubelets', (world) => {
   const skip = withoutAddresses();
 
   test(
-    'recreate: two disks come and go by new pods, with cid, agent id, address and data as before',
+    'recreate: two disks are attached and detached by new pods that keep cid, agent id, address and data',
     { skip },
     () =>
       survivesAttachDetachCycle(world(), {

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { until } from '../support/until.ts';
 import type { ClusterPaths } from './cluster-paths.ts';
 

@@ -20,7 +20,7 @@ describeCluster('a node whose programs restart', (world) => {
   }
 
   test(
-    'power cut: every process and mount gone, the attachment first: no job on an empty store, data whole',
+    'after a power cut, if the attachment pod starts first, no job runs on an empty store and the data is intact',
     withoutNodes,
     () =>
       survivesPowerCut(world(), async ({ vm, disks: [disk = ''] }) => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { profiles } from '../../src/cpi/config/profile.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { upstreamAgent } from '../support/upstream-programs.ts';
 import { bringUp, clusterAt, enterCluster } from './bring-up.ts';
 import { clusterNames, clusterPathsOf } from './cluster-paths.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile, appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asTestsRun } from '../../embedded-cluster/testing/as-tests-run.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import type { SuiteGroup } from './suites.ts';
 
 export interface TestCounts {

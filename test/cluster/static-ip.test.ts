@@ -40,7 +40,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
   /** Removes the pods of a failed test, because each would keep the address from the next test. */
   afterEach(async () => {
     const { items } = await world.api.list<Pod>(pods, { namespace: world.namespace });
-    for (const { metadata } of items) await world.remove(pods, metadata.name ?? '');
+    for (const { metadata } of items) await world.remove(pods, metadata.name);
     await free();
   });
 
@@ -74,7 +74,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
     await world.remove(pods, 'peer');
   });
 
-  test('a pod that asks for none has one of the range', async () => {
+  test('a pod that requests no address gets one of the range', async () => {
     await world.pod('dynamic', { spec: { nodeName: 'node-1' } });
     const number = (text: string): number =>
       text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
@@ -84,7 +84,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
   });
 
   for (const node of ['node-1', 'node-2']) {
-    test(`an address that a pod has is refused on ${node}, the error says so, and nothing is left of the second pod`, async () => {
+    test(`on ${node} a pod that requests the address of another pod fails with an error that says so, and leaves nothing`, async () => {
       await asking('first', 'node-1');
       assert.equal(await addressOf('first'), address);
       const owner = await addressOwner();
@@ -193,7 +193,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       await withAddress(false);
     });
 
-    test('removed while its installer cannot answer and is killed: the guard puts the former network back', async () => {
+    test('removed while its installer cannot answer and is killed: the guard restores the original network', async () => {
       const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
@@ -205,7 +205,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       assert.deepEqual(await contents(), previous);
     });
 
-    test('removed while nobody on the node can answer: it stays, and remove.yaml puts the former network back', async () => {
+    test('removed while the node does not respond, it stays, and remove.yaml restores the original network', async () => {
       const previous = await contents();
       kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();

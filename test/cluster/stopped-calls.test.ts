@@ -1,7 +1,7 @@
 import { before, test } from 'node:test';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { hubPath } from '../../src/cpi/vm/pod.ts';
+import { hubPath } from '../../src/cpi/objects/layout.ts';
 import { stopAttach, stopDetach, stopRelease, type TwoVms } from '../support/stopped-calls.ts';
 import { assertIntactIn } from './support/assert-intact.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
@@ -18,21 +18,21 @@ import {
 import { makeCpiAccount, withStoppedCpi } from './support/with-stopped-cpi.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-const place = storeOf(0);
+const mountPoint = storeOf(0);
 
 describeCluster(
   'calls of the built CPI whose process is stopped in their middle',
   (world) => {
     before(() => makeCpiAccount(world()));
 
-    test('recreate: attach_disk, which waited for a pod, makes none with a disk that another VM has by now', () =>
+    test('recreate: attach_disk that waited for a pod creates none with a disk that another VM has meanwhile', () =>
       withTwoVms(world(), stopAttach));
 
-    test('recreate: detach_disk, which waited for a pod, leaves the VM a disk that was attached to it again', () =>
+    test('recreate: detach_disk that waited for a pod keeps a disk that was attached to the VM again', () =>
       withTwoVms(world(), stopDetach));
 
     test(
-      'hot: detach_disk, whose attachment is deleted by force, does not say that a disk in use is detached',
+      'hot: detach_disk whose attachment pod is deleted by force does not report a disk in use as detached',
       withoutNodes,
       () =>
         withStoppedCpi(world(), async (cpi) => {
@@ -59,8 +59,8 @@ function withTwoVms(world: ClusterWorld, stop: (vms: TwoVms) => Promise<void>): 
     let user = '';
     const use = async (vm: string, hint: string): Promise<void> => {
       const coming = { attach: () => Promise.resolve(hint), create: () => Promise.resolve(disk) };
-      await fillNewDisk(world, vm, { storageClass: 'loop', place, cloud, ...coming });
-      await startWriting(world, vm, place);
+      await fillNewDisk(world, vm, { storageClass: 'loop', mountPoint, cloud, ...coming });
+      await startWriting(world, vm, mountPoint);
       user = vm;
     };
     await stop({ api, namespace, cpi, one, other, disk, use });
@@ -72,7 +72,7 @@ function withTwoVms(world: ClusterWorld, stop: (vms: TwoVms) => Promise<void>): 
 
 /** Asserts that the job has continued and that everything it wrote is there. */
 async function survivesVmDeletion(world: ClusterWorld, vm: string, disk: string): Promise<void> {
-  await assertWritesOn(world, vm, place);
-  await stopWriting(world, vm, place);
+  await assertWritesOn(world, vm, mountPoint);
+  await stopWriting(world, vm, mountPoint);
   await assertIntactIn(world, { vm, disk, hint: `${hubPath}/disks/${disk}/store` });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { parallelGroupsOf, long, suites, suitesBelow, disruptiveSuites } from './suites.ts';
 
 test('suites that disturb nodes run one by one on their own clusters, then the conformance and the contract', () => {
@@ -10,7 +10,8 @@ test('suites that disturb nodes run one by one on their own clusters, then the c
   assert.deepEqual(
     parallelGroupsOf([
       ...files,
-      ...['test/contract/nodes.test.ts', 'test/conformance/nodes.test.ts', 'test/conformance/vms.test.ts'],
+      ...['test/contract/access.test.ts', 'test/contract/nodes.test.ts'],
+      ...['test/conformance/nodes.test.ts', 'test/conformance/vms.test.ts'],
     ]),
     [
       {
@@ -29,7 +30,7 @@ test('suites that disturb nodes run one by one on their own clusters, then the c
         cluster: 2,
         groups: [
           { files: ['test/cluster/restarts.test.ts'], concurrency: 1 },
-          { files: ['test/contract/nodes.test.ts'], concurrency: 1 },
+          { files: ['test/contract/nodes.test.ts', 'test/contract/access.test.ts'], concurrency: 3 },
         ],
       },
     ],

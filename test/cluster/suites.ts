@@ -60,6 +60,9 @@ export const long = [
  */
 const inOwnNamespace = ['disks', 'vms', 'volumes'].map((name) => `test/conformance/${name}.test.ts`);
 
+/** Most of the time of the contract is this file, which waits for nodes to be lost. */
+const longestContract = 'test/contract/nodes.test.ts';
+
 /** Files that run concurrently. */
 export interface SuiteGroup {
   readonly files: readonly string[];
@@ -76,7 +79,8 @@ export interface ParallelGroup {
 /**
  * Distributes the files over lanes that take about the same time. Most suites only wait for the cluster, so
  * several of them run concurrently in one lane. Those that disturb nodes run one by one on their own
- * clusters, followed by the conformance suite on one and the contract on the other.
+ * clusters, followed by the conformance suite on one and the contract on the other. Each file of the contract
+ * has its own namespace.
  */
 export function parallelGroupsOf(files: readonly string[]): ParallelGroup[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');
@@ -87,6 +91,11 @@ export function parallelGroupsOf(files: readonly string[]): ParallelGroup[] {
   const quiet = ofCluster.filter((file) => !first.includes(file) && !second.includes(file));
   const isLong = (file: string): boolean => long.includes(nameOf(file));
   const isContract = (file: string): boolean => file.startsWith('test/contract/');
+  const contract = files.filter(isContract);
+  const contractInOrder = [
+    ...contract.filter((file) => file === longestContract),
+    ...contract.filter((file) => file !== longestContract),
+  ];
   const others = files.filter((file) => !ofCluster.includes(file) && !isContract(file));
   const together = inOwnNamespace.filter((file) => others.includes(file));
   const longFirst = [...quiet.filter(isLong), ...quiet.filter((file) => !isLong(file))];
@@ -101,7 +110,7 @@ export function parallelGroupsOf(files: readonly string[]): ParallelGroup[] {
         alone(others.filter((file) => !together.includes(file))),
       ],
     },
-    { cluster: 2, groups: [alone(second), alone(files.filter(isContract))] },
+    { cluster: 2, groups: [alone(second), { files: contractInOrder, concurrency: 3 }] },
   ];
   return lanes
     .map(({ cluster, groups }) => ({ cluster, groups: groups.filter((group) => group.files.length > 0) }))

@@ -9,7 +9,7 @@ const classes = ['loop', 'loop-wait'] as const;
 /** The pod's grace period (30 s), a few seconds, and the time that a busy node needs for them. */
 const withinSeconds = 50;
 
-describeCluster('a VM pod that somebody else deletes while jobs write to its disks', (world) => {
+describeCluster('a VM pod that another program deletes while jobs write to its disks', (world) => {
   test('kubectl delete pod', () =>
     survivesVmDeletion(world(), {
       classes,
@@ -31,7 +31,7 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
   );
 
   test(
-    'no hook tells the attachment: it finds out by the processes of the VM, and lets go',
+    'without a preStop hook the attachment pod unmounts when the VM has no more processes',
     withoutNodes,
     async () => {
       const silent = cpiWithoutGuards(world().cloud, [silentEnd]);

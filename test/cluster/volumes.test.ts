@@ -72,7 +72,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
     await world.pods.remove(pods, 'second');
   });
 
-  test('a volume grows with its claim, the data in it whole', async () => {
+  test('a volume grows with its claim and keeps its data', async () => {
     await world.claim('growing', {}, '32Mi');
     const size = async (pod: string): Promise<number> => {
       const line = (await world.pods.run(pod, 'df -m /disk')).trim().split('\n').at(-1) ?? '';
@@ -178,10 +178,10 @@ describe('volumes of a real cluster', withoutNodes, () => {
     assert.deepEqual(await world.violations('killed'), []);
   });
 
-  test('the end of a claim is the end of its volume: no object, file or device is left', async () => {
+  test('deleting a claim removes its volume: no object, file or device remains', async () => {
     await world.claim('short');
     const volume = await world.bound('short');
-    const { name = '' } = volume.metadata;
+    const { name } = volume.metadata;
     await world.use('short', 'node-1', (pod) => world.pods.run(pod, 'echo gone >/disk/data'));
     await world.pods.remove(persistentVolumeClaims, 'short');
     await world.pods.until<PersistentVolume, true>(persistentVolumes, name, (found) =>

@@ -9,9 +9,9 @@ import {
   startDockerRegistry,
 } from '../../src/oci/registry/testing/docker-registry.ts';
 import { shapeOf } from '../line/readme-screens.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
-import { runWell } from './machine/run.ts';
+import { runWell } from '../support/run.ts';
 import { network, nodePlans } from './network.ts';
 import { nodeUnderTest } from './support/node-under-test.ts';
 import { forgetRegistry, nameRegistry } from './support/node-registry.ts';
@@ -47,7 +47,7 @@ const addressOps = `
 
 describe('docs/your-cluster.md', () => {
   test(
-    'its commands print what it says, by each way to the agent, and nothing is left',
+    'its commands print the shown output, by each way to the agent, and nothing remains',
     { ...skip, timeout: 600_000 },
     async (t) => {
       const blocks = blocksOf(await readFile(join(checkout, 'docs', 'your-cluster.md'), 'utf8'));

@@ -28,7 +28,7 @@ test('of the nodes on a cluster only simulated ones go that have been silent for
     await api.patch({ resource: nodes, name }, { status: { conditions } }, { subresource: 'status' });
   }
   const leftovers = async (): Promise<unknown> =>
-    (await api.list(nodes)).items.map(({ metadata }) => metadata.name ?? '').toSorted();
+    (await api.list(nodes)).items.map(({ metadata }) => metadata.name).toSorted();
   await removeDeadNodes(api, later(2));
   assert.deepEqual(await leftovers(), ['alive', 'dead', 'real']);
   await removeDeadNodes(api, later(6));

@@ -14,9 +14,9 @@ const deadMs = 5 * 60_000;
 export async function removeDeadNodes(api: KubernetesApi, now: number): Promise<void> {
   const { items } = await api.list<Node>(nodes, { labelSelector: `${simulatedLabel}=true` });
   for (const node of items.filter((each) => isDead(each, now))) {
-    const { name = '', uid = '' } = node.metadata;
+    const { name, uid } = node.metadata;
     await api.delete({ resource: nodes, name }, { preconditions: { uid } }).catch((error: unknown) => {
-      // another run of the suite does the same
+      // Another run of the suite may have deleted the node, or a new one has its name.
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     });
   }

@@ -63,10 +63,14 @@ describe('disks', () => {
   });
 
   clause('31b', async () => {
-    const name = (await world.defaultClass()).metadata.name ?? '';
+    const name = (await world.defaultClass()).metadata.name;
     const plain = await world.newDisk({ storage_class: name });
-    const told = { storage_class: name, volume_mode: 'Filesystem', access_mode: 'ReadWriteOncePod' };
-    const disks = [plain, await world.newDisk(told)];
+    const volumeProperties = {
+      storage_class: name,
+      volume_mode: 'Filesystem',
+      access_mode: 'ReadWriteOncePod',
+    };
+    const disks = [plain, await world.newDisk(volumeProperties)];
     const specs = await Promise.all(disks.map(async (disk) => (await claimOf(disk)).spec));
     assert.deepEqual(
       specs.map(({ accessModes, volumeMode, storageClassName }) => [

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { runCpi, type Outcome } from '../cpi/artefact.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { clause, skipHere } from './clause.ts';
 import { nowhere, soon } from './foreign-access.ts';
 import { World } from './world.ts';

@@ -65,7 +65,7 @@ describe('nodes', () => {
 
   async function runningNodes(): Promise<string[]> {
     const { items } = await world.api.list<Node>(nodes);
-    return items.map(({ metadata }) => metadata.name ?? '').filter((name) => name !== silent);
+    return items.map(({ metadata }) => metadata.name).filter((name) => name !== silent);
   }
 
   const onNode = (name: string): object => ({ node_selector: { 'kubernetes.io/hostname': name } });

@@ -4,7 +4,7 @@ import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { Access } from '../../src/kubernetes/access/access.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
-import { EmbeddedLine } from '../support/embedded-line.ts';
+import { EmbeddedEnvironment } from '../support/embedded-environment.ts';
 import { stemcell } from '../support/line-vm.ts';
 
 /** The cluster that the suite runs against. */
@@ -56,7 +56,10 @@ export async function openTarget(agent: TestAgent | undefined): Promise<Target> 
 }
 
 async function embedded(agent: TestAgent | undefined): Promise<Target> {
-  const line = await EmbeddedLine.start({ nodes: ['embedded-2=two'], ...(agent !== undefined && { agent }) });
+  const line = await EmbeddedEnvironment.start({
+    nodes: ['embedded-2=two'],
+    ...(agent !== undefined && { agent }),
+  });
   return {
     kind: 'embedded',
     access: line.access,

@@ -264,9 +264,7 @@ describe('VMs', () => {
       ([key, value]) => `${key}=${value}`,
     );
     const query = { namespace: world.namespace, labelSelector: selector.join() };
-    const selected = (await world.api.list<Pod>(pods, query)).items.map(
-      ({ metadata }) => metadata.name ?? '',
-    );
+    const selected = (await world.api.list<Pod>(pods, query)).items.map(({ metadata }) => metadata.name);
     assert.deepEqual(selected.toSorted(), members);
     // it is a preference; the embedded cluster has two nodes, and no other criterion
     if (world.target.kind === 'embedded') assert.notEqual(one?.nodeName, other?.nodeName);

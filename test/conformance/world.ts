@@ -22,7 +22,7 @@ import {
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
 import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/types/storage.ts';
-import { checkout, mbusPassword } from '../support/embedded-line.ts';
+import { checkout, mbusPassword } from '../support/embedded-environment.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
 import { removeDeadNodes } from './dead-nodes.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
@@ -280,7 +280,7 @@ export class World {
           ({ metadata }: KubernetesObject) =>
             kind === undefined || metadata.labels?.['bosh.cloudfoundry.org/kind'] === kind,
         )
-        .map(({ metadata }: KubernetesObject) => metadata.name ?? '')
+        .map(({ metadata }: KubernetesObject) => metadata.name)
         .toSorted();
     return {
       vms: names(podList, 'vm'),

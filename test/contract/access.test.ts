@@ -12,8 +12,8 @@ import {
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
-import { made, makePolicySubject, type PolicySubject, type Somebody } from './policy-subject.ts';
-import { until } from './until.ts';
+import { made, makePolicySubject, type PolicySubject, type TestUser } from './policy-subject.ts';
+import { until } from '../support/until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**
@@ -31,7 +31,7 @@ const userOf = (account: string): string => `system:serviceaccount:${subject.nam
 const path = (rest: string): string => `/api/v1/namespaces/${subject.namespace}/${rest}`;
 
 /** Creates a service account with a Role of these rules. */
-async function grantedUser(account: string, rules: readonly object[]): Promise<Somebody> {
+async function grantedUser(account: string, rules: readonly object[]): Promise<TestUser> {
   const { admin, namespace } = subject;
   await admin.api.create(roles, made(namespace, account, { rules }));
   await admin.api.create(roleBindings, binding(account, { kind: 'Role', name: account }));
@@ -101,7 +101,7 @@ test('each verb needs its own permission', async () => {
   const { namespace, admin } = subject;
   await admin.api.create(configMaps, configMap(namespace, 'verbs', { labels: { verbs: 'yes' } }));
   const query = '?labelSelector=verbs%3Dyes';
-  const attempts: Readonly<Record<string, (who: Somebody) => Promise<{ status: number }>>> = {
+  const attempts: Readonly<Record<string, (who: TestUser) => Promise<{ status: number }>>> = {
     get: (who) => who.call('GET', path('configmaps/verbs')),
     list: (who) => who.call('GET', path(`configmaps${query}`)),
     watch: (who) =>

@@ -6,10 +6,12 @@ import { parseConfig } from '../../src/cpi/config/config.ts';
 import { explainApiError } from '../../src/cpi/errors/explain-api-error.ts';
 import { createVmRequest } from '../../src/cpi/testing/test-cloud.ts';
 import { checkVm } from '../../src/cpi/vm/check-vm.ts';
-import { planVm, vmSecret } from '../../src/cpi/vm/create-vm.ts';
+import { planVm } from '../../src/cpi/vm/plan-vm.ts';
+import { vmSecret } from '../../src/cpi/vm/secret.ts';
 import { vmClaims } from '../../src/cpi/vm/claims.ts';
-import { vmPod } from '../../src/cpi/vm/pod.ts';
-import { parseVmRequest } from '../../src/cpi/vm/plan-vm.ts';
+import { podTemplate } from '../../src/cpi/vm/pod.ts';
+import { parseVmSpec } from '../../src/cpi/vm/vm-spec.ts';
+import { withOwner } from '../../src/cpi/vm/vms.ts';
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -22,7 +24,7 @@ import {
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 import type { CreateVmRequest } from '../../src/cpi/protocol/methods.ts';
 
 /**
@@ -54,10 +56,10 @@ const argumentsOf = (agentId: string, properties: object): CreateVmRequest =>
   createVmRequest({ agentId, properties, networks: { default: { type: 'dynamic' } } });
 
 const small = { cpu: '1m' };
-const check = async (cloud: CallContext, properties: object, former?: string): Promise<string[]> => {
+const check = async (cloud: CallContext, properties: object, existing?: string): Promise<string[]> => {
   const present = await names();
   try {
-    return await checkVm(cloud, { ...argumentsOf('next', properties), formerVmCid: former });
+    return await checkVm(cloud, { ...argumentsOf('next', properties), formerVmCid: existing });
   } catch (error) {
     throw isApiError(error) ? explainApiError(error) : error;
   } finally {
@@ -69,20 +71,20 @@ async function names(): Promise<string[]> {
   const lists = [pods, secrets, persistentVolumeClaims].map((resource) =>
     subject.admin.api.list<KubernetesObject>(resource, { namespace: subject.namespace }),
   );
-  return (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+  return (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
 }
 
 /** Creates the objects of a VM as create_vm does; nothing checks that it runs. */
 async function standIn(cloud: CallContext, agentId: string): Promise<string> {
   const { api } = cloud;
-  const parsed = parseVmRequest(cloud, argumentsOf(agentId, small));
-  const plan = await planVm(cloud, parsed);
-  const { metadata } = await api.create(secrets, vmSecret({ ...parsed, plan }));
-  const uid = metadata.uid ?? '';
-  if (plan.attach === 'recreate')
-    for (const claim of vmClaims(plan, uid)) await api.create(persistentVolumeClaims, claim);
-  await api.create(pods, vmPod(plan, uid));
-  return plan.cid;
+  const spec = parseVmSpec(cloud, argumentsOf(agentId, small));
+  const plan = await planVm(cloud, spec);
+  const secret = await api.create(secrets, vmSecret(cloud, plan));
+  if (plan.facts.attach === 'recreate')
+    for (const claim of vmClaims(cloud, spec))
+      await api.create(persistentVolumeClaims, withOwner(claim, secret));
+  await api.create(pods, withOwner(podTemplate(cloud, plan), secret));
+  return spec.cid;
 }
 
 for (const attach of ['hot', 'recreate']) {
@@ -90,9 +92,9 @@ for (const attach of ['hot', 'recreate']) {
     const { admin, namespace } = subject;
     const cloud = cloudWith({ attach });
     assert.deepEqual(await check(cloud, small), []);
-    const former = await standIn(cloud, attach);
+    const existing = await standIn(cloud, attach);
     const present = await names();
-    const claims = present.filter((name) => name.startsWith(`${former}-`)).length;
+    const claims = present.filter((name) => name.startsWith(`${existing}-`)).length;
     const { items } = await admin.api.list(secrets, { namespace });
     const name = `full-${attach}`;
     const hard = {
@@ -104,41 +106,41 @@ for (const attach of ['hot', 'recreate']) {
     await admin.api.create(resourceQuotas, made(namespace, name, { spec: { hard } }));
     // the admission plugin reads quotas through its own watch
     await until('the quota to refuse', async () => {
-      const more = { ...vmPod(await planOf(cloud), randomUUID()) };
+      const more = { ...podTemplate(cloud, await planOf(cloud)) };
       const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
       const { status, body } = await admin.call('POST', path, more);
       return status === 403 && String(body['message']).includes('exceeded quota') ? true : undefined;
     });
 
-    assert.deepEqual(await check(cloud, small, former), []);
+    assert.deepEqual(await check(cloud, small, existing), []);
     await assert.rejects(check(cloud, small), /ResourceQuota full-\w+ leaves no room: /u);
     await assert.rejects(
-      check(cloud, { cpu: '50m' }, former),
+      check(cloud, { cpu: '50m' }, existing),
       /ResourceQuota full-\w+ leaves no room: requests\.cpu 50m requested, \d+m used \(\d+m of it by the VM/u,
     );
 
     await admin.api.delete({ resource: resourceQuotas, namespace, name });
-    await admin.api.delete({ resource: secrets, namespace, name: former });
+    await admin.api.delete({ resource: secrets, namespace, name: existing });
     await until('the VM to go', async () =>
-      (await names()).some((one) => one.startsWith(former)) ? undefined : true,
+      (await names()).some((one) => one.startsWith(existing)) ? undefined : true,
     );
   });
 }
 
 async function planOf(cloud: CallContext): ReturnType<typeof planVm> {
-  return planVm(cloud, parseVmRequest(cloud, argumentsOf('more', small)));
+  return planVm(cloud, parseVmSpec(cloud, argumentsOf('more', small)));
 }
 
 test('missing classes and accounts are reported, and VMs that Pod Security or a LimitRange rejects', async (t) => {
   const { admin, namespace, isReal } = subject;
   const cloud = cloudWith({});
-  for (const [properties, words] of [
+  for (const [properties, message] of [
     [{ ephemeral_disk: { storage_class: 'none' } }, /does not have: "none"/u],
     [{ priority_class: 'none' }, /correct priority_class/u],
     [{ runtime_class: 'none' }, /correct runtime_class/u],
     [{ service_account: 'none' }, /correct service_account/u],
   ] as const)
-    await assert.rejects(check(cloud, properties), words);
+    await assert.rejects(check(cloud, properties), message);
   if (isReal) {
     const spec = { limits: [{ type: 'Container', max: { cpu: '1' } }] };
     const path = `/api/v1/namespaces/${namespace}/limitranges`;

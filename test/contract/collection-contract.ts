@@ -5,7 +5,7 @@ import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../src/kub
 import { configMaps, persistentVolumes } from '../../src/kubernetes/resources.ts';
 import { configMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 const finalizers = ['bosh.cloudfoundry.org/contract'];
 
@@ -31,12 +31,12 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
       throw error;
     }
   };
-  const make = (name: string, metadata: ObjectMeta = {}): Promise<KubernetesObject> =>
+  const make = (name: string, metadata: Partial<ObjectMeta> = {}): Promise<KubernetesObject> =>
     subject.api.create<KubernetesObject>(configMaps, configMap(subject.namespace, name, metadata));
   const owning = ({ metadata }: KubernetesObject, more: Partial<OwnerReference> = {}): OwnerReference => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    name: metadata.name ?? '',
+    name: metadata.name,
     uid: metadata.uid ?? '',
     ...more,
   });

@@ -49,7 +49,7 @@ export function deleteContract(makeSubject: () => Promise<Subject>): void {
     await assert.rejects(api.delete(reference, { preconditions: { resourceVersion: '1' } }), (error) =>
       isApiError(error, 409, 'Conflict'),
     );
-    await api.delete(reference, { preconditions: { uid: made.metadata.uid ?? '' } });
+    await api.delete(reference, { preconditions: { uid: made.metadata.uid } });
     await assert.rejects(api.get(reference), isNotFound);
   });
 

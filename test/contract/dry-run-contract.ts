@@ -31,10 +31,10 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
 
   test('our client requests a dry run of a create', async () => {
     const { api, namespace } = subject;
-    const made = await api.create(pods, unschedulablePod(namespace, 'dry'), { dryRun: true });
+    const made = await api.dryRunCreate(pods, unschedulablePod(namespace, 'dry'));
     assert.equal(made.metadata.name, 'dry');
     await assert.rejects(api.get({ resource: pods, namespace, name: 'dry' }), { code: 404 });
-    await assert.rejects(api.create(configMaps, configMap(namespace, 'kept'), { dryRun: true }), {
+    await assert.rejects(api.dryRunCreate(configMaps, configMap(namespace, 'kept')), {
       code: 409,
     });
   });

@@ -12,7 +12,7 @@ import {
 import { unschedulablePod } from './contract-objects.ts';
 import { ContractNodes } from './node-objects.ts';
 import type { Subject } from './subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 /**
  * EndpointSlices (kubernetes pkg/controller/endpointslice, pkg/apis/discovery/validation). Pods are on a node

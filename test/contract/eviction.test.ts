@@ -6,7 +6,7 @@ import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../src/kubernetes/resources.ts';
 import { unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 /**
  * PodDisruptionBudgets and evictions (kubernetes: pkg/controller/disruption,

@@ -95,7 +95,7 @@ export class ContractNodes {
     for (const name of this.#names) await this.#api.delete({ resource: nodes, name }).catch(() => undefined);
     const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
     for (const {
-      metadata: { name = '' },
+      metadata: { name },
     } of items) {
       const reference = { resource: pods, namespace: this.#namespace, name };
       await this.#api.delete(reference, { gracePeriodSeconds: 0 }).catch(() => undefined);

@@ -28,7 +28,7 @@ interface Answer {
 }
 
 /** A user of a real server, in a separate namespace of the suite. */
-export interface Somebody {
+export interface TestUser {
   readonly api: RestApi;
   /** Sends a request to any path, also to subresources for which KubernetesApi has no verb. */
   call(method: Method, path: string, body?: unknown): Promise<Answer>;
@@ -36,14 +36,14 @@ export interface Somebody {
 
 /** A cluster whose policies are tested: over HTTPS, with controllers and users. */
 export interface PolicySubject {
-  readonly admin: Somebody;
+  readonly admin: TestUser;
   readonly namespace: string;
   /** True for a real cluster: its controllers and its node do the work that the tests do by hand for ours. */
   readonly isReal: boolean;
   /** Returns a client as the service account of that name, which is created if it is missing. */
-  as(account: string): Promise<Somebody>;
+  as(account: string): Promise<TestUser>;
   /** Returns a client with that token. */
-  bearer(token: string): Promise<Somebody>;
+  bearer(token: string): Promise<TestUser>;
   tokenOf(account: string, spec?: object): Promise<string>;
   end(): Promise<void>;
 }
@@ -61,16 +61,16 @@ export async function makePolicySubject(): Promise<PolicySubject> {
           isReal: true,
         };
   const open: Transport[] = [];
-  const someone = async (ownAccess: Access): Promise<Somebody> => {
+  const someone = async (ownAccess: Access): Promise<TestUser> => {
     const transport = await openTransport(ownAccess);
     open.push(transport);
-    return somebody(transport);
+    return createUser(transport);
   };
   const admin = await someone(access);
   const namespace = `bosh-policy-${randomBytes(4).toString('hex')}`;
   await admin.api.create(namespaces, { metadata: { name: namespace } });
   const { certificate: _certificate, key: _key, token: _token, tokenFile: _file, ...anonymous } = access;
-  const bearer = (token: string): Promise<Somebody> => someone({ ...anonymous, token });
+  const bearer = (token: string): Promise<TestUser> => someone({ ...anonymous, token });
   const tokenOf = async (account: string, spec: object = {}): Promise<string> => {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
     const { status, body } = await admin.call('POST', path, { spec });
@@ -93,7 +93,7 @@ export async function makePolicySubject(): Promise<PolicySubject> {
   };
 }
 
-function somebody(transport: Transport): Somebody {
+function createUser(transport: Transport): TestUser {
   return {
     api: new RestApi({ transport }),
     call: async (method, path, body) => {

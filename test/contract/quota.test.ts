@@ -7,7 +7,7 @@ import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { configMaps, persistentVolumeClaims, pods, resourceQuotas } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 /**
  * ResourceQuota (kubernetes: pkg/quota/v1, apiserver pkg/admission/plugin/resourcequota,
@@ -56,7 +56,7 @@ async function lift(name: string): Promise<void> {
 
 /** Creates an object for which a quota has room again: admission may see that later than the status. */
 async function admitted(resource: Resource, object: KubernetesObject): Promise<void> {
-  const name = object.metadata.name ?? '';
+  const name = object.metadata.name;
   await until(`room for ${name}`, async () => {
     try {
       return await subject.admin.api.create(resource, object);
@@ -170,7 +170,7 @@ test('a full quota answers 403 before 409 for an existing name', async () => {
     `configmaps "there" is forbidden: exceeded quota: full, requested: count/configmaps=1, used: ${count}, limited: ${count}`,
   );
   await assert.rejects(admin.api.create(configMaps, there), refused);
-  await assert.rejects(admin.api.create(configMaps, there, { dryRun: true }), refused);
+  await assert.rejects(admin.api.dryRunCreate(configMaps, there), refused);
   await lift('full');
   await until('what is there to be in the way', async () => {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;

@@ -5,7 +5,7 @@ import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject, type PolicySubject } from './policy-subject.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**

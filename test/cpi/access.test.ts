@@ -223,7 +223,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(String(disk), /^a:east:disk-[0-9a-f-]{36}$/u);
       const { items } = await world.api.list(persistentVolumeClaims, { namespace: 'east' });
       assert.deepEqual(
-        items.map(({ metadata }) => `a:east:${metadata.name ?? ''}`),
+        items.map(({ metadata }) => `a:east:${metadata.name}`),
         [disk],
       );
       assert.equal((await ask('has_disk', [disk], config)).result, true);
@@ -296,7 +296,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const config = { kubernetes: { kubeconfig, namespace: 'not-this-one' } };
       const { result: disk } = await ask('create_disk', [64, { context: 'two' }], config);
       const claims = async ({ api }: CpiWorld): Promise<unknown[]> =>
-        (await api.list(persistentVolumeClaims)).items.map(({ metadata }) => `two:${metadata.name ?? ''}`);
+        (await api.list(persistentVolumeClaims)).items.map(({ metadata }) => `two:${metadata.name}`);
       assert.deepEqual(await claims(other), [disk]);
       assert.ok(!(await claims(world)).includes(disk));
       assert.equal((await ask('has_disk', [disk], config)).result, true);
@@ -318,4 +318,4 @@ const untilBound = (api: LocalApi, podNamespace: string): Promise<unknown> =>
 
 /** Returns all snapshots of the cluster, as cids of that context. */
 const snapshotsIn = async (api: LocalApi, context: string): Promise<string[]> =>
-  (await api.list(volumeSnapshots)).items.map(({ metadata }) => `${context}:${metadata.name ?? ''}`);
+  (await api.list(volumeSnapshots)).items.map(({ metadata }) => `${context}:${metadata.name}`);

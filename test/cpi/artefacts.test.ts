@@ -197,7 +197,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.equal(await verb('has_disk', [disk], { kubernetes: { disk_namespace: elsewhere } }), true);
       assert.match(
         (await refusal('has_disk', ['disk-x'], { kubernetes: { attach: 'cold' } }))[1],
-        /attach has to be/u,
+        /attach must be/u,
       );
     });
 

@@ -14,6 +14,7 @@ import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
 import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { successExit } from '../../src/kubernetes/client/exec.ts';
 import { ApiError } from '../../src/kubernetes/client/api-error.ts';
+import type { NamedEntry } from '../../src/kubernetes/access/kubeconfig.ts';
 import { parseKubeconfigYaml } from '../../src/kubernetes/access/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
 
@@ -109,10 +110,10 @@ function artefactsOf(
 function parseYaml(text: string): unknown {
   // as the job's template does it
   const { currentContext, ...lists } = parseKubeconfigYaml(text);
-  const list = (field: string, entries: readonly { name: string; fields: object }[]): object[] =>
-    entries.map(({ name, fields }) => ({ name, [field]: fields }));
+  const list = (key: string, entries: readonly NamedEntry[]): object[] =>
+    entries.map(({ name, fields }) => ({ name, [key]: fields.value }));
   return {
-    'current-context': currentContext,
+    'current-context': currentContext.value,
     clusters: list('cluster', lists.clusters),
     users: list('user', lists.users),
     contexts: list('context', lists.contexts),

@@ -4,7 +4,8 @@ import { parseNetworks } from '../../src/cpi/network/networks.ts';
 import { isMethodName, methodNames, unsupportedMethods } from '../../src/cpi/protocol/methods.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import type { Json, Location } from '../../src/cpi/input.ts';
+import type { JsonObject } from '../../src/platform/json.ts';
+import { Field } from '../../src/platform/field.ts';
 import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
 import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
 import { describeStemcell } from '../../src/cpi/stemcell/stemcell-manifest.ts';
@@ -17,7 +18,6 @@ import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 const sections = await cpiSections();
 const job = await kubernetesCpiJob();
 after(() => job.close());
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const config = parseConfig({}, {});
 
 function section(heading: string): Section {
@@ -26,17 +26,19 @@ function section(heading: string): Section {
   return found;
 }
 
+const argument = (value: unknown): Field => new Field(value, 'cloud_properties', 'INVALID_ARGUMENT');
+
 /** Calls a parser as its verb does: the context is removed before. */
-const withoutContext = (value: unknown): Json => {
-  const { context: _, ...rest } = value as Json;
-  return rest;
+const withoutContext = (value: unknown): Field => {
+  const { context: _, ...rest } = value as JsonObject;
+  return argument(rest);
 };
-const parseVm = (value: unknown): unknown => parseVmProperties(withoutContext(value), place, config);
-const parseDisk = (value: unknown): unknown => parseDiskProperties(withoutContext(value), place);
+const parseVm = (value: unknown): unknown => parseVmProperties(withoutContext(value), config);
+const parseDisk = (value: unknown): unknown => parseDiskProperties(withoutContext(value));
 const parseNetwork = (value: unknown): unknown => {
-  const type = 'vip' in (value as Json) ? 'vip' : 'manual';
+  const type = 'vip' in (value as JsonObject) ? 'vip' : 'manual';
   const network = { type, ip: '192.0.2.1', cloud_properties: value };
-  return parseNetworks(type === 'vip' ? { default: { type: 'dynamic' }, network } : { network }, place);
+  return parseNetworks(argument(type === 'vip' ? { default: { type: 'dynamic' }, network } : { network }));
 };
 
 const parseManaged = (value: unknown): unknown =>
@@ -62,7 +64,7 @@ test('cloud_properties of a stemcell: the keys that the code reads, each with an
   const { rows, examples } = section('cloud_properties of a stemcell');
   const { cloud } = await testCloud(t);
   const read = new Set<string>();
-  for (const properties of valuesOf('cloud_properties', examples) as Json[]) {
+  for (const properties of valuesOf('cloud_properties', examples) as JsonObject[]) {
     const noted = new Proxy(properties, {
       get: (target, key) => {
         read.add(String(key));
@@ -94,12 +96,12 @@ test('properties: those of the job, each with an example; each example is a conf
       `no example shows ${property}`,
     );
   }
-  for (const example of examples) parseConfig(await job.renderConfig(example as Json), {});
+  for (const example of examples) parseConfig(await job.renderConfig(example as JsonObject), {});
 });
 
 test('a cpi-config entry can say all that the job says, but for node_path', async () => {
   for (const example of section('Properties').examples) {
-    const { node_path: _, ...properties } = example as Json;
+    const { node_path: _, ...properties } = example as JsonObject;
     const rendered = parseConfig(await job.renderConfig(properties), {});
     assert.deepEqual(parseConfig({}, { director_uuid: 'd', ...properties }), rendered);
     assert.deepEqual(
@@ -119,7 +121,7 @@ test('every key of the configuration has a property', async () => {
   }
 });
 
-test('a default that a row ends with is what the code takes without the property', () => {
+test('the default at the end of a row is the one that the code uses', () => {
   let seen = 0;
   for (const [property, row] of section('Properties').rows) {
     const [, value] = /: `([^`]+)` \|$/u.exec(row) ?? [];
@@ -141,7 +143,8 @@ test('deadlines: each is named with the seconds that it has by default', () => {
 });
 
 test("deadlines: the job's spec names each", () => {
-  const [, list = ''] = /^Seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
+  const [, list = ''] =
+    /^Timeouts in seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
   const known = knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? [];
   assert.deepEqual(list.split(', ').toSorted(), known.toSorted());
 });

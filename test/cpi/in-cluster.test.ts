@@ -105,7 +105,7 @@ for (const name of ['executable', 'bundle'] as const) {
       await succeeds('delete_disk', [disk], own);
     });
 
-    test('names what a pod without service account lacks', async () => {
+    test('an error names the missing service account of the pod', async () => {
       await rm(join(mounted, 'ca.crt'));
       const message = await fails('has_disk', ['disk-none'], { config: { kubernetes: {} } });
       assert.match(message, /there is no kubeconfig and no service account: .*\/ca\.crt cannot be read/u);

@@ -77,7 +77,7 @@ test('orphans lists leftovers of killed calls and omits objects in use', async (
   );
 });
 
-test('a copy that no disk names is listed as left; one that has taken the place of its disk is not', async (t) => {
+test('a copy that no disk names is listed as a leftover; one that has replaced its disk is not', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
     (await listOrphans(api, { vms: namespace, disks: namespace })).found
@@ -153,7 +153,7 @@ test('a VM is listed until its create_vm has finished it or something has descri
   }
 });
 
-test('a volume that a deleted disk or VM left is listed until it is deleted or the disk of another claim', async (t) => {
+test('a volume of a deleted disk or VM is listed until it is deleted or bound to another claim', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const metadata = { name: 'kept' };
   const kept = { provisioner: 'bosh-kubernetes.io/local', reclaimPolicy: 'Retain' } as const;
@@ -221,7 +221,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   assert.deepEqual(await list(), []);
 });
 
-test('without the right to list Secrets and volumes the others are listed, and what was not looked for is known', async (t) => {
+test('without the right to list Secrets and volumes, other leftovers are listed, and the kinds that were not listed are named', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
   const viewer: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {

@@ -45,7 +45,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
   }
 });
 
-test('a kubeconfig with anchors and times is read, and one that is not YAML is said to be none, unquoted', async () => {
+test('a kubeconfig with anchors and times is read; one that is not YAML is refused without quoting it', async () => {
   const read = (text: string): Promise<unknown> => renderConfig({ kubernetes: { kubeconfig: text } });
   const config = await read(
     'clusters: &none []\nusers: *none\nexpiry: 2026-01-01T00:00:00Z\nday: 2026-01-01\n',
@@ -59,7 +59,7 @@ test('a kubeconfig with anchors and times is read, and one that is not YAML is s
   });
 });
 
-test('what is rendered is what the CPI reads, with every property set or none', async () => {
+test('the CPI reads the rendered configuration with every property set and with none', async () => {
   const properties = {
     kubernetes: {
       kubeconfig,

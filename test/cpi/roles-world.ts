@@ -106,7 +106,7 @@ export class RolesWorld {
       contextName: undefined,
       environment: {},
       method,
-      say: () => undefined,
+      reportProgress: () => undefined,
     });
     try {
       return await verbOf(method)(session.call, args);

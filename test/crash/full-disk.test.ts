@@ -41,7 +41,7 @@ test(
   },
 );
 
-test('a journal that was full is whole for the next process', { skip, timeout: 120_000 }, async (t) => {
+test('after a full disk the next process reads a complete journal', { skip, timeout: 120_000 }, async (t) => {
   const { transport, fill, copyJournal } = await startOnSmallDisk(t);
   const kept = await writeUntilRefused(transport, fill);
   const copy = copyJournal();

@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { assertConverged, assertSucceeded } from './support/converged.ts';
-import { EmbeddedLine, type CommandOptions } from './support/embedded-line.ts';
+import { OperatorEnvironment, type CommandOptions } from './support/operator-environment.ts';
 
-let line: EmbeddedLine;
+let line: OperatorEnvironment;
 
 before(async () => {
-  line = await EmbeddedLine.prepare({ address: '127.64.78.30' });
+  line = await OperatorEnvironment.prepare({ address: '127.64.78.30' });
   // A cluster that is killed in this test does not restart by itself.
   await line.edit((text) =>
     text.replace('    kubernetes:\n', '    deadlines: {connect: 1}\n    kubernetes:\n'),
@@ -62,7 +62,7 @@ test('Ctrl-C at one stage after the other ends each run at a safe point, and the
 });
 
 test('a Ctrl-C that arrives twice counts once, and the next run converges', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   await changeManifest('the impatient');
   const twice = at('Creating VM for instance', (deployer) => {
     for (const delay of [100, 130]) setTimeout(() => deployer.kill('SIGINT'), delay);
@@ -82,7 +82,7 @@ async function killCluster(): Promise<void> {
 
 for (const stage of ["Deleting VM '", 'Attaching disk']) {
   test(`kill -9 of the cluster at '${stage}': the run says so, and the next one converges with the same disk`, async () => {
-    const content = await line.answer();
+    const content = await line.jobResponse();
     const { disks } = await line.state();
     await changeManifest(`those who saw the cluster die at ${stage.replaceAll(/[^a-zA-Z]/g, ' ')}`);
     let killed = Promise.resolve();

@@ -7,7 +7,7 @@ import {
   assertSucceeded,
   killCases,
 } from './support/converged.ts';
-import { EmbeddedLine } from './support/embedded-line.ts';
+import { OperatorEnvironment } from './support/operator-environment.ts';
 import { CpiControl, killingCpi } from './support/killing-cpi.ts';
 import { killHard, processesOf } from '../support/machine.ts';
 import { until } from '../support/until.ts';
@@ -24,11 +24,11 @@ const creation = [
 ];
 const deletion = ['info', 'has_disk', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell'];
 
-let line: EmbeddedLine;
+let line: OperatorEnvironment;
 let control: CpiControl;
 
 before(async () => {
-  line = await EmbeddedLine.prepare({ address: '127.64.78.10', cpi: killingCpi });
+  line = await OperatorEnvironment.prepare({ address: '127.64.78.10', cpi: killingCpi });
   control = new CpiControl(line.controlDirectory);
   assertSucceeded(await line.command(['cluster', 'start']));
 });

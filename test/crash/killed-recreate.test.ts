@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertConverged, assertKilled, assertSucceeded, killCases } from './support/converged.ts';
-import { EmbeddedLine } from './support/embedded-line.ts';
+import { OperatorEnvironment } from './support/operator-environment.ts';
 import { CpiControl, killingCpi } from './support/killing-cpi.ts';
 
 const recreation = [
@@ -16,7 +16,7 @@ const recreation = [
   'set_disk_metadata',
 ];
 
-let line: EmbeddedLine;
+let line: OperatorEnvironment;
 let control: CpiControl;
 let content: string;
 let edition = 0;
@@ -31,12 +31,12 @@ async function changeManifest(): Promise<void> {
 }
 
 before(async () => {
-  line = await EmbeddedLine.prepare({ address: '127.64.78.20', cpi: killingCpi });
+  line = await OperatorEnvironment.prepare({ address: '127.64.78.20', cpi: killingCpi });
   control = new CpiControl(line.controlDirectory);
   await control.killNever();
   assertSucceeded(await line.command(['cluster', 'start']));
   assertSucceeded(await line.createEnv());
-  content = await line.answer();
+  content = await line.jobResponse();
 });
 after(() => line.remove());
 

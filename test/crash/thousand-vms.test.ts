@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { inParallel } from '../../bench/scale/in-parallel.ts';
 import { startScaleServer, type ScaleServer } from '../../bench/scale/scale-server.ts';
-import { settingsKey } from '../../src/cpi/vm/pod.ts';
+import { settingsKey } from '../../src/cpi/objects/layout.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -15,7 +15,7 @@ import { namespaces, pods, secrets } from '../../src/kubernetes/resources.ts';
 import { applyRoles, tokenKubeconfig, tokenOf } from '../conformance/roles.ts';
 import { call } from '../cpi/artefact.ts';
 import { startApiProxy, type ApiProxy, type Fate } from '../support/api-proxy.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
 
 const cpi = join(checkout, 'dist', 'cpi', 'cpi');
@@ -151,4 +151,4 @@ describe('many VMs at once', () => {
   }
 });
 
-const nameOf = ({ metadata }: KubernetesObject): string => metadata.name ?? '';
+const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;

@@ -8,21 +8,22 @@ import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { parseNetworks } from '../../src/cpi/network/networks.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import type { Json, Location } from '../../src/cpi/input.ts';
+import type { JsonObject } from '../../src/platform/json.ts';
+import { Field } from '../../src/platform/field.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
 const directory = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
-const location: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
+const argument = (value: unknown): Field => new Field(value, 'cloud-config', 'INVALID_ARGUMENT');
 const variables = { internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' };
 
 interface Named {
   readonly name: string;
-  readonly cloud_properties?: Json;
+  readonly cloud_properties?: JsonObject;
 }
 interface Subnet {
   readonly azs: readonly string[];
   readonly dns?: readonly string[];
-  readonly cloud_properties: Json;
+  readonly cloud_properties: JsonObject;
 }
 interface CloudConfig {
   readonly azs: readonly Named[];
@@ -34,7 +35,7 @@ interface CloudConfig {
 
 describe('manifests/cloud-config', () => {
   for (const name of readdirSync(directory).filter((file) => !/^(?:cpi-config|manual-network)/u.test(file))) {
-    test(`${name} names only what it has, and the CPI accepts its properties in either network`, async () => {
+    test(`${name} names only networks and types that it defines, and the CPI accepts its properties in each network`, async () => {
       for (const opsFiles of [[], [`${directory}manual-network.yml`]]) {
         const text = await interpolateTemplate({
           path: directory + name,
@@ -57,7 +58,9 @@ describe('manifests/cloud-config', () => {
       },
       varErrs: true,
     });
-    const { cpis } = parse(text) as { cpis: readonly { name: string; type: string; properties: Json }[] };
+    const { cpis } = parse(text) as {
+      cpis: readonly { name: string; type: string; properties: JsonObject }[];
+    };
     assert.equal(new Set(cpis.map(({ name }) => name)).size, 2);
     for (const { type, properties } of cpis) {
       assert.equal(type, 'kubernetes');
@@ -79,12 +82,12 @@ function assertAccepted({ azs, vm_types, disk_types, networks, compilation }: Cl
   assert.ok(names(vm_types).includes(compilation.vm_type));
   assert.ok(names(networks).includes(compilation.network));
   for (const { cloud_properties: properties = {} } of [...azs, ...vm_types])
-    parseVmProperties(properties, location, parseConfig({}, {}));
-  for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(properties, location);
+    parseVmProperties(argument(properties), parseConfig({}, {}));
+  for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(argument(properties));
   for (const { type, subnets } of networks) {
     for (const { dns = [], cloud_properties } of subnets) {
       assert.deepEqual(dns, []);
-      parseNetworks({ default: { type, ip: variables.internal_ip, cloud_properties } }, location);
+      parseNetworks(argument({ default: { type, ip: variables.internal_ip, cloud_properties } }));
     }
     assert.deepEqual(new Set(subnets.flatMap((subnet) => subnet.azs)), new Set(names(azs)));
   }

@@ -1,6 +1,6 @@
-import { isObject } from '../../src/platform/fields.ts';
+import { isObject } from '../../src/platform/json.ts';
 
-/** A document of which only the keys matter. Its leaves are texts. */
+/** A document of which only the keys are compared. Its leaves are strings. */
 export type Tree = string | readonly Tree[] | { readonly [key: string]: Tree };
 
 /**

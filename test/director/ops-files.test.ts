@@ -11,7 +11,7 @@ import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { parseNetworks } from '../../src/cpi/network/networks.ts';
 import { type CpiConfig, parseConfig } from '../../src/cpi/config/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/disk-properties.ts';
-import type { Location } from '../../src/cpi/input.ts';
+import { Field } from '../../src/platform/field.ts';
 import type { ServiceRequest } from '../../src/cpi/service/service-properties.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
@@ -250,24 +250,20 @@ function configOf({ kubernetes = {}, registry = {} }: Properties): Promise<CpiCo
  * director's.
  */
 async function assertAccepted(rendered: Rendered, order: readonly string[]): Promise<void> {
-  const location: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
+  const argument = (value: unknown): Field => new Field(value, order.join(' '), 'INVALID_ARGUMENT');
   const { cloud_provider: provider, networks } = rendered;
   const [director, outside] = await Promise.all([
     configOf(rendered.instance_groups[0]?.properties ?? {}),
     configOf(provider.properties),
   ]);
-  const { services } = parseVmProperties(
-    rendered.resource_pools[0]?.cloud_properties ?? {},
-    location,
-    director,
-  );
-  parseDiskProperties({ ...rendered.disk_pools[0]?.cloud_properties }, location);
+  const { services } = parseVmProperties(argument(rendered.resource_pools[0]?.cloud_properties), director);
+  parseDiskProperties(argument(rendered.disk_pools[0]?.cloud_properties));
   const [network] = networks;
   assert.ok(network);
   const [subnet = { dns: [] }] = network.subnets ?? [];
   const { type, cloud_properties: properties = subnet.cloud_properties ?? {} } = network;
   const address = type === 'dynamic' ? { type } : { type: 'manual', ip: variables.internal_ip };
-  parseNetworks({ default: { ...address, cloud_properties: properties } }, location);
+  parseNetworks(argument({ default: { ...address, cloud_properties: properties } }));
   if (!order.includes('cpi.yml')) return;
   assert.deepEqual(
     [director, outside].map(({ kubernetes }) => kubernetes.namespace),

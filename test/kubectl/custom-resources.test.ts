@@ -7,7 +7,8 @@ import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/l
 import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { volumeSnapshots } from '../../src/kubernetes/resources.ts';
-import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';
+import type { Ran } from '../support/run.ts';
+import { hasKubectl, Kubectl } from './kubectl.ts';
 
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 
@@ -49,7 +50,7 @@ describe('kubectl', { skip }, () => {
     assert.deepEqual(errors, []);
   });
 
-  const run = (line: string, input = ''): Promise<KubectlResult> => kubectl.run(line.split(' '), input);
+  const run = (line: string, input = ''): Promise<Ran> => kubectl.run(line.split(' '), input);
   /** Returns the stdout of a call that must succeed. */
   async function output(line: string, input = ''): Promise<string> {
     const { exitCode, stdout, stderr } = await run(line, input);

@@ -1,11 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-
-export interface KubectlResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { type Ran, run } from '../support/run.ts';
 
 /**
  * kubectl from PATH, with one kubeconfig, without the user's configuration and cache, and with a timeout of
@@ -20,17 +14,8 @@ export class Kubectl {
   }
 
   /** Runs kubectl and waits for its end. `input` is its stdin. Never rejects for an exit code. */
-  run(args: readonly string[], input = ''): Promise<KubectlResult> {
-    return new Promise((resolve, reject) => {
-      const options = { env: this.#environment, timeout: 30_000, maxBuffer: 16 * 1024 * 1024 };
-      const child = execFile('kubectl', args, options, (error, stdout, stderr) => {
-        if (error !== null && typeof error.code !== 'number') reject(error);
-        else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
-      });
-      // A command that fails at once may not read its input.
-      child.stdin?.on('error', () => undefined);
-      child.stdin?.end(input);
-    });
+  run(args: readonly string[], input = ''): Promise<Ran> {
+    return run(['kubectl', ...args], { input, env: this.#environment, timeoutMs: 30_000 });
   }
 
   /** Starts kubectl without waiting for its end, for `logs -f` and watches. The caller kills it. */
@@ -41,7 +26,8 @@ export class Kubectl {
 
 /** Returns true if kubectl is in PATH. */
 export function hasKubectl(): Promise<boolean> {
-  return new Promise((resolve) => {
-    execFile('kubectl', ['version', '--client'], { timeout: 30_000 }, (error) => resolve(error === null));
-  });
+  return run(['kubectl', 'version', '--client'], { timeoutMs: 30_000 }).then(
+    ({ exitCode }) => exitCode === 0,
+    () => false,
+  );
 }

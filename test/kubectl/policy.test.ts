@@ -11,8 +11,9 @@ import { FakeProvisioner } from '../../embedded-cluster/controllers/testing/clus
 import { systemClock } from '../../src/platform/clock.ts';
 import type { PodDisruptionBudget } from '../../src/kubernetes/types/service.ts';
 import { nodes, podDisruptionBudgets, pods } from '../../src/kubernetes/resources.ts';
-import { until } from '../contract/until.ts';
-import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';
+import { until } from '../support/until.ts';
+import type { Ran } from '../support/run.ts';
+import { hasKubectl, Kubectl } from './kubectl.ts';
 
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
 
@@ -132,7 +133,7 @@ describe('kubectl with access control and policies', { skip }, () => {
         ? true
         : undefined;
     });
-    const drain = (timeout: string): Promise<KubectlResult> =>
+    const drain = (timeout: string): Promise<Ran> =>
       kubectl.run(['drain', 'drained', '--force', '--grace-period=0', `--timeout=${timeout}`]);
     const refused = await drain('2s');
     assert.notEqual(refused.exitCode, 0);

@@ -8,7 +8,7 @@ import {
   assertNothingLeft,
   assertSucceeded,
 } from '../crash/support/converged.ts';
-import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
+import { OperatorEnvironment, type Outcome } from '../crash/support/operator-environment.ts';
 import { CpiControl, killingCpi } from '../crash/support/killing-cpi.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
 
@@ -16,11 +16,11 @@ const program = boshCli() ?? 'bosh';
 const unchanged = /No deployment, stemcell or release changes\. Skipping deploy\./;
 
 describe('bosh-kubernetes and the bosh CLI with one state file', { skip: withoutBoshCli() }, () => {
-  let line: EmbeddedLine;
+  let line: OperatorEnvironment;
   let control: CpiControl;
 
   before(async () => {
-    line = await EmbeddedLine.prepare({ address: '127.64.78.30', cpi: killingCpi });
+    line = await OperatorEnvironment.prepare({ address: '127.64.78.30', cpi: killingCpi });
     control = new CpiControl(line.controlDirectory);
     await control.killNever();
     assertSucceeded(await line.command(['cluster', 'start']));

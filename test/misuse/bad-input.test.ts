@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 import { mainModulePath } from '../../src/cli/installation.ts';
 import { root } from '../crash/support/cpi-variant.ts';
 import { assertSucceeded } from '../crash/support/converged.ts';
-import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
+import { OperatorEnvironment, type Outcome } from '../crash/support/operator-environment.ts';
 
-let line: EmbeddedLine;
+let line: OperatorEnvironment;
 let original: string;
 
 before(async () => {
-  line = await EmbeddedLine.prepare({ address: '127.64.78.50' });
+  line = await OperatorEnvironment.prepare({ address: '127.64.78.50' });
   original = await readFile(line.manifestPath, 'utf8');
   assertSucceeded(await line.command(['cluster', 'start']));
 });

@@ -8,15 +8,15 @@ import { after, afterEach, before, test } from 'node:test';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
 import { resourceQuotas } from '../../src/kubernetes/resources.ts';
 import { assertConverged, assertNothingLeft, assertSucceeded } from '../crash/support/converged.ts';
-import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
+import { OperatorEnvironment, type Outcome } from '../crash/support/operator-environment.ts';
 
 const nothing = { vms: [], attachments: [], disks: [], secrets: [] };
 
-let line: EmbeddedLine;
+let line: OperatorEnvironment;
 let original: string;
 
 before(async () => {
-  line = await EmbeddedLine.prepare({ address: '127.64.78.60' });
+  line = await OperatorEnvironment.prepare({ address: '127.64.78.60' });
   original = await readFile(line.manifestPath, 'utf8');
 });
 afterEach(() => writeFile(line.manifestPath, original));
@@ -48,7 +48,7 @@ test('only one of two concurrent runs deploys, and the other names the process o
 });
 
 test('another size of the disk moves its content to a new disk, and back to a smaller one', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   for (const size of [128, 64]) {
     const { disks } = await line.state();
     if (size === 64) await writeFile(line.manifestPath, original);
@@ -69,7 +69,7 @@ test('another size of the disk moves its content to a new disk, and back to a sm
 });
 
 test('a VM that cannot be created is refused while the previous one runs, and a full quota has room for its replacement', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   const state = await line.state();
   const api = await line.api();
   const quota = {
@@ -115,7 +115,7 @@ test('a truncated state file is refused and unchanged', async () => {
 });
 
 test('without its vars store the VM gets new certificates and keeps its disk', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   await rm(line.varsStorePath);
 
   const recreated = await line.up();
@@ -126,7 +126,7 @@ test('without its vars store the VM gets new certificates and keeps its disk', a
 });
 
 test('a VM whose pod was deleted is created again with its disk', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   const { disks, current_vm_cid: vm } = await line.state();
   await line.kubectl('delete', 'pod', vm);
 
@@ -139,7 +139,7 @@ test('a VM whose pod was deleted is created again with its disk', async () => {
 });
 
 test('another cluster than that of the state file is refused, and no record is removed', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   const state = await readFile(line.statePath, 'utf8');
   const { current_vm_cid: vm, disks } = await line.state();
   const elsewhere = { environment: { BOSH_KUBERNETES_HOME: join(line.directory, 'other-home') } };
@@ -172,14 +172,14 @@ test('another cluster than that of the state file is refused, and no record is r
 });
 
 test('a deleted claim that is attached stays until its VM releases it, and status reports it', async () => {
-  const content = await line.answer();
+  const content = await line.jobResponse();
   const disk = (await line.state()).disks[0]?.cid ?? '';
   await line.kubectl('delete', 'pvc', disk, '--wait=false');
 
-  assert.equal(await line.answer(), content);
+  assert.equal(await line.jobResponse(), content);
   assert.match((await line.command(['status'])).stdout, new RegExp(`^${disk} .*Terminating`, 'm'));
   assertSucceeded(await line.up());
-  assert.equal(await line.answer(), content);
+  assert.equal(await line.jobResponse(), content);
   assertRefused(await line.deleteEnv(), 'kubectl patch pv', 'kubectl annotate pvc', '[CPI_ERROR]');
   await line.kubectl('annotate', 'pvc', disk, 'bosh.cloudfoundry.org/give-up=true');
   assertSucceeded(await line.deleteEnv());

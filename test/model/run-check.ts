@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { runWell } from '../support/run.ts';
 import type { Check } from './checks.ts';
 
 export interface Outcome {
@@ -27,9 +28,10 @@ export async function runCheck(root: string, check: Check, limits: Limits): Prom
     const model = basename(check.model);
     await copyFile(join(root, check.model), join(directory, model));
     const defines = check.flags.split(' ').map((flag) => `-D${flag}`);
-    await run(directory, 'spin', [...defines, '-a', model]);
+    const inDirectory = { cwd: directory };
+    await runWell(['spin', ...defines, '-a', model], inDirectory);
     const compiler = ['-O2', '-w', '-DCOLLAPSE', '-DVECTORSZ=4096', `-DMEMLIM=${limits.memoryMiB}`];
-    await run(directory, 'gcc', [...compiler, ...check.compiler.split(' '), '-o', 'pan', 'pan.c']);
+    await runWell(['gcc', ...compiler, ...check.compiler.split(' '), '-o', 'pan', 'pan.c'], inDirectory);
     const begin = performance.now();
     const text = await search(directory, check.verifier.split(' '), limits.seconds);
     const seconds = (performance.now() - begin) / 1000;
@@ -60,18 +62,9 @@ function search(directory: string, args: readonly string[], seconds: number): Pr
 
 /** Returns the lines that begin with `@`: the models print one at each step that a reader must see. */
 async function trace(directory: string, defines: readonly string[], model: string): Promise<string[]> {
-  const text = await run(directory, 'spin', [...defines, '-t', '-T', model]);
+  const text = await runWell(['spin', ...defines, '-t', '-T', model], { cwd: directory });
   const steps = text.split('\n').filter((line) => /^\s*@|assertion|timeout|cycle|end state/iu.test(line));
   return steps.map((line) => line.trim().replace(/^@ /u, ''));
-}
-
-function run(directory: string, program: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { cwd: directory, maxBuffer: 256 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${program} ${args.join(' ')} failed: ${stdout}${stderr}`, { cause: error }));
-    });
-  });
 }
 
 const exists = async (path: string): Promise<boolean> =>

@@ -129,8 +129,8 @@ export async function startKernelServer(): Promise<void> {
   await run('mount', ['--bind', '/run/exports', '/etc/exports']);
   await run('mount', ['-t', 'nfsd', 'nfsd', '/proc/fs/nfsd']);
   for (const file of ['etab', 'rmtab']) await writeFile(`/var/lib/nfs/${file}`, '');
-  for (const words of [['exportfs', '-ra'], ['rpc.mountd'], ['rpc.nfsd', '-H', '127.0.0.1', '2']] as const)
-    await run(words[0], words.slice(1));
+  for (const command of [['exportfs', '-ra'], ['rpc.mountd'], ['rpc.nfsd', '-H', '127.0.0.1', '2']] as const)
+    await run(command[0], command.slice(1));
 }
 
 /** Makes links in a mounted share to a directory whose path is longer than a page. */

@@ -8,7 +8,7 @@ import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-clu
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
 import { blocksOf, runInShell } from '../cluster/support/page-commands.ts';
 import { shapeOf } from '../line/readme-screens.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { mountsOf, processesOf } from '../support/machine.ts';
 
 const skip =

@@ -51,7 +51,7 @@ describeInOneNamespace(
       await world.stop();
     });
 
-    test('random calls that meet on real pods, kills, deletions by others and restarts: no disk in two VMs, no write lost, nothing left', async (t) => {
+    test('random concurrent calls on real pods, with kills, foreign deletions and restarts: no disk is in two VMs, no write is lost, nothing remains', async (t) => {
       const end = Date.now() + seconds * 1000;
       const processes = new CpiProcesses(world, server.kubeconfig);
       let [started, calls, writes] = [0, 0, 0];
@@ -101,7 +101,7 @@ describeInOneNamespace(
         kinds.map(async (kind) => {
           const query = kind.namespaced ? { namespace } : {};
           const { items } = await world.api.list<KubernetesObject>(kind, query);
-          return items.map(({ metadata }) => `${kind.plural} ${metadata.name ?? ''}`);
+          return items.map(({ metadata }) => `${kind.plural} ${metadata.name}`);
         }),
       );
       return lists.flat();

@@ -6,13 +6,13 @@ import { findFailure, tracesOfTwice } from './simulated/find-failure.ts';
 const seconds = Number(process.env['BOSH_KUBERNETES_RANDOM_SECONDS'] ?? 45);
 const seed = process.env['BOSH_KUBERNETES_RANDOM_SEED'] ?? String(Date.now() % 2 ** 31);
 
-test('random calls that meet, kills, deletions by others and lost nodes: no disk in two VMs, no write lost, nothing left', async (t) => {
+test('random concurrent calls, with kills, foreign deletions and lost nodes: no disk is in two VMs, no write is lost, nothing remains', async (t) => {
   const { runs, calls, failure } = await findFailure({ seed, seconds, shrinkSeconds: 60 });
   t.diagnostic(`${calls} calls in ${runs} runs, BOSH_KUBERNETES_RANDOM_SEED=${seed}`);
   assert.ok(failure === undefined, failure);
 });
 
-test('a seed repeats a run whole', async () => {
+test('a seed repeats the whole run', async () => {
   for (const [one, other] of await tracesOfTwice(1, 10)) assert.equal(one, other);
 });
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EmbeddedLine } from '../support/embedded-line.ts';
+import type { EmbeddedEnvironment } from '../support/embedded-environment.ts';
 import type { LineVm } from '../support/line-vm.ts';
 
 /** A VM with a disk, a canary on it, and a job that writes to it. */
@@ -28,7 +28,7 @@ export class Canaries {
    * Creates canaries outside, in the cluster's parent directory, among its volumes and below the directory
    * that pods may request.
    */
-  static async plant(line: EmbeddedLine): Promise<Canaries> {
+  static async plant(line: EmbeddedEnvironment): Promise<Canaries> {
     const outside = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-canary-'));
     const expected = new Map<string, { content: Buffer; inode: number }>();
     for (const directory of [

@@ -12,7 +12,7 @@ import {
   secrets,
 } from '../../src/kubernetes/resources.ts';
 import { evict } from '../cluster/support/vm-actions.ts';
-import { namespace } from '../support/embedded-line.ts';
+import { namespace } from '../support/embedded-environment.ts';
 import { isAlive } from '../support/machine.ts';
 import { until } from '../support/until.ts';
 import { canaryWorld } from './canary-world.ts';

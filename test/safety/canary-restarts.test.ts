@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Victim } from '../support/embedded-line.ts';
+import type { KillTarget } from '../support/embedded-environment.ts';
 import { isAlive, mountsOf, processesOf } from '../support/machine.ts';
 import { until } from '../support/until.ts';
 import { canaryWorld } from './canary-world.ts';
@@ -12,7 +12,7 @@ import { missing } from './safety-host.ts';
 describe('user data survives crashes', { skip: missing ?? false }, () => {
   const world = canaryWorld('127.64.73');
 
-  for (const victim of ['the node', 'the first process', 'unshare', 'everything'] satisfies Victim[]) {
+  for (const victim of ['the node', 'the first process', 'unshare', 'everything'] satisfies KillTarget[]) {
     test(`after kill -9 of ${victim} and a start, the VM, its job and its disk come back intact`, async () => {
       const { vm, disk, canary } = await world.newSubject();
       const previous = await vm.pod();
@@ -36,7 +36,7 @@ describe('user data survives crashes', { skip: missing ?? false }, () => {
   }
 
   // The pods must die with their node by themselves, not only because this test kills them.
-  for (const victim of ['the node', 'everything'] satisfies Victim[]) {
+  for (const victim of ['the node', 'everything'] satisfies KillTarget[]) {
     test(`after kill -9 of ${victim} and a restart, the old job is dead, and delete_disk removes only its disk`, async () => {
       const { vm, disk, canary } = await world.newSubject();
       const kept = await world.newSubject();

@@ -6,7 +6,7 @@ import { after, afterEach, before } from 'node:test';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
-import { EmbeddedLine, namespace } from '../support/embedded-line.ts';
+import { EmbeddedEnvironment, namespace } from '../support/embedded-environment.ts';
 import { LineVm, volumeOf } from '../support/line-vm.ts';
 import { mountsOf, processesOf, type MachineProcess } from '../support/machine.ts';
 import { until } from '../support/until.ts';
@@ -28,7 +28,7 @@ export function canaryWorld(net: string): CanaryWorld {
 /** See canaryWorld. */
 export class CanaryWorld {
   readonly #net: string;
-  #line: EmbeddedLine | undefined;
+  #line: EmbeddedEnvironment | undefined;
   #canaries: Canaries | undefined;
   #bystander: DiskCanary | undefined;
   #count = 100;
@@ -37,7 +37,7 @@ export class CanaryWorld {
     this.#net = net;
   }
 
-  get line(): EmbeddedLine {
+  get line(): EmbeddedEnvironment {
     return this.#line ?? assert.fail('the cluster was not started');
   }
 
@@ -50,7 +50,7 @@ export class CanaryWorld {
   }
 
   async start(): Promise<void> {
-    this.#line = await EmbeddedLine.start();
+    this.#line = await EmbeddedEnvironment.start();
     this.#canaries = await Canaries.plant(this.line);
     const { vm, disk, canary } = await this.newSubject();
     await vm.agent.stop();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mainModulePath } from '../../src/cli/installation.ts';
-import { checkout } from '../support/embedded-line.ts';
+import { checkout } from '../support/embedded-environment.ts';
 import { killHard, mountsOf, processesOf } from '../support/machine.ts';
 import { missing } from './safety-host.ts';
 

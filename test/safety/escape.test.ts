@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Container, Pod, PodSpec } from '../../src/kubernetes/types/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
-import { EmbeddedLine, namespace } from '../support/embedded-line.ts';
+import { EmbeddedEnvironment, namespace } from '../support/embedded-environment.ts';
 import { LineVm, stemcell, volumeOf } from '../support/line-vm.ts';
 import { mountsOf, processesOf } from '../support/machine.ts';
 import { until } from '../support/until.ts';
@@ -16,13 +16,13 @@ import { missing, Quarry } from './safety-host.ts';
 
 /** The suite's addresses are 127.64.77.0/24. */
 describe('root in a pod cannot escape to the machine', { skip: missing ?? false }, () => {
-  let line: EmbeddedLine;
+  let line: EmbeddedEnvironment;
   let quarry: Quarry;
   let vm: LineVm;
 
   before(async () => {
     quarry = await Quarry.make();
-    line = await EmbeddedLine.start();
+    line = await EmbeddedEnvironment.start();
     vm = await LineVm.create(line, '127.64.77.2');
     await vm.newDisk();
     await createPod('plain', {});

@@ -94,7 +94,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     assert.ok(days.length > 10 && days.every((day) => day * 86_400 <= epoch), shadow);
   });
 
-  test('is what a container of the CPI needs: the entry brings up the agent and sshd, and ends on TERM', async (t) => {
+  test('its entry script starts the agent and sshd in a container of the CPI, and ends on TERM', async (t) => {
     const containerd = await PrivateContainerd.start();
     t.after(() => containerd.stop());
     const reference = (

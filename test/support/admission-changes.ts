@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../src/cpi/config/config.ts';
-import { type AttachmentPlan, attachmentPod, sweeperPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
-import { consumerPod } from '../../src/cpi/disk/update/replacement.ts';
+import {
+  type AttachmentPlan,
+  buildAttachmentPod,
+  buildSweeperPod,
+} from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
+import { consumerPod } from '../../src/cpi/disk/update/replace-disk.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 
 type Change = (pod: Pod) => void;
@@ -20,10 +24,10 @@ function planIn(namespace: string): Omit<AttachmentPlan, 'diskCid'> {
 
 /** Returns an attachment pod as the CPI creates it in the namespace of the disks. */
 export const admittedAttachment = (namespace: string): Pod =>
-  attachmentPod({ ...planIn(namespace), diskCid: 'disk-1' });
+  buildAttachmentPod({ ...planIn(namespace), diskCid: 'disk-1' });
 
 /** Returns the pod with which delete_vm removes mounts of attachment pods that are left in a VM's hub. */
-export const admittedSweeper = (namespace: string): Pod => sweeperPod(planIn(namespace));
+export const admittedSweeper = (namespace: string): Pod => buildSweeperPod(planIn(namespace));
 
 /** Returns the pod with which update_disk binds a replacement claim there. */
 export const admittedCopy = (namespace: string): Pod =>
@@ -81,6 +85,8 @@ export const attachmentChanges: Readonly<Record<string, Change>> = {
   'a probe': probe,
   'a volume over its programs': (pod) =>
     void first(pod).volumeMounts?.push({ name: 'volume', mountPath: '/bin' }),
+  "the VM's hub at a second path": (pod) =>
+    void first(pod).volumeMounts?.push({ name: 'vm-hub', mountPath: '/vm/hub' }),
   'a folder of a volume in its place': (pod) => {
     const container = first(pod);
     container.volumeMounts = (container.volumeMounts ?? []).map((mount) => ({ ...mount, subPath: 'x' }));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { build } from 'esbuild';
-import { checkout } from './embedded-line.ts';
+import { checkout } from './embedded-environment.ts';
 
 const known = new Map<string, Promise<string>>();
 

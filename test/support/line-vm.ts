@@ -12,7 +12,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../src/kubernetes/resources.ts';
-import { type EmbeddedLine, mbusPassword, namespace } from './embedded-line.ts';
+import { type EmbeddedEnvironment, mbusPassword, namespace } from './embedded-environment.ts';
 import { until } from './until.ts';
 
 export const stemcell = 'embedded.bosh-kubernetes/host-root:1';
@@ -22,9 +22,9 @@ export class LineVm {
   readonly cid: string;
   readonly address: string;
   readonly agent: AgentClient;
-  readonly #line: EmbeddedLine;
+  readonly #line: EmbeddedEnvironment;
 
-  private constructor(line: EmbeddedLine, cid: string, address: string, agent: AgentClient) {
+  private constructor(line: EmbeddedEnvironment, cid: string, address: string, agent: AgentClient) {
     this.#line = line;
     this.cid = cid;
     this.address = address;
@@ -32,7 +32,7 @@ export class LineVm {
   }
 
   /** Calls create_vm with that address, and waits for the agent. */
-  static async create(line: EmbeddedLine, address: string): Promise<LineVm> {
+  static async create(line: EmbeddedEnvironment, address: string): Promise<LineVm> {
     const cert = await makeServerCertificate(address);
     const networks = {
       default: { type: 'manual', ip: address, netmask: '255.255.255.0', cloud_properties: {} },
@@ -105,7 +105,7 @@ export class LineVm {
 }
 
 /** Returns the directory in which the embedded node keeps the content of a disk. */
-export async function volumeOf(line: EmbeddedLine, disk: string): Promise<string> {
+export async function volumeOf(line: EmbeddedEnvironment, disk: string): Promise<string> {
   const claim = await (
     await line.api()
   ).get<KubernetesObject & { spec: { volumeName?: string } }>({

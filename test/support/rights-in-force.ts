@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isApiError } from '../../src/kubernetes/client/api-error.ts';
-import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
-import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Resource } from '../../src/kubernetes/api.ts';
+import type { RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../src/kubernetes/resources.ts';
 import { until } from './until.ts';
 
@@ -17,7 +17,7 @@ const reviews: Resource = {
  * informers), so the object written last is seen last. The embedded API reads its store and has no
  * SubjectAccessReview, so there is nothing to wait for.
  */
-export async function rightsInForce(api: KubernetesApi, namespace: string): Promise<void> {
+export async function rightsInForce(api: RestApi, namespace: string): Promise<void> {
   const name = `last-${randomBytes(6).toString('hex')}`;
   const rules = [{ apiGroups: [''], resources: ['configmaps'], resourceNames: [name], verbs: ['get'] }];
   const user = (scope: string): string => `${name}-${scope}`;
@@ -35,7 +35,7 @@ export async function rightsInForce(api: KubernetesApi, namespace: string): Prom
   for (const scope of ['namespace', 'cluster'])
     await until(`the authorizer to know ${name} of the ${scope}`, async () => {
       const review = { metadata: {}, spec: { user: user(scope), resourceAttributes } };
-      const answer = await ifServed(api.create<Review>(reviews, review));
+      const answer = await ifServed(api.review<Review>(reviews, review));
       return answer === undefined || answer.status?.allowed === true;
     });
   await api.delete({ resource: clusterRoleBindings, name });
@@ -53,7 +53,7 @@ async function ifServed<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-interface Review extends KubernetesObject {
+interface Review {
   readonly spec?: object;
   readonly status?: { readonly allowed?: boolean };
 }

@@ -5,15 +5,15 @@ import assert from 'node:assert/strict';
  * a pod.
  */
 const pauseAfter = (elapsedMs: number, maxMs: number): number =>
-  Math.min(maxMs, Math.max(50, elapsedMs / 10));
+  Math.min(maxMs, Math.max(20, elapsedMs / 10));
 
 /**
  * Polls until `attempt` returns a value that is neither undefined nor false, and returns it. The error after
- * the deadline (milliseconds) names `what`; a function is called for it then. `mostPauseMs`: the longest
+ * the deadline (milliseconds) names `what`; a function is called for it then. `maxPauseMs`: the longest
  * pause, for expensive attempts.
  */
 export async function until<T>(
-  what: string | (() => string),
+  what: string | (() => string | Promise<string>),
   attempt: () => Promise<T | undefined | false>,
   deadlineMs = 120_000,
   maxPauseMs = 500,
@@ -24,7 +24,7 @@ export async function until<T>(
     if (value !== undefined && value !== false) return value;
     const elapsed = Date.now() - start;
     if (elapsed >= deadlineMs) {
-      assert.fail(`waited ${deadlineMs / 1000} s for ${typeof what === 'string' ? what : what()}`);
+      assert.fail(`waited ${deadlineMs / 1000} s for ${typeof what === 'string' ? what : await what()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, pauseAfter(elapsed, maxPauseMs)));
   }

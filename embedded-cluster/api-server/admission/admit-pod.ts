@@ -47,7 +47,7 @@ function findAccount({ metadata }: Pod, name: string, context: AdmissionContext)
   if (name === defaultAccount) return {};
   throw forbidden(
     pods,
-    metadata.name ?? '',
+    metadata.name,
     `error looking up service account ${metadata.namespace}/${name}: serviceaccount "${name}" not found`,
   );
 }
@@ -97,7 +97,7 @@ interface PriorityClass extends StoredObject {
  */
 export function resolvePriority({ spec, metadata }: Pod, context: AdmissionContext): void {
   const classes = context.list(priorityClasses) as readonly PriorityClass[];
-  const refuse = (why: string): ApiError => forbidden(pods, metadata.name ?? '', why);
+  const refuse = (why: string): ApiError => forbidden(pods, metadata.name, why);
   const name = classNameOf(spec, classes);
   const found = classes.find((object) => object.metadata.name === name);
   if (name !== '' && found === undefined) throw refuse(`no PriorityClass with name ${name} was found`);
@@ -129,9 +129,5 @@ export function admitRuntimeClass({ spec, metadata }: Pod, context: AdmissionCon
   const { runtimeClassName: name } = spec;
   if (name === undefined) return;
   if (!context.list(runtimeClasses).some((object) => object.metadata.name === name))
-    throw forbidden(
-      pods,
-      metadata.name ?? '',
-      `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`,
-    );
+    throw forbidden(pods, metadata.name, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
 }

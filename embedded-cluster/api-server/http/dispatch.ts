@@ -8,6 +8,7 @@ import { authenticate } from './authenticate.ts';
 import { serveLog } from './pod-log.ts';
 import { serveBinding, serveEviction, serveFinalize, serveTokenRequest } from './subresource-verbs.ts';
 import { booleanParameter, checkTimeout } from './query.ts';
+import { RequestContext } from './request-context.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
 import { serveResource } from './resource-verbs.ts';
@@ -32,23 +33,23 @@ export async function handleRequest(
   const user = authenticateAndAuthorize(served, request, { path: pathname, query });
   if (serveDiscovery(served.registry, pathname, request, response)) return;
   const route = parseResourceRoute(served.registry, pathname);
-  const call = { ...served, user, route, query, request, response };
+  const context = new RequestContext({ ...served, user, route, query, request, response });
   switch (subresourceOf(route.kind.name, route.subresource)) {
     case 'object':
-      return serveResource(call);
+      return serveResource(context);
     case 'status':
       if (!route.kind.hasStatus) throw pathNotFound();
-      return serveResource(call);
+      return serveResource(context);
     case 'log':
-      return serveLog(call, response);
+      return serveLog(context);
     case 'binding':
-      return serveBinding(call);
+      return serveBinding(context);
     case 'eviction':
-      return serveEviction(call);
+      return serveEviction(context);
     case 'finalize':
-      return serveFinalize(call);
+      return serveFinalize(context);
     case 'token':
-      return serveTokenRequest(call);
+      return serveTokenRequest(context);
     case 'exec':
       throw badRequest('Upgrade request required: exec is served over WebSocket');
   }

@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { WebSocketServer, WebSocket } from 'ws';
 import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import type { PodSubresourceRequest } from './pod-log.ts';
+import type { RequestContext } from './request-context.ts';
 import { podTarget } from './pod-target.ts';
 import { booleanParameter } from './query.ts';
 import type { ExecRequest, ExecSession } from '../../node/pod-console.ts';
@@ -24,14 +24,17 @@ interface ExecOutputs {
   readonly stderr: boolean;
 }
 
+/** An authorized request, which has no response yet. */
+type ExecContext = Pick<RequestContext, 'registry' | 'console' | 'route' | 'query' | 'request'>;
+
 /**
  * Serves pods/exec over WebSocket, v5 or v4. Throws ApiError if the target or the protocol is not valid. If
  * the container cannot run the command, the client gets a Status on the error channel, as from a real server
  * (kubectl would take a rejected upgrade for a server without WebSocket).
  */
-export async function serveExec(call: PodSubresourceRequest, socket: Duplex, head: Buffer): Promise<void> {
-  const { request, console: pods } = call;
-  const { outputs, ...command } = execRequest(call);
+export async function serveExec(context: ExecContext, socket: Duplex, head: Buffer): Promise<void> {
+  const { request, console: pods } = context;
+  const { outputs, ...command } = execRequest(context);
   if ((request.headers.upgrade ?? '').toLowerCase() !== 'websocket') {
     throw badRequest(
       'the embedded cluster serves exec over WebSocket only, not over SPDY: use kubectl 1.31 or newer, or another client of v5.channel.k8s.io',
@@ -44,7 +47,7 @@ export async function serveExec(call: PodSubresourceRequest, socket: Duplex, hea
       `the server does not speak ${offered.join(', ')}; it speaks ${execProtocols.join(', ')}`,
     );
   }
-  const webSocket = await completeHandshake(call.request, protocol, socket, head);
+  const webSocket = await completeHandshake(request, protocol, socket, head);
   try {
     await pipeExec(webSocket, await pods.exec(command), outputs);
   } catch (error) {
@@ -73,11 +76,7 @@ function completeHandshake(
   });
 }
 
-function execRequest({
-  registry,
-  route,
-  query,
-}: PodSubresourceRequest): ExecRequest & { outputs: ExecOutputs } {
+function execRequest({ registry, route, query }: ExecContext): ExecRequest & { outputs: ExecOutputs } {
   const command = query.getAll('command');
   if (command.length === 0) throw badRequest('you must specify at least 1 command');
   const streams = ['stdin', 'stdout', 'stderr', 'tty'].map((name) => booleanParameter(query, name) === true);

@@ -1,20 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { LogRequest, PodConsole } from '../../node/pod-console.ts';
+import type { LogRequest } from '../../node/pod-console.ts';
 import { invalidValue } from '../errors/field-causes.ts';
-import { badRequest, invalid, methodNotAllowed } from '../errors/status-errors.ts';
+import { badRequest, invalid } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { podTarget } from './pod-target.ts';
-import { booleanParameter, integerParameter } from './query.ts';
-import type { ResourceRoute } from './resource-route.ts';
+import { integerParameter } from './query.ts';
+import type { RequestContext } from './request-context.ts';
 import { writeChunkedWithBackpressure } from './response.ts';
-
-export interface PodSubresourceRequest {
-  readonly registry: Registry;
-  readonly console: PodConsole;
-  readonly route: ResourceRoute;
-  readonly query: URLSearchParams;
-  readonly request: IncomingMessage;
-}
 
 const headerDelay = 50;
 
@@ -22,11 +13,12 @@ const headerDelay = 50;
  * Serves GET pods/log: plain text, streamed; with `follow` until the container ends or the client
  * disconnects. Throws ApiError.
  */
-export async function serveLog(call: PodSubresourceRequest, response: ServerResponse): Promise<void> {
-  if (call.request.method !== 'GET') throw methodNotAllowed();
+export async function serveLog(context: RequestContext): Promise<void> {
+  context.assertMethod('GET');
+  const { response } = context;
   const disconnected = new AbortController();
   response.on('close', () => disconnected.abort());
-  const chunks = call.console.logs(logRequest(call, disconnected.signal))[Symbol.asyncIterator]();
+  const chunks = context.console.logs(logRequest(context, disconnected.signal))[Symbol.asyncIterator]();
   const first = chunks.next();
   // An error comes at once and must still be sent as a Status, but a follow of a silent container must not
   // wait for its first line.
@@ -39,7 +31,8 @@ export async function serveLog(call: PodSubresourceRequest, response: ServerResp
   response.end();
 }
 
-function logRequest({ registry, route, query }: PodSubresourceRequest, signal: AbortSignal): LogRequest {
+function logRequest(context: RequestContext, signal: AbortSignal): LogRequest {
+  const { registry, route, query } = context;
   const refused = ['insecureSkipTLSVerifyBackend', 'stream'].find(
     (name) => !['', 'All'].includes(query.get(name) ?? ''),
   );
@@ -47,9 +40,9 @@ function logRequest({ registry, route, query }: PodSubresourceRequest, signal: A
     throw badRequest(`the embedded cluster does not implement the log option ${refused}`);
   return {
     ...podTarget(registry, route, query.get('container')),
-    follow: booleanParameter(query, 'follow') === true,
-    previous: booleanParameter(query, 'previous') === true,
-    timestamps: booleanParameter(query, 'timestamps') === true,
+    follow: context.hasFlag('follow'),
+    previous: context.hasFlag('previous'),
+    timestamps: context.hasFlag('timestamps'),
     tailLines: parseMinimum(query, 'tailLines', 0),
     limitBytes: parseMinimum(query, 'limitBytes', 1),
     sinceTime: sinceTime(registry, query),
@@ -67,7 +60,7 @@ function sinceTime(registry: Registry, query: URLSearchParams): Date | undefined
   if (time === null || time === '') return undefined;
   const parsed = new Date(time);
   if (Number.isNaN(parsed.getTime()))
-    throw badRequest(`sinceTime: ${JSON.stringify(time)} is no RFC 3339 time`);
+    throw badRequest(`sinceTime: ${JSON.stringify(time)} is not a valid RFC 3339 time`);
   return parsed;
 }
 

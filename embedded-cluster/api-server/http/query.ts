@@ -5,7 +5,7 @@ import { unsupportedValue } from '../errors/field-causes.ts';
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === '') return undefined;
-  if (!/^-?\d{1,15}$/.test(value)) throw badRequest(`${name}: ${JSON.stringify(value)} is no integer`);
+  if (!/^-?\d{1,15}$/.test(value)) throw badRequest(`${name}: ${JSON.stringify(value)} must be an integer`);
   return Number(value);
 }
 
@@ -18,7 +18,7 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
   if (value === null) return undefined;
   if (['', '1', 't', 'T', 'true', 'TRUE', 'True'].includes(value)) return true;
   if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(value)) return false;
-  throw badRequest(`${name}: ${JSON.stringify(value)} is neither true nor false`);
+  throw badRequest(`${name}: ${JSON.stringify(value)} must be true or false`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { notAcceptable } from '../errors/status-errors.ts';
 import type { WatchEvent } from '../../../src/kubernetes/api.ts';
-import type { ObjectList, KubernetesObject } from '../../../src/kubernetes/object.ts';
+import type { Bookmark, ObjectList } from '../../../src/kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { defaultColumns } from '../kinds/columns.ts';
@@ -106,7 +106,7 @@ const options = (format: ResponseFormat): TableOptions => ({
 });
 
 interface TableOptions {
-  /** Milliseconds since the epoch, for ages. */
+  /** The current time in milliseconds since the epoch, from which ages are computed. */
   readonly now: number;
   /** The query parameter: the part of the object that each row carries. */
   readonly includeObject: IncludeObject;
@@ -116,7 +116,7 @@ interface TableOptions {
 function toTable(
   kind: Kind,
   objects: readonly StoredObject[],
-  metadata: ObjectList<KubernetesObject>['metadata'] | { resourceVersion: string },
+  metadata: ObjectList<StoredObject>['metadata'] | { resourceVersion: string },
   { now, includeObject }: TableOptions,
 ): JsonRecord {
   const { columns = defaultColumns } = kind;
@@ -150,6 +150,6 @@ function rowObject(kind: Kind, object: StoredObject, includeObject: IncludeObjec
 }
 
 /** Returns a metav1.PartialObjectMetadata. */
-export function toPartialMetadata({ metadata }: KubernetesObject): JsonRecord {
+export function toPartialMetadata({ metadata }: Bookmark): JsonRecord {
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
 }

@@ -65,7 +65,7 @@ function mergeField({ schema, merged, patch, field }: Field): void {
   const deletions = directive(patch, `${deletionPrefix}${field}`);
   if (deletions !== undefined) {
     if (member.type !== 'list' || member.merge !== 'set') {
-      throw badRequest(`${deletionPrefix}${field}: ${field} is no list of values that merge`);
+      throw badRequest(`${deletionPrefix}${field}: ${field} is not a list that is merged by value`);
     }
     if (Array.isArray(before)) merged[field] = deleteScalars(before, deletions);
   }

@@ -37,7 +37,7 @@ function needsNoBudget({ metadata, status }: Pod): boolean {
 }
 
 function consumeDisruption(registry: Registry, pod: Pod, dryRun: boolean): void {
-  const { namespace, name = '', labels = {} } = pod.metadata;
+  const { namespace, name, labels = {} } = pod.metadata;
   const budgets = registry.store
     .list(groupResource(podDisruptionBudgets), namespace)
     .map((object) => object as unknown as PodDisruptionBudget & StoredObject)
@@ -72,7 +72,7 @@ function unhealthyEvictionAllowed({ spec, status }: PodDisruptionBudget): boolea
 }
 
 function decrementAllowed({ metadata, status }: PodDisruptionBudget): DisruptionBudgetStatus {
-  const { name = '', generation = 0 } = metadata;
+  const { name, generation = 0 } = metadata;
   if (status === undefined || (status.observedGeneration ?? 0) < generation)
     throw tooManyRequests(`The disruption budget ${name} is still being processed by the server.`, 10);
   if (status.disruptionsAllowed > 0) return { ...status, disruptionsAllowed: status.disruptionsAllowed - 1 };

@@ -107,7 +107,7 @@ function assertBound(registry: TokenVerifier, namespace: string, own: JsonRecord
     const ended = stored?.metadata.deletionTimestamp;
     const over = ended !== undefined && Date.parse(ended) + leewayMs < registry.clock.now();
     if (stored === undefined || over || stored.metadata.uid !== reference['uid'])
-      throw new InvalidTokenError(`invalid bearer token, service account token's ${kind} is gone`);
+      throw new InvalidTokenError(`invalid bearer token, service account token's ${kind} was deleted`);
   }
 }
 

@@ -44,13 +44,13 @@ export function matchesNodeOf(pod: Pod, node: Node): boolean {
   return (
     selected &&
     (required === undefined ||
-      matchesNodeTerms(required.nodeSelectorTerms, { name: node.metadata.name ?? '', labels }))
+      matchesNodeTerms(required.nodeSelectorTerms, { name: node.metadata.name, labels }))
   );
 }
 
 /** Returns the sum of the weights of the pod's preferences that the node meets. Pure. */
 export function preferredWeight(pod: Pod, node: Node): number {
-  const fields = { name: node.metadata.name ?? '', labels: node.metadata.labels ?? {} };
+  const fields = { name: node.metadata.name, labels: node.metadata.labels ?? {} };
   return (pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
     .filter((term) => matchesNodeTerm(term.preference, fields))
     .reduce((sum, { weight }) => sum + weight, 0);

@@ -26,7 +26,7 @@ function choose(
   more: { volumes?: PersistentVolume[]; selectedNodes?: string[] } = {},
 ): string {
   const choice = selectHost({ pod: asking, nodes, volumes: [], selectedNodes: [], ...more });
-  return choice.node === undefined ? choice.message : (choice.node.metadata.name ?? '');
+  return choice.node === undefined ? choice.message : choice.node.metadata.name;
 }
 
 const refused = (reasons: string, count = 1): string =>

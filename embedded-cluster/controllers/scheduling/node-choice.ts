@@ -50,7 +50,7 @@ function noPreemption(nodeCount: number): string {
 }
 
 function nameOf({ node }: NodeInfo): string {
-  return node.metadata.name ?? '';
+  return node.metadata.name;
 }
 
 /**

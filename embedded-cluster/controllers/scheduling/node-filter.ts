@@ -60,7 +60,7 @@ function affinityRefusal(pod: Pod, node: Node): string | undefined {
 }
 
 function volumeRefusal({ volumes, selectedNodes }: FilterInput, node: Node): string | undefined {
-  const name = node.metadata.name ?? '';
+  const name = node.metadata.name;
   const labels = node.metadata.labels ?? {};
   const misplaced = volumes.some((volume) => {
     const required = volume.spec.nodeAffinity?.required;

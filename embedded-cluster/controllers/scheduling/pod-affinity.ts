@@ -52,8 +52,10 @@ function satisfies(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly 
     return true;
   }
   const hasTopology = node.metadata.labels?.[term.topologyKey] !== undefined;
-  const nobodyYet = nodes.every(({ podsOnNode }) => !podsOnNode.some((other) => selects(term, pod, other)));
-  return hasTopology && nobodyYet && selects(term, pod, pod);
+  const matchesNoPod = nodes.every(
+    ({ podsOnNode }) => !podsOnNode.some((other) => selects(term, pod, other)),
+  );
+  return hasTopology && matchesNoPod && selects(term, pod, pod);
 }
 
 function violatesExistingAntiAffinity(pod: Pod, node: Node, nodes: readonly NodeInfo[]): boolean {
@@ -71,10 +73,10 @@ function violatesExistingAntiAffinity(pod: Pod, node: Node, nodes: readonly Node
  * owner's namespace.
  */
 function selects(term: PodAffinityTerm, owner: Pod, candidate: Pod): boolean {
-  const namespaces = term.namespaces ?? [owner.metadata.namespace ?? ''];
+  const namespaces = term.namespaces ?? [owner.metadata.namespace];
   return (
     term.labelSelector !== undefined &&
-    namespaces.includes(candidate.metadata.namespace ?? '') &&
+    namespaces.includes(candidate.metadata.namespace) &&
     matchesLabelSelector(term.labelSelector, candidate.metadata.labels ?? {})
   );
 }

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
@@ -78,7 +79,7 @@ export class Scheduler extends Controller {
 
     informers.claims.onChange(({ key }) => {
       for (const pod of this.#waiting.values()) {
-        const { namespace = '' } = pod.metadata;
+        const { namespace } = pod.metadata;
         if (podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
           this.queue.add(keyOf(pod));
         }
@@ -94,7 +95,7 @@ export class Scheduler extends Controller {
 
   protected override async reconcile(key: string): Promise<void> {
     const pod = this.#informers.pods.get(key);
-    if (pod === undefined || !isWaiting(pod) || this.#assumed.has(pod.metadata.uid ?? '')) {
+    if (pod === undefined || !isWaiting(pod) || this.#assumed.has(pod.metadata.uid)) {
       return;
     }
     const claims = checkClaims(pod, this.#volumes);
@@ -116,7 +117,7 @@ export class Scheduler extends Controller {
       await this.#markUnschedulable(pod, choice.message);
       return;
     }
-    const nodeName = choice.node.metadata.name ?? '';
+    const nodeName = choice.node.metadata.name;
     if (unbound.length > 0) {
       await this.#selectNode(unbound, nodeName);
       return;
@@ -128,7 +129,7 @@ export class Scheduler extends Controller {
     const pods = this.#informers.pods.list();
     const byNode = Map.groupBy(
       pods.filter((pod) => !isTerminal(pod)),
-      (pod) => pod.spec.nodeName ?? this.#assumed.get(pod.metadata.uid ?? ''),
+      (pod) => pod.spec.nodeName ?? this.#assumed.get(pod.metadata.uid),
     );
     return this.#informers.nodes
       .list()
@@ -145,8 +146,8 @@ export class Scheduler extends Controller {
     }
   }
 
-  async #bind(pod: Pod, nodeName: string): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = pod.metadata;
+  async #bind(pod: Stored<Pod>, nodeName: string): Promise<void> {
+    const { namespace, name, uid } = pod.metadata;
     this.#assumed.set(uid, nodeName);
     try {
       await this.#api.bindPod(namespace, name, nodeName);

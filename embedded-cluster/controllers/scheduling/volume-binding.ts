@@ -32,7 +32,7 @@ export function checkClaims(pod: Pod, sources: VolumeLister): ClaimCheck {
   const unbound: PersistentVolumeClaim[] = [];
   const exclusive: string[] = [];
   for (const { name, ephemeral } of podClaims(pod)) {
-    const claim = sources.claim(`${pod.metadata.namespace ?? ''}/${name}`);
+    const claim = sources.claim(`${pod.metadata.namespace}/${name}`);
     const refusal = claimRefusal(pod, { name, ephemeral }, claim);
     if (claim === undefined || refusal !== undefined) {
       return { refusal: refusal ?? '' };

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
 import {
   serviceNameLabel,
@@ -32,11 +33,11 @@ export function isSelectedBy(service: Service, pod: Pod): boolean {
  * slices. A Service without pods has one empty slice, as upstream. Names are derived from the Service's uid
  * and not random, so that a slice that the controller does not see yet is not created twice. Pure.
  */
-export function desiredSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
+export function desiredSlices(service: Stored<Service>, pods: readonly Stored<Pod>[]): EndpointSlice[] {
   const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
   const reachable = pods
     .filter((pod) => isSelectedBy(service, pod) && hasEndpoint(pod))
-    .toSorted((left, right) => (left.metadata.name ?? '').localeCompare(right.metadata.name ?? ''));
+    .toSorted((left, right) => left.metadata.name.localeCompare(right.metadata.name));
   for (const pod of reachable) {
     const ports = portsOf(service, pod);
     const key = JSON.stringify(ports);
@@ -56,11 +57,11 @@ function hasEndpoint({ status = {} }: Pod): boolean {
   return status.podIP !== undefined && status.phase !== 'Failed' && status.phase !== 'Succeeded';
 }
 
-function endpointOf(service: Service, { metadata, spec, status }: Pod): Endpoint {
+function endpointOf(service: Service, { metadata, spec, status }: Stored<Pod>): Endpoint {
   const isReady =
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
   const isTerminating = metadata.deletionTimestamp !== undefined;
-  const { namespace = '', name = '', uid = '' } = metadata;
+  const { namespace, name, uid } = metadata;
   return {
     addresses: [status?.podIP ?? ''],
     conditions: {
@@ -88,11 +89,11 @@ function containerPort({ spec }: Pod, portName: string, protocol: string): numbe
 }
 
 function slice(
-  service: Service,
+  service: Stored<Service>,
   index: number,
   { ports, endpoints }: { readonly ports: EndpointPort[]; readonly endpoints: Endpoint[] },
 ): EndpointSlice {
-  const { name = '', namespace = '', uid = '', labels } = service.metadata;
+  const { name, namespace, uid, labels } = service.metadata;
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -70,7 +71,7 @@ export class EndpointSlices extends Controller {
     return isOnNode || spec.publishNotReadyAddresses === true;
   }
 
-  #slicesOf({ metadata: { namespace, name = '' } }: Service): EndpointSlice[] {
+  #slicesOf({ metadata: { namespace, name } }: Service): Stored<EndpointSlice>[] {
     return this.#informers.endpointSlices
       .list()
       .filter(
@@ -82,8 +83,8 @@ export class EndpointSlices extends Controller {
   }
 
   /** Replaces a slice only if it has not changed: otherwise a 409 causes another reconcile. */
-  async #replace(previous: EndpointSlice, slice: EndpointSlice): Promise<void> {
-    const { uid = '', resourceVersion = '' } = previous.metadata;
+  async #replace(previous: Stored<EndpointSlice>, slice: EndpointSlice): Promise<void> {
+    const { uid, resourceVersion } = previous.metadata;
     await this.#api.replace(endpointSlices, {
       ...slice,
       metadata: { ...slice.metadata, uid, resourceVersion },

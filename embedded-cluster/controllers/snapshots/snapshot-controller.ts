@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
@@ -86,9 +87,9 @@ export class SnapshotController extends Controller {
     await (content === undefined ? this.#bindContent(snapshot) : this.#syncStatus(snapshot, content));
   }
 
-  async #bindContent(snapshot: VolumeSnapshot): Promise<void> {
+  async #bindContent(snapshot: Stored<VolumeSnapshot>): Promise<void> {
     const name = snapshot.spec.source.persistentVolumeClaimName ?? '';
-    const claim = this.#informers.claims.get(`${snapshot.metadata.namespace ?? ''}/${name}`);
+    const claim = this.#informers.claims.get(`${snapshot.metadata.namespace}/${name}`);
     const volume = this.#informers.volumes.get(claim?.spec.volumeName ?? '');
     const decision = decideSnapshot({
       snapshot,
@@ -117,11 +118,11 @@ export class SnapshotController extends Controller {
   }
 
   async #createSnapshot(
-    snapshot: VolumeSnapshot,
+    snapshot: Stored<VolumeSnapshot>,
     snapshotClass: VolumeSnapshotClass,
     volumeName: string,
   ): Promise<void> {
-    const className = snapshotClass.metadata.name ?? '';
+    const className = snapshotClass.metadata.name;
     if (snapshot.spec.volumeSnapshotClassName === undefined) {
       const spec = { volumeSnapshotClassName: className };
       await patchIfUnchanged(this.#api, volumeSnapshots, snapshot, { spec });
@@ -169,7 +170,7 @@ export class SnapshotController extends Controller {
    * Takes one step of the deletion of a snapshot. Waits while a claim is being restored from it. Deletes the
    * content first if the policy is Delete; with Retain the content remains unbound.
    */
-  async #delete(snapshot: VolumeSnapshot): Promise<void> {
+  async #delete(snapshot: Stored<VolumeSnapshot>): Promise<void> {
     if (await this.#isSourceInUse(snapshot)) return;
     const content = await this.#findContent(snapshot);
     if (content !== undefined) {
@@ -207,7 +208,7 @@ export class SnapshotController extends Controller {
     });
   }
 
-  async #findContent(snapshot: VolumeSnapshot): Promise<VolumeSnapshotContent | undefined> {
+  async #findContent(snapshot: Stored<VolumeSnapshot>): Promise<Stored<VolumeSnapshotContent> | undefined> {
     const name = contentNameOf(snapshot);
     const known = this.#informers.snapshotContents.get(name);
     return (
@@ -268,7 +269,7 @@ function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotInput): Sn
   if (snapshotClass.driver !== localProvisioner) {
     return failed(`snapshot class ${named ?? ''} is of driver ${snapshotClass.driver}`);
   }
-  return { kind: 'take', volumeName: volume.metadata.name ?? '', snapshotClass };
+  return { kind: 'take', volumeName: volume.metadata.name, snapshotClass };
 }
 
 /** Returns the default class of the local driver. Several defaults count as none, as upstream. */
@@ -283,15 +284,15 @@ function defaultClass(classes: readonly VolumeSnapshotClass[]): VolumeSnapshotCl
 const failed = (message: string): SnapshotDecision => ({ kind: 'error', message });
 
 /** Returns the name of the content of a snapshot. It is the same for each try. */
-const contentNameOf = (snapshot: VolumeSnapshot): string => `snapcontent-${snapshot.metadata.uid ?? ''}`;
+const contentNameOf = (snapshot: Stored<VolumeSnapshot>): string => `snapcontent-${snapshot.metadata.uid}`;
 
 /** Returns the content object for a snapshot of a volume, already bound to the snapshot. Pure. */
 function contentOf(
-  snapshot: VolumeSnapshot,
+  snapshot: Stored<VolumeSnapshot>,
   snapshotClass: VolumeSnapshotClass,
   volumeName: string,
 ): VolumeSnapshotContent {
-  const { name = '', namespace = '', uid = '' } = snapshot.metadata;
+  const { name, namespace, uid } = snapshot.metadata;
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshotContent',
@@ -304,7 +305,7 @@ function contentOf(
       },
       deletionPolicy: snapshotClass.deletionPolicy,
       driver: snapshotClass.driver,
-      volumeSnapshotClassName: snapshotClass.metadata.name ?? '',
+      volumeSnapshotClassName: snapshotClass.metadata.name,
       source: { volumeHandle: volumeName },
     },
   };
@@ -317,7 +318,7 @@ function contentOf(
 function statusFrom({ metadata, status = {} }: VolumeSnapshotContent): VolumeSnapshot['status'] {
   const { creationTime, restoreSize, readyToUse = false, error } = status;
   return {
-    boundVolumeSnapshotContentName: metadata.name ?? '',
+    boundVolumeSnapshotContentName: metadata.name,
     readyToUse,
     ...(creationTime !== undefined && { creationTime: timeOf(creationTime) }),
     ...(restoreSize !== undefined && { restoreSize: formatBytes(BigInt(restoreSize)) }),

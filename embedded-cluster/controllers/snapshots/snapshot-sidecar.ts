@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { volumeSnapshotContents } from '../../../src/kubernetes/resources.ts';
@@ -49,7 +50,7 @@ export class SnapshotSidecar extends Controller {
     }
   }
 
-  async #take(content: VolumeSnapshotContent, volumeName: string): Promise<void> {
+  async #take(content: Stored<VolumeSnapshotContent>, volumeName: string): Promise<void> {
     const handle = handleOf(content);
     try {
       await this.#provisioner.takeSnapshot(handle, volumeName);
@@ -75,7 +76,7 @@ export class SnapshotSidecar extends Controller {
     await patchIfUnchanged(this.#api, volumeSnapshotContents, content, { status }, 'status');
   }
 
-  async #finish(content: VolumeSnapshotContent): Promise<void> {
+  async #finish(content: Stored<VolumeSnapshotContent>): Promise<void> {
     const { annotations = {} } = content.metadata;
     // A content that is deleted while its snapshot is not being deleted waits until the snapshot ends.
     const isReleased =
@@ -93,6 +94,6 @@ const ownerKey = ({ spec: { volumeSnapshotRef } }: VolumeSnapshotContent): strin
 const nanosecondsPerMillisecond = 1_000_000;
 
 /** Returns the handle of a content's data, which names its directory. It is the same for each try. */
-const handleOf = (content: VolumeSnapshotContent): string => `snap-${content.metadata.uid ?? ''}`;
+const handleOf = (content: Stored<VolumeSnapshotContent>): string => `snap-${content.metadata.uid}`;
 
 const nanoseconds = (milliseconds: number): number => milliseconds * nanosecondsPerMillisecond;

@@ -40,7 +40,7 @@ function decide(
   const decision = decideBinding({ claim: asking, volumes, storageClass });
   switch (decision.kind) {
     case 'bind':
-      return `bind ${decision.volume.metadata.name ?? ''}`;
+      return `bind ${decision.volume.metadata.name}`;
     case 'provision':
       return `provision on ${decision.nodeName ?? 'any'}`;
     default:

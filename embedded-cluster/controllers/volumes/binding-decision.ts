@@ -83,7 +83,7 @@ function reservedDecision(volume: PersistentVolume, claim: PersistentVolumeClaim
         news: {
           type: 'Warning',
           reason: 'VolumeMismatch',
-          message: `Cannot bind to requested volume "${volume.metadata.name ?? ''}": ${mismatch}`,
+          message: `Cannot bind to requested volume "${volume.metadata.name}": ${mismatch}`,
         },
       };
 }

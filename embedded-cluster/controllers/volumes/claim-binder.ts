@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import {
   involved,
@@ -78,7 +79,7 @@ export class ClaimBinder extends Controller {
     }
   }
 
-  async #bindOrProvision(claim: PersistentVolumeClaim): Promise<void> {
+  async #bindOrProvision(claim: Stored<PersistentVolumeClaim>): Promise<void> {
     if (claim.spec.storageClassName === undefined && (await this.#adoptDefaultClass(claim))) {
       return;
     }
@@ -143,8 +144,8 @@ export class ClaimBinder extends Controller {
     return true;
   }
 
-  async #bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = claim.metadata;
+  async #bind(claim: Stored<PersistentVolumeClaim>, volume: PersistentVolume): Promise<void> {
+    const { namespace, name, uid } = claim.metadata;
     if (volume.spec.claimRef?.uid !== uid) {
       const annotations =
         volume.spec.claimRef === undefined ? { [volumeAnnotations.boundByController]: 'yes' } : {};

@@ -43,7 +43,7 @@ export class ClaimProtection extends Controller {
       const pod = after ?? before;
       if (pod !== undefined && (after === undefined || isTerminal(after))) {
         for (const { name } of podClaims(pod)) {
-          this.queue.add(`${pod.metadata.namespace ?? ''}/${name}`);
+          this.queue.add(`${pod.metadata.namespace}/${name}`);
         }
       }
     });
@@ -133,7 +133,7 @@ export class SourceProtection extends Controller {
       this.queue.add(key);
       const claim = after ?? before;
       if (claim?.spec.dataSourceRef?.kind === 'PersistentVolumeClaim') {
-        this.queue.add(`${claim.metadata.namespace ?? ''}/${claim.spec.dataSourceRef.name}`);
+        this.queue.add(`${claim.metadata.namespace}/${claim.spec.dataSourceRef.name}`);
       }
     });
 

@@ -35,7 +35,7 @@ export function resolveDataSource(claim: PersistentVolumeClaim, lookup: DataSour
 function claimSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   const name = claim.spec.dataSourceRef?.name ?? '';
   const refuse = (why: string): DataSource => ({ refusal: `error getting source PVC ${name}: ${why}` });
-  const source = lookup.claim(`${claim.metadata.namespace ?? ''}/${name}`);
+  const source = lookup.claim(`${claim.metadata.namespace}/${name}`);
   if (source === undefined) return refuse('it does not exist');
   const volume = lookup.volume(source.spec.volumeName ?? '');
   if (source.status?.phase !== 'Bound' || volume === undefined) return refuse('it is not bound');
@@ -44,7 +44,7 @@ function claimSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): Da
   if (requestOf(claim) < sizeOf(volume.spec.capacity?.['storage'])) {
     return refuse('the new PVC request must be greater than or equal in size to the source');
   }
-  return { source: { volume: volume.metadata.name ?? '' }, protect: source };
+  return { source: { volume: volume.metadata.name }, protect: source };
 }
 
 /** Returns the snapshot to restore a claim from (external-provisioner pkg/controller, getSnapshotSource). */
@@ -53,7 +53,7 @@ function snapshotSource(claim: PersistentVolumeClaim, lookup: DataSourceLister):
   const refuse = (why: string): DataSource => ({
     refusal: `error getting handle for DataSource Type VolumeSnapshot by Name ${name}: ${why}`,
   });
-  const snapshot = lookup.snapshot(`${claim.metadata.namespace ?? ''}/${name}`);
+  const snapshot = lookup.snapshot(`${claim.metadata.namespace}/${name}`);
   if (snapshot === undefined) return refuse('it does not exist');
   if (snapshot.metadata.deletionTimestamp !== undefined) return refuse('it is being deleted');
   const ready = readyContent(snapshot, lookup);

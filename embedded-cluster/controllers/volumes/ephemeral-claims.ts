@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
@@ -53,17 +54,17 @@ export class EphemeralClaims extends Controller {
     }
   }
 
-  async #ensureClaim(pod: Pod, volume: Volume): Promise<void> {
+  async #ensureClaim(pod: Stored<Pod>, volume: Volume): Promise<void> {
     const desired = ephemeralClaim(pod, volume);
-    const { namespace, name = '' } = desired.metadata;
+    const { namespace, name } = desired.metadata;
     const present =
-      this.#informers.claims.get(`${namespace ?? ''}/${name}`) ??
+      this.#informers.claims.get(`${namespace}/${name}`) ??
       (await this.#create(desired, { namespace, name }));
     if (!isOwnedBy(present, pod)) {
       this.#recorder.record(involved('Pod', pod), {
         type: 'Warning',
         reason: 'FailedBinding',
-        message: `ephemeral volume ${volume.name}: PVC ${namespace ?? ''}/${name} was not created for pod ${namespace ?? ''}/${pod.metadata.name ?? ''} (pod is not owner)`,
+        message: `ephemeral volume ${volume.name}: PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
       });
     }
   }
@@ -84,8 +85,8 @@ export class EphemeralClaims extends Controller {
 }
 
 /** Returns the claim for a generic ephemeral volume of a pod. Pure. */
-function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
-  const { name: podName = '', namespace, uid = '' } = pod.metadata;
+function ephemeralClaim(pod: Stored<Pod>, volume: Volume): PersistentVolumeClaim {
+  const { name: podName, namespace, uid } = pod.metadata;
   const template = volume.ephemeral?.volumeClaimTemplate;
   const claim = podClaims({ ...pod, spec: { ...pod.spec, volumes: [volume] } })[0];
   return {
@@ -93,7 +94,7 @@ function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
     kind: 'PersistentVolumeClaim',
     metadata: {
       name: claim?.name ?? '',
-      ...(namespace !== undefined && { namespace }),
+      namespace,
       ...template?.metadata,
       ownerReferences: [
         { apiVersion: 'v1', kind: 'Pod', name: podName, uid, controller: true, blockOwnerDeletion: true },

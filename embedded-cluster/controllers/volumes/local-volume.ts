@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type Node, machineLabel } from '../../../src/kubernetes/types/node.ts';
 import {
   type PersistentVolume,
@@ -16,8 +17,8 @@ export const provisionerFinalizer = 'external-provisioner.volume.kubernetes.io/f
 /**
  * Returns the name of a claim's volume, which is also the name of its directory. It is the same for each try.
  */
-export function volumeNameOf(claim: PersistentVolumeClaim): string {
-  return `pvc-${claim.metadata.uid ?? ''}`;
+export function volumeNameOf(claim: Stored<PersistentVolumeClaim>): string {
+  return `pvc-${claim.metadata.uid}`;
 }
 
 /** Returns true if the provisioner of this cluster made the volume. */
@@ -26,7 +27,7 @@ export function isLocalVolume(volume: PersistentVolume): boolean {
 }
 
 export interface LocalVolumeOptions {
-  readonly claim: PersistentVolumeClaim;
+  readonly claim: Stored<PersistentVolumeClaim>;
   readonly storageClass: StorageClass;
   readonly node: Node;
   /** The absolute path of the volume's directory on that node. */
@@ -35,9 +36,9 @@ export interface LocalVolumeOptions {
 
 /** Returns the volume object of a provisioned directory, already bound to its claim. Pure. */
 export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
-  const { name = '', namespace = '', uid = '' } = claim.metadata;
+  const { name, namespace, uid } = claim.metadata;
   const { volumeAttributesClassName: attributesClass } = claim.spec;
-  const { labels = {}, name: nodeName = '' } = node.metadata;
+  const { labels = {}, name: nodeName } = node.metadata;
   const key = labels[machineLabel] === undefined ? 'kubernetes.io/hostname' : machineLabel;
   return {
     apiVersion: 'v1',
@@ -52,7 +53,7 @@ export function localVolume({ claim, storageClass, node, path }: LocalVolumeOpti
       accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
       claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
-      storageClassName: storageClass.metadata.name ?? '',
+      storageClassName: storageClass.metadata.name,
       ...(attributesClass !== undefined && { volumeAttributesClassName: attributesClass }),
       volumeMode: 'Filesystem',
       hostPath: { path },

@@ -19,7 +19,7 @@ function claimOf(pod: Pod, volume: Volume): PodClaim[] {
     return [{ name: volume.persistentVolumeClaim.claimName, ephemeral: false }];
   }
   if (volume.ephemeral !== undefined) {
-    return [{ name: `${pod.metadata.name ?? ''}-${volume.name}`, ephemeral: true }];
+    return [{ name: `${pod.metadata.name}-${volume.name}`, ephemeral: true }];
   }
   return [];
 }

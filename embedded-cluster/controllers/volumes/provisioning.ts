@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
@@ -24,7 +25,7 @@ import { resolveDataSource, type DataSource } from './data-source.ts';
 type CreatorContext = ControllerContext<'attributesClasses' | 'nodes'>;
 
 export interface ProvisionRequest {
-  readonly claim: PersistentVolumeClaim;
+  readonly claim: Stored<PersistentVolumeClaim>;
   readonly storageClass: StorageClass;
   /** Absent: any node. */
   readonly nodeName: string | undefined;
@@ -97,7 +98,10 @@ export class VolumeCreator {
       : `volumeattributesclass.storage.k8s.io "${name}" not found`;
   }
 
-  async #makeDirectory(claim: PersistentVolumeClaim, source: VolumeSource | undefined): Promise<string> {
+  async #makeDirectory(
+    claim: Stored<PersistentVolumeClaim>,
+    source: VolumeSource | undefined,
+  ): Promise<string> {
     const { volumeAttributesClassName = '', storageClassName = '' } = claim.spec;
     const name = volumeNameOf(claim);
     try {

@@ -87,7 +87,7 @@ export class VolumeModifier extends Controller {
       );
       return;
     }
-    await this.#provisioner.modify(volume.metadata.name ?? '', attributesClass?.parameters ?? {});
+    await this.#provisioner.modify(volume.metadata.name, attributesClass?.parameters ?? {});
     if (volume.spec.volumeAttributesClassName !== desiredClass) {
       const spec = { volumeAttributesClassName: desiredClass };
       await patchIfUnchanged(this.#api, persistentVolumes, volume, { spec });

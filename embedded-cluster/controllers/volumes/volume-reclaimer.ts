@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import {
   deleteSame,
   isBlockedBy,
@@ -50,11 +51,8 @@ export class VolumeReclaimer extends Controller {
       if (name !== undefined && name !== '') {
         this.queue.add(name);
       }
-      const uid = before?.metadata.uid;
       // A claim that was deleted before it was bound may still have a volume.
-      if (after === undefined && uid !== undefined) {
-        this.queue.add(`pvc-${uid}`);
-      }
+      if (before !== undefined && after === undefined) this.queue.add(`pvc-${before.metadata.uid}`);
     });
   }
 
@@ -80,7 +78,7 @@ export class VolumeReclaimer extends Controller {
     }
   }
 
-  async #reclaim(volume: PersistentVolume): Promise<void> {
+  async #reclaim(volume: Stored<PersistentVolume>): Promise<void> {
     if (volume.spec.persistentVolumeReclaimPolicy !== 'Delete') {
       await this.#release(volume);
       return;
@@ -116,7 +114,7 @@ export class VolumeReclaimer extends Controller {
 
   async #removeDirectory(volume: PersistentVolume): Promise<void> {
     try {
-      await this.#provisioner.remove(volume.metadata.name ?? '');
+      await this.#provisioner.remove(volume.metadata.name);
     } catch (error) {
       this.#report(volume, error instanceof Error ? error.message : String(error));
       throw error;

@@ -119,12 +119,12 @@ const formatDnsOption = ({ name = '', value }: { readonly name?: string; readonl
 export function containerPlan(
   pod: Pod,
   container: Container,
-  surroundings: PodContext,
+  context: PodContext,
   run: ContainerRun,
 ): ContainerPlan {
-  const { hostname, address, volumes, namespaces } = surroundings;
+  const { hostname, address, volumes, namespaces } = context;
   const expansion = new Expansion();
-  const environment = environmentOf(container, surroundings, expansion);
+  const environment = environmentOf(container, context, expansion);
   const command = [...(container.command ?? []), ...(container.args ?? [])].map((text, index) =>
     expansion.expand(text, environment, `word ${index + 1} of the command`),
   );

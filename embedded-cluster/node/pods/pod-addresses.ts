@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { isIPv4 } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
@@ -90,11 +91,11 @@ export function listeningAddresses(text: string): Set<string> {
  * Returns the address of a pod: the one that it requests, its previous one, or a free one. Idempotent.
  * Rejects while another pod, or another process on the machine, uses the address.
  */
-export async function waitForFreeAddress(pod: Pod, addresses: PodAddresses): Promise<string> {
+export async function waitForFreeAddress(pod: Stored<Pod>, addresses: PodAddresses): Promise<string> {
   if (pod.spec.hostNetwork === true) {
     return nodeAddress;
   }
-  const { uid = '', annotations } = pod.metadata;
+  const { uid, annotations } = pod.metadata;
   const requested = annotations?.[addressAnnotation] ?? pod.status?.podIP;
   if (requested === undefined) {
     return addresses.allocate(uid);

@@ -21,8 +21,8 @@ const record = (state: ContainerState, changes: Partial<ContainerRecord> = {}): 
   ...changes,
 });
 
-const podWith = (spec: Partial<PodSpec>, metadata: Pod['metadata'] = {}): Pod => ({
-  metadata,
+const podWith = (spec: Partial<PodSpec>, metadata: object = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'n', ...metadata },
   spec: { containers: [{ name: 'main', image: hostRootImage, command: ['true'] }], ...spec },
 });
 
@@ -128,14 +128,9 @@ test('variables in commands are expanded as in Kubernetes', () => {
 test('expanded variables are limited to the size of program arguments, for each argument and for all together', () => {
   const planOf = (container: Partial<Container>): { words: number; longest: number } => {
     const whole = { name: 'main', image: hostRootImage, command: ['true'], ...container };
-    const surroundings = { hostname: 'h', address: '127.64.0.2', volumes: new Map(), namespaces: undefined };
+    const context = { hostname: 'h', address: '127.64.0.2', volumes: new Map(), namespaces: undefined };
     const run = { id: '1', terminationMessage: '/t' };
-    const { command, environment } = containerPlan(
-      podWith({ containers: [whole] }),
-      whole,
-      surroundings,
-      run,
-    );
+    const { command, environment } = containerPlan(podWith({ containers: [whole] }), whole, context, run);
     const lengths = [...command, ...environment.values()].map((word) => word.length);
     return { words: lengths.length, longest: Math.max(...lengths) };
   };

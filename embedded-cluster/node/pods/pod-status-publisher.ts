@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
@@ -28,8 +29,8 @@ export class PodStatusPublisher {
   #stale = false;
   #writing: Promise<void> | undefined;
 
-  constructor({ metadata, spec, status }: Pod, options: PublisherOptions) {
-    const { uid = '', name = '', namespace = '' } = metadata;
+  constructor({ metadata, spec, status }: Stored<Pod>, options: PublisherOptions) {
+    const { uid, name, namespace } = metadata;
     this.#pod = { namespace, name, uid };
     this.#options = options;
     this.#startTime = timestamp(options.clock.now());

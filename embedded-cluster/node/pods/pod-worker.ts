@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { join } from 'node:path';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
@@ -9,6 +10,7 @@ import { closeNamespaces } from '../runtime/user-namespace.ts';
 import { retryUntilAborted } from './back-off.ts';
 import { type PodContext, apiEnvironment } from './container-plan.ts';
 import { ContainerRunner } from './container-runner.ts';
+import { PodContainer } from './pod-container.ts';
 import { renewTokens } from './token-renewal.ts';
 import { waitForFreeAddress } from './pod-addresses.ts';
 import { aborted, PodEnding, type EndReason } from './pod-termination.ts';
@@ -29,10 +31,10 @@ export class PodWorker {
   readonly #ending: PodEnding;
   readonly #runners = new Map<string, ContainerRunner>();
   readonly #status: PodStatusPublisher;
-  #pod: Pod;
+  #pod: Stored<Pod>;
 
-  constructor(pod: Pod, services: PodServices) {
-    this.uid = pod.metadata.uid ?? '';
+  constructor(pod: Stored<Pod>, services: PodServices) {
+    this.uid = pod.metadata.uid;
     this.#pod = pod;
     this.#services = services;
     this.#ending = new PodEnding(services.clock);
@@ -40,7 +42,7 @@ export class PodWorker {
     this.done = this.#run().catch(services.onError);
   }
 
-  get pod(): Pod {
+  get pod(): Stored<Pod> {
     return this.#pod;
   }
 
@@ -59,7 +61,7 @@ export class PodWorker {
   }
 
   /** Takes a newer version of the pod's object. */
-  update(pod: Pod): void {
+  update(pod: Stored<Pod>): void {
     this.#pod = pod;
     if (pod.metadata.deletionTimestamp !== undefined) {
       const seconds = pod.metadata.deletionGracePeriodSeconds ?? 30;
@@ -97,25 +99,25 @@ export class PodWorker {
       await this.#status.fail('UnsupportedByNode', problem);
       return;
     }
-    const surroundings = await this.#prepare();
-    if (surroundings === undefined) {
+    const context = await this.#prepare();
+    if (context === undefined) {
       return;
     }
     const over = new AbortController();
     const fresh = renewTokens(this.#pod, this.#services, over.signal);
     try {
-      if (await this.#runInitContainers(surroundings)) {
+      if (await this.#runInitContainers(context)) {
         const { restartPolicy = 'Always' } = this.#pod.spec;
         const again = ({ exitCode }: ContainerExit): boolean =>
           restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0);
         await Promise.all(
-          this.#pod.spec.containers.map((container) => this.#runner(container, surroundings).run(again)),
+          this.#pod.spec.containers.map((container) => this.#runner(container, context).run(again)),
         );
       }
     } finally {
       over.abort();
       await fresh;
-      if (surroundings.namespaces !== undefined) closeNamespaces(surroundings.namespaces);
+      if (context.namespaces !== undefined) closeNamespaces(context.namespaces);
     }
   }
 
@@ -157,7 +159,7 @@ export class PodWorker {
 
   #hostname(): string {
     const { hostNetwork, hostname } = this.#pod.spec;
-    const own = hostname ?? this.#pod.metadata.name ?? '';
+    const own = hostname ?? this.#pod.metadata.name;
     return hostNetwork === true
       ? (this.#pod.spec.nodeName ?? '')
       : own.slice(0, maxHostnameLength).replace(/[-.]+$/, '');
@@ -184,11 +186,11 @@ export class PodWorker {
    * Runs the init containers one after the other. Returns false if one failed permanently or the pod must
    * end.
    */
-  async #runInitContainers(surroundings: PodContext): Promise<boolean> {
+  async #runInitContainers(context: PodContext): Promise<boolean> {
     for (const container of this.#pod.spec.initContainers ?? []) {
       const again = ({ exitCode }: ContainerExit): boolean =>
         exitCode !== 0 && this.#pod.spec.restartPolicy !== 'Never';
-      const exit = await this.#runner(container, surroundings).run(again);
+      const exit = await this.#runner(container, context).run(again);
       if (exit?.exitCode !== 0 || this.#ending.signal.aborted) {
         return false;
       }
@@ -196,14 +198,15 @@ export class PodWorker {
     return true;
   }
 
-  #runner(container: Container, surroundings: PodContext): ContainerRunner {
-    const pod = {
+  #runner(container: Container, context: PodContext): ContainerRunner {
+    const owner = {
       pod: () => this.#pod,
-      surroundings,
+      context,
       ending: this.#ending,
       publish: () => void this.#status.publish(),
     };
-    const runner = new ContainerRunner(container, this.#status.record(container), pod, this.#services);
+    const record = this.#status.record(container);
+    const runner = new ContainerRunner(new PodContainer(container, record, owner, this.#services));
     this.#runners.set(container.name, runner);
     return runner;
   }

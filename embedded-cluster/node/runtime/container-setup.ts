@@ -18,15 +18,15 @@ export interface PlanContext {
 
 const lines = (paths: readonly string[]): string => paths.map((path) => `${path}\n`).join('');
 
-function formatBatch(batch: readonly ContainerMount[], surroundings: PlanContext): [string, string][] {
+function formatBatch(batch: readonly ContainerMount[], context: PlanContext): [string, string][] {
   const targets = (kind: ContainerMount['kind']): string[] =>
     batch.filter((mount) => mount.kind === kind).map((mount) => mount.target);
   const fstab = formatFstab(
     batch.map((mount) => ({
-      source: `/${surroundings.oldRoot}${mount.source}`,
+      source: `/${context.oldRoot}${mount.source}`,
       target: mount.target,
       type: 'none',
-      options: bindOptions(mount, flagsToPreserve(mountOf(surroundings.table, mount.source))),
+      options: bindOptions(mount, flagsToPreserve(mountOf(context.table, mount.source))),
     })),
   );
   return [
@@ -39,8 +39,8 @@ function formatBatch(batch: readonly ContainerMount[], surroundings: PlanContext
 /**
  * Returns the files that stage.sh reads, by name. Rejects a plan that cannot run before anything is written.
  */
-export function formatPlan(plan: ContainerPlan, surroundings: PlanContext): Map<string, string> {
-  const batches = fstabEntries(plan.mounts).map((batch) => formatBatch(batch, surroundings));
+export function formatPlan(plan: ContainerPlan, context: PlanContext): Map<string, string> {
+  const batches = fstabEntries(plan.mounts).map((batch) => formatBatch(batch, context));
   const volumes = batches.flatMap((files, index) =>
     files.map(([name, content]): [string, string] => [
       `volumes-${String(index).padStart(2, '0')}/${name}`,
@@ -49,7 +49,7 @@ export function formatPlan(plan: ContainerPlan, surroundings: PlanContext): Map<
   );
   return new Map([
     ['hostname', `${plan.hostname}\n`],
-    ['fstab', formatFstab(surroundings.rootMounts)],
+    ['fstab', formatFstab(context.rootMounts)],
     ['command', formatCommandFile(plan)],
     ...(plan.security.readOnlyRoot ? [['read-only-root', ''] satisfies [string, string]] : []),
     ...[...plan.files].map(([path, content]): [string, string] => [`files${path}`, content]),

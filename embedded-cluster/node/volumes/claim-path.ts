@@ -2,13 +2,13 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
+import type { KubernetesObject, NamespacedObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import { volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import { type NodeLayout, toLocalPath } from '../node-paths.ts';
 import { VolumeError } from './sub-path.ts';
 
-interface Claim extends KubernetesObject {
+interface Claim extends NamespacedObject {
   spec: { volumeName?: string };
   status?: { phase?: string };
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
-import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
+import type { NamespacedObject } from '../../../src/kubernetes/object.ts';
 import type { ProjectedVolume, Volume } from '../../../src/kubernetes/types/pod.ts';
 import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
@@ -32,7 +32,7 @@ export interface PlannedVolume extends ReadyVolume {
 }
 
 /** A Secret or ConfigMap, the source of a pod's volume. */
-interface DataObject extends KubernetesObject {
+interface DataObject extends NamespacedObject {
   data?: Record<string, string>;
   binaryData?: Record<string, string>;
 }

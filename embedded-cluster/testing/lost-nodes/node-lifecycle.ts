@@ -59,7 +59,7 @@ export class NodeLifecycle extends Controller {
 
   /** A renewed Lease or a status update counts as a heartbeat. */
   #isUnresponsive(node: Node): boolean {
-    const { name = '' } = node.metadata;
+    const { name } = node.metadata;
     const lease = this.#informers.leases.get(`${nodeLeaseNamespace}/${name}`);
     if (lease === undefined) return false;
     const word = `${lease.spec?.renewTime ?? ''} ${lastHeartbeat(node) ?? ''}`;
@@ -86,7 +86,7 @@ export class NodeLifecycle extends Controller {
     this.#recorder.record(involved('Node', node), {
       type: 'Normal',
       reason: 'NodeNotReady',
-      message: `Node ${node.metadata.name ?? ''} status is now: NodeNotReady`,
+      message: `Node ${node.metadata.name} status is now: NodeNotReady`,
     });
   }
 

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
@@ -72,8 +73,8 @@ export class PodGarbageCollector extends Controller {
     return (await ignoreNotFound(this.#api.get<Node>({ resource: nodeResource, name }))) === undefined;
   }
 
-  async #remove(pod: Pod, why: string): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = pod.metadata;
+  async #remove(pod: Stored<Pod>, why: string): Promise<void> {
+    const { namespace, name, uid } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
     const reason = { reason: 'DeletionByPodGC', message: `PodGC: ${why}` };
     const status = { ...withDisruptionTarget(pod, this.#clock.now(), reason), phase: 'Failed' };

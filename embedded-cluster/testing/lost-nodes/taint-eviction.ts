@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
@@ -77,8 +78,8 @@ export class TaintEviction extends Controller {
     await this.#evict(pod);
   }
 
-  async #evict(pod: Pod): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = pod.metadata;
+  async #evict(pod: Stored<Pod>): Promise<void> {
+    const { namespace, name, uid } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
     const status = withDisruptionTarget(pod, this.#clock.now(), {
       reason: 'DeletionByTaintManager',

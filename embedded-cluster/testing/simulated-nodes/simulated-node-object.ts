@@ -78,7 +78,7 @@ async function makeLease(api: KubernetesApi, name: string, renewTime: string): P
       metadata: {
         name,
         namespace: nodeLeaseNamespace,
-        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: metadata.uid ?? '' }],
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid: metadata.uid }],
       },
       spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime },
     });

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../src/kubernetes/object.ts';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
@@ -79,17 +80,17 @@ export class SimulatedPods {
   }
 
   /** Reserves the address of a pod from an earlier run, before any new pod requests it. */
-  #reserveAddress(pod: Pod): void {
-    const { uid = '' } = pod.metadata;
+  #reserveAddress(pod: Stored<Pod>): void {
+    const { uid } = pod.metadata;
     const address = pod.status?.podIP;
     if (this.#hostOf(pod) === undefined || pod.spec.hostNetwork === true || address === undefined) return;
     this.#options.addresses.take(uid, address);
   }
 
   /** Releases the pod's address and retries pods that wait for it. */
-  #release(pod: Pod): void {
+  #release(pod: Stored<Pod>): void {
     if (this.#hostOf(pod) === undefined) return;
-    this.#options.addresses.release(pod.metadata.uid ?? '');
+    this.#options.addresses.release(pod.metadata.uid);
     const requested = pod.metadata.annotations?.[addressAnnotation];
     if (requested === undefined) return;
     for (const waiting of this.#pods.list()) {
@@ -110,13 +111,13 @@ export class SimulatedPods {
     }
   }
 
-  async #end({ metadata: { namespace = '', name = '', uid = '' } }: Pod): Promise<void> {
+  async #end({ metadata: { namespace, name, uid } }: Stored<Pod>): Promise<void> {
     const deletion = { gracePeriodSeconds: 0, preconditions: { uid } };
     await this.#options.api.delete({ resource: pods, namespace, name }, deletion);
   }
 
-  async #run(pod: Pod, { address: nodeAddress }: PodHost): Promise<void> {
-    const { namespace = '', name = '', uid = '', resourceVersion, annotations } = pod.metadata;
+  async #run(pod: Stored<Pod>, { address: nodeAddress }: PodHost): Promise<void> {
+    const { namespace, name, uid, resourceVersion, annotations } = pod.metadata;
     const { api, clock, addresses } = this.#options;
     const requested = annotations?.[addressAnnotation] ?? pod.status?.podIP;
     const podAddress = pod.spec.hostNetwork === true ? nodeAddress : addresses.take(uid, requested);

@@ -1,5 +1,4 @@
-import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { Field } from '../../platform/field.ts';
 
 /** One method of the bus. */
 export interface Action {
@@ -14,23 +13,6 @@ export interface Action {
   run(args: readonly unknown[], signal: AbortSignal, taskId: string): Promise<unknown>;
 }
 
-/**
- * Returns the non-empty string at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is
- * none.
- */
-export function stringArg(args: readonly unknown[], position: number, name: string): string {
-  const value = args[position];
-  if (typeof value === 'string' && value !== '') return value;
-  throw invalid(position, name, 'a text');
-}
-
-/** Returns the object at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is none. */
-export function objectArg(args: readonly unknown[], position: number, name: string): JsonObject {
-  const value = args[position];
-  if (isObject(value)) return value;
-  throw invalid(position, name, 'an object');
-}
-
-function invalid(position: number, name: string, shape: string): ProductError {
-  return new ProductError('AGENT_ARGUMENT_INVALID', `argument ${position + 1} (${name}) is not ${shape}`);
-}
+/** Returns an argument by its position; absent if the list is too short. Its errors are AGENT_ARGUMENT_INVALID. */
+export const argument = (args: readonly unknown[], position: number, name: string): Field =>
+  new Field(args[position], `argument ${position + 1} (${name})`, 'AGENT_ARGUMENT_INVALID');

@@ -2,7 +2,7 @@ import { applySpec, type ApplyOptions } from '../apply/apply-spec.ts';
 import type { Settings } from '../settings/settings.ts';
 import { parseApplySpec } from '../apply/spec.ts';
 import { resolveNetworks } from '../apply/networks.ts';
-import { type Action, objectArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import { installSpec, type InstallOptions } from '../apply/install-spec.ts';
 
 /** `apply [spec]` -> `"applied"`. */
@@ -12,7 +12,7 @@ export function apply(
   return {
     mode: 'asynchronous',
     async run(args) {
-      const source = objectArg(args, 0, 'apply spec');
+      const source = argument(args, 0, 'apply spec').required().record();
       const resolved = resolveNetworks(source, options.settings.networks, await options.ownAddress());
       await applySpec(parseApplySpec(resolved), options);
       return 'applied';
@@ -25,7 +25,7 @@ export function prepare(options: InstallOptions): Action {
   return {
     mode: 'asynchronous',
     async run(args) {
-      await installSpec(parseApplySpec(objectArg(args, 0, 'apply spec')), options);
+      await installSpec(parseApplySpec(argument(args, 0, 'apply spec').required().record()), options);
       return 'prepared';
     },
   };

@@ -1,3 +1,4 @@
+import type { Field } from '../../platform/field.ts';
 import { multiDigestOfFile } from '../blob/digest.ts';
 import { requireSignedUrl } from '../blob/signed-url.ts';
 import {
@@ -6,7 +7,7 @@ import {
   type CompilationRequest,
 } from '../compile/compile-package.ts';
 import { parsePackages, parsePathElement, type SpecFile } from '../apply/spec.ts';
-import { type Action, objectArg, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 
 export interface CompilePackageOptions extends CompilationPorts {
   readonly specFile: SpecFile;
@@ -19,12 +20,12 @@ export function compilePackageAction(options: CompilePackageOptions): Action {
     cancellable: true,
     async run(args, signal) {
       const source = {
-        blobId: stringArg(args, 0, 'blob id'),
-        digest: stringArg(args, 1, 'digest'),
-        name: parsePathElement(args[2], 'argument 3 (name)'),
-        version: stringArg(args, 3, 'version'),
+        blobId: argument(args, 0, 'blob id').nonEmptyString(),
+        digest: argument(args, 1, 'digest').nonEmptyString(),
+        name: parsePathElement(argument(args, 2, 'name')),
+        version: argument(args, 3, 'version').nonEmptyString(),
       };
-      const request = await requestOf(options, source, args[4]);
+      const request = await requestOf(options, source, argument(args, 4, 'dependencies'));
       const { id, sha1 } = await compilePackage(
         options,
         request,
@@ -46,17 +47,17 @@ export function compilePackageWithSignedUrl(options: CompilePackageOptions): Act
     mode: 'asynchronous',
     cancellable: true,
     async run(args, signal) {
-      const argument = objectArg(args, 0, 'request');
-      const headers = argument['blobstore_headers'];
+      const field = argument(args, 0, 'request');
+      const headers = field.get('blobstore_headers');
       const source = {
         blobId: '',
-        signed: requireSignedUrl(argument['package_get_signed_url'], headers, 'package_get_signed_url'),
-        digest: stringArg([argument['digest']], 0, 'digest'),
-        name: parsePathElement(argument['name'], 'name'),
-        version: stringArg([argument['version']], 0, 'version'),
+        signed: requireSignedUrl(field.get('package_get_signed_url'), headers),
+        digest: field.get('digest').nonEmptyString(),
+        name: parsePathElement(field.get('name')),
+        version: field.get('version').nonEmptyString(),
       };
-      const target = requireSignedUrl(argument['upload_signed_url'], headers, 'upload_signed_url');
-      const request = await requestOf(options, source, argument['deps']);
+      const target = requireSignedUrl(field.get('upload_signed_url'), headers);
+      const request = await requestOf(options, source, field.get('deps'));
       const sha1 = await compilePackage(
         options,
         request,
@@ -71,9 +72,9 @@ export function compilePackageWithSignedUrl(options: CompilePackageOptions): Act
 const requestOf = async (
   { specFile }: CompilePackageOptions,
   source: CompilationRequest['source'],
-  dependencies: unknown,
+  dependencies: Field,
 ): Promise<CompilationRequest> => ({
   source,
-  dependencies: parsePackages(dependencies, 'dependencies'),
+  dependencies: parsePackages(dependencies),
   applied: await specFile.read(),
 });

@@ -1,12 +1,12 @@
 import type { PersistentDisks } from '../disk/persistent-disks.ts';
-import { type Action, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 
 /** `add_persistent_disk [cid, hint]` -> `{}`: records where the CPI attached a disk. */
 export function addPersistentDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
     async run(args) {
-      await disks.add(stringArg(args, 0, 'disk cid'), args[1]);
+      await disks.add(argument(args, 0, 'disk cid').nonEmptyString(), args[1]);
       return {};
     },
   };
@@ -17,7 +17,7 @@ export function removePersistentDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
     async run(args) {
-      await disks.remove(stringArg(args, 0, 'disk cid'));
+      await disks.remove(argument(args, 0, 'disk cid').nonEmptyString());
       return {};
     },
   };
@@ -31,7 +31,7 @@ export function mountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
     async run(args) {
-      await disks.mount(stringArg(args, 0, 'disk cid'));
+      await disks.mount(argument(args, 0, 'disk cid').nonEmptyString());
       return {};
     },
   };
@@ -41,7 +41,7 @@ export function mountDisk(disks: PersistentDisks): Action {
 export function unmountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
-    run: async (args) => ({ message: await disks.unmount(stringArg(args, 0, 'disk cid')) }),
+    run: async (args) => ({ message: await disks.unmount(argument(args, 0, 'disk cid').nonEmptyString()) }),
   };
 }
 

@@ -1,16 +1,17 @@
 import { requireSignedUrl } from '../blob/signed-url.ts';
 import type { BlobSource } from '../blob/blobs.ts';
 import type { DnsRecordsFile } from '../dns/dns-records-file.ts';
-import { ProductError } from '../../errors/product-error.ts';
-import { type Action, objectArg, stringArg } from './action.ts';
+import type { Field } from '../../platform/field.ts';
+import { type Action, argument } from './action.ts';
 
 /** `sync_dns [blob id, digest, version]` -> `"synced"` when /etc/hosts and records.json have the records. */
 export function syncDns(records: DnsRecordsFile): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const blobId = stringArg(args, 0, 'blob id');
-      return sync(records, { blobId, digest: stringArg(args, 1, 'digest') }, args[2]);
+      const blobId = argument(args, 0, 'blob id').nonEmptyString();
+      const digest = argument(args, 1, 'digest').nonEmptyString();
+      return sync(records, { blobId, digest }, argument(args, 2, 'version'));
     },
   };
 }
@@ -20,20 +21,18 @@ export function syncDnsWithSignedUrl(records: DnsRecordsFile): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const argument = objectArg(args, 0, 'request');
+      const field = argument(args, 0, 'request');
       const source = {
         blobId: '',
-        signed: requireSignedUrl(argument['signed_url'], argument['blobstore_headers'], 'signed_url'),
-        digest: stringArg([argument['multi_digest']], 0, 'multi_digest'),
+        signed: requireSignedUrl(field.get('signed_url'), field.get('blobstore_headers')),
+        digest: field.get('multi_digest').nonEmptyString(),
       };
-      return sync(records, source, argument['version']);
+      return sync(records, source, field.get('version'));
     },
   };
 }
 
-async function sync(records: DnsRecordsFile, source: BlobSource, version: unknown): Promise<string> {
-  if (typeof version !== 'number' || !Number.isSafeInteger(version) || version < 0)
-    throw new ProductError('AGENT_ARGUMENT_INVALID', 'the version of the records is not a whole number');
-  await records.sync(source, version);
+async function sync(records: DnsRecordsFile, source: BlobSource, version: Field): Promise<string> {
+  await records.sync(source, version.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }));
   return 'synced';
 }

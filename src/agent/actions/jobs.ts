@@ -1,5 +1,5 @@
 import type { JobStarter } from '../job-starter.ts';
-import { type Action, objectArg, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import type { JobSupervisor } from '../monit/job-supervisor.ts';
 import type { Log } from '../log.ts';
 import { drainJobs, drainParameters } from '../script/drain.ts';
@@ -59,10 +59,10 @@ export function drain(options: DrainOptions): Action {
     mode: 'asynchronous',
     cancellable: true,
     async run(args, signal) {
-      const type = stringArg(args, 0, 'drain type');
-      const next = args[1] === undefined ? undefined : parseApplySpec(objectArg(args, 1, 'new spec'));
+      const type = argument(args, 0, 'drain type').nonEmptyString();
+      const next = argument(args, 1, 'new spec').optional()?.record();
       const current = await options.specFile.read();
-      const parameters = drainParameters(type, current, next);
+      const parameters = drainParameters(type, current, next && parseApplySpec(next));
       await options.supervisor.unmonitor();
       // The health monitor forgets the VM, so that it does not create it again (bosh-agent: drain.go).
       if (type === 'shutdown') options.publish('shutdown', null);

@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { extractArchive } from '../file/archive.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { sha1 } from '../testing/archives.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
@@ -32,5 +32,5 @@ test('fetches the log files that match, and nothing outside the log directory', 
     client.task('fetch_logs', 'job', ['../../bosh/*']),
     /must be a glob relative to the log directory/,
   );
-  await assert.rejects(client.task('fetch_logs', 'kernel', []), /only job, agent and system can/);
+  await assert.rejects(client.task('fetch_logs', 'kernel', []), /the log type must be job, agent or system/);
 });

@@ -3,11 +3,12 @@ import { multiDigestOfFile, sha512OfFile } from '../blob/digest.ts';
 import { requireSignedUrl } from '../blob/signed-url.ts';
 import type { Directories } from '../directories.ts';
 import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
-import { type Action, stringArg, objectArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import { randomUUID } from 'node:crypto';
 import { chown, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import type { Field } from '../../platform/field.ts';
 import type { SshAccount, SshAccounts } from '../user/ssh-accounts.ts';
 
 /**
@@ -18,7 +19,11 @@ export function fetchLogs({ blobs, directories }: FetchLogsOptions): Action {
   return {
     mode: 'asynchronous',
     async run(args) {
-      const selection = parseLogSelection(stringArg(args, 0, 'log type'), args[1], directories);
+      const selection = parseLogSelection(
+        argument(args, 0, 'log type').nonEmptyString(),
+        args[1],
+        directories,
+      );
       const { id, sha1 } = await blobs.store((path) => collectLogs(selection, path, directories));
       return { blobstore_id: id, sha1 };
     },
@@ -33,10 +38,10 @@ export function fetchLogsWithSignedUrl({ blobs, directories }: FetchLogsOptions)
   return {
     mode: 'asynchronous',
     async run(args) {
-      const argument = objectArg(args, 0, 'request');
-      const type = stringArg([argument['log_type']], 0, 'log_type');
-      const selection = parseLogSelection(type, argument['filters'], directories);
-      const target = requireSignedUrl(argument['signed_url'], argument['blobstore_headers'], 'signed_url');
+      const field = argument(args, 0, 'request');
+      const type = field.get('log_type').nonEmptyString();
+      const selection = parseLogSelection(type, field.get('filters').value, directories);
+      const target = requireSignedUrl(field.get('signed_url'), field.get('blobstore_headers'));
       const sha1 = await blobs.upload(
         target,
         (path) => collectLogs(selection, path, directories),
@@ -65,9 +70,10 @@ export function bundleLogs(options: {
     mode: 'synchronous',
     async run(args) {
       const { directories, sshAccounts } = options;
-      const { owning_user: user, log_type: type, filters } = objectArg(args, 0, 'request');
-      const selection = parseLogSelection(stringArg([type], 0, 'log_type'), filters, directories);
-      const owner = await lookUpOwner(user, sshAccounts);
+      const request = argument(args, 0, 'request');
+      const type = request.get('log_type').nonEmptyString();
+      const selection = parseLogSelection(type, request.get('filters').value, directories);
+      const owner = await lookUpOwner(request.get('owning_user'), sshAccounts);
       const path = join(directories.temporary, `bundled-logs-${randomUUID()}.tgz`);
       try {
         await collectLogs(selection, path, directories);
@@ -100,14 +106,12 @@ export async function removeBundlesOf({ userId }: SshAccount, directories: Direc
   }
 }
 
-async function lookUpOwner(user: unknown, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
-  if (user === undefined || user === null || user === '') return undefined;
-  const account = typeof user === 'string' ? await sshAccounts.find(user) : undefined;
-  if (account !== undefined) return account;
-  throw new ProductError(
-    'AGENT_ARGUMENT_INVALID',
-    'the owning_user must be an account that ssh setup created',
-  );
+async function lookUpOwner(field: Field, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
+  const user = field.optional()?.string() ?? '';
+  if (user === '') return undefined;
+  const account = await sshAccounts.find(user);
+  if (account === undefined) throw field.error('must be an account that ssh setup created');
+  return account;
 }
 
 /**
@@ -119,7 +123,7 @@ export function removeFile(directories: Directories): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const path = stringArg(args, 0, 'path');
+      const path = argument(args, 0, 'path').nonEmptyString();
       if (!isBundlePath(path, directories)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
-import { ProductError } from '../../errors/product-error.ts';
+import type { Field } from '../../platform/field.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../log.ts';
 import { describeExit, type Programs, runProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
-import { type Action, objectArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 
 export interface DeleteArpEntriesOptions {
   readonly programs: Programs;
@@ -21,7 +21,7 @@ export function deleteArpEntries(options: DeleteArpEntriesOptions): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      for (const address of addressesOf(objectArg(args, 0, 'request')['ips'])) {
+      for (const address of addressesOf(argument(args, 0, 'request').get('ips'))) {
         const exit = await runProgram(
           options,
           { file: 'ip', arguments: ['neigh', 'flush', 'to', address], environment: { PATH: scriptPath } },
@@ -34,13 +34,5 @@ export function deleteArpEntries(options: DeleteArpEntriesOptions): Action {
   };
 }
 
-function addressesOf(ips: unknown): readonly string[] {
-  if (!Array.isArray(ips)) throw invalid();
-  return ips.map((ip: unknown) => {
-    if (typeof ip === 'string' && isIP(ip) !== 0) return ip;
-    throw invalid();
-  });
-}
-
-const invalid = (): ProductError =>
-  new ProductError('AGENT_ARGUMENT_INVALID', 'argument 1 (ips) is not a list of IP addresses');
+const addressesOf = (ips: Field): readonly string[] =>
+  ips.list().map((ip) => ip.stringThat((text) => isIP(text) !== 0, 'must be an IP address'));

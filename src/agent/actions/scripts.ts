@@ -7,9 +7,9 @@ import {
   runJobScript,
   type ScriptPorts,
 } from '../script/job-script.ts';
-import { isObject } from '../../platform/fields.ts';
+import type { Field } from '../../platform/field.ts';
 import { type SpecFile, parsePathElement } from '../apply/spec.ts';
-import { type Action, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,14 +31,14 @@ export function runScript(options: RunScriptOptions): Action {
   return {
     mode: 'asynchronous',
     async run(args, signal) {
-      const name = stringArg(args, 0, 'script name');
+      const name = argument(args, 0, 'script name').nonEmptyString();
       if (!scripts.has(name)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
-          `there is no script '${name}': it is one of ${[...scripts].join(', ')}`,
+          `there is no script '${name}'; it must be one of ${[...scripts].join(', ')}`,
         );
       }
-      const environment = parseEnv(args[1]);
+      const environment = parseEnv(argument(args, 1, 'options'));
       if (needsStore.has(name)) await options.jobStart.assertDisksMounted();
       const jobs = (await options.specFile.read()).jobs.map((job) => job.name);
       await runScripts(options, { name, jobs, environment }, signal);
@@ -47,15 +47,15 @@ export function runScript(options: RunScriptOptions): Action {
   };
 }
 
-function parseEnv(argument: unknown): Readonly<Record<string, string>> {
-  const env = isObject(argument) ? argument['env'] : undefined;
-  if (!isObject(env)) return {};
-  return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => {
-      if (typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return [name, value];
-      throw new ProductError('AGENT_ARGUMENT_INVALID', `env.${name} is not a text with a variable's name`);
-    }),
-  );
+function parseEnv(options: Field): Readonly<Record<string, string>> {
+  const variables = options
+    .get('env')
+    .entries()
+    .map(([name, value]) => {
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw value.error('is not the name of a variable');
+      return [name, value.string()] as const;
+    });
+  return Object.fromEntries(variables);
 }
 
 export interface RunErrandOptions extends ScriptPorts {
@@ -74,8 +74,8 @@ export function runErrand(options: RunErrandOptions): Action {
     async run(args, signal) {
       const [first] = (await options.specFile.read()).jobs;
       if (first === undefined)
-        throw new ProductError('AGENT_SCRIPT_FAILED', 'no job is applied that could be run as an errand');
-      const job = args[0] === undefined ? first.name : parsePathElement(args[0], 'argument 1 (job)');
+        throw new ProductError('AGENT_SCRIPT_FAILED', 'no applied job can be run as an errand');
+      const job = args[0] === undefined ? first.name : parsePathElement(argument(args, 0, 'job'));
       if (!(await hasScript(job, 'run', options.directories)))
         throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is not an errand: it has no bin/run`);
       return runInFiles(options, job, signal);

@@ -1,10 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
 import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh-user.ts';
-import { type Action, objectArg, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 import { removeBundlesOf } from './logs.ts';
 
 export interface SshOptions {
@@ -24,11 +24,11 @@ export function ssh(options: SshOptions): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const command = stringArg(args, 0, 'command');
-      const parameters = objectArg(args, 1, 'parameters');
+      const command = argument(args, 0, 'command').nonEmptyString();
+      const parameters = argument(args, 1, 'parameters').required().record();
       if (command === 'setup') return setUp(parameters, options);
       if (command === 'cleanup') return cleanUp(parameters, options);
-      throw invalid(`command '${command}' is neither setup nor cleanup`);
+      throw invalid(`the command must be setup or cleanup, not '${command}'`);
     },
   };
 }
@@ -36,9 +36,9 @@ export function ssh(options: SshOptions): Action {
 async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress }: SshOptions) {
   const { user, public_key: given } = parameters;
   if (typeof user !== 'string' || !isSshUser(user))
-    throw invalid('the user is not bosh_ with lower-case letters and digits, 32 characters at most');
+    throw invalid('the user must be bosh_ followed by lower-case letters and digits, at most 32 characters');
   const publicKey = typeof given === 'string' ? given.trim() : '';
-  if (!isPublicKey(publicKey)) throw invalid('the public_key is not one key of RSA, Ed25519 or ECDSA');
+  if (!isPublicKey(publicKey)) throw invalid('the public_key must be one RSA, Ed25519 or ECDSA key');
   // Read the host key before anything is changed, as upstream's agent does.
   const hostKey = await sshAccounts.hostKey();
   if (hostKey === undefined) {
@@ -59,7 +59,7 @@ async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: Ssh
   const { user_regex: expression } = parameters;
   const prefix = typeof expression === 'string' ? sshUserPrefix(expression) : undefined;
   if (prefix === undefined) {
-    throw invalid('the user_regex is not ^bosh_ followed by lower-case letters and digits');
+    throw invalid('the user_regex must be ^bosh_ followed by lower-case letters and digits');
   }
   // A client that was killed could not call remove_file.
   for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { TaskOutcome, TaskQueue } from '../task/task-queue.ts';
-import { type Action, stringArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 
 // Long poll: get_task waits this long for the task, so that the caller learns of its end at once.
 const longPollMs = 200;
@@ -11,7 +11,7 @@ export function getTask(tasks: TaskQueue, clock: Clock): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      const id = stringArg(args, 0, 'task id');
+      const id = argument(args, 0, 'task id').nonEmptyString();
       const answered = new AbortController();
       await Promise.race([tasks.finished(id), clock.sleep(longPollMs, answered.signal)]);
       answered.abort();
@@ -41,7 +41,7 @@ export function cancelTask(tasks: TaskQueue): Action {
   return {
     mode: 'synchronous',
     async run(args) {
-      tasks.cancel(stringArg(args, 0, 'task id'));
+      tasks.cancel(argument(args, 0, 'task id').nonEmptyString());
       return 'canceled';
     },
   };

@@ -1,10 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { RemoteBlobstore } from '../blob/remote-blobstore.ts';
 import type { BlobstoreSettings, BusCertificate } from '../settings/settings.ts';
 import type { TrustedCertificates } from '../settings/trusted-certificates.ts';
 import { parseUpdate, type UpdatedSettings } from '../settings/updated-settings.ts';
-import { type Action, objectArg } from './action.ts';
+import { type Action, argument } from './action.ts';
 
 export interface UpdateSettingsOptions {
   readonly updatedSettings: UpdatedSettings;
@@ -28,7 +28,7 @@ export function updateSettings(options: UpdateSettingsOptions): Action {
   return {
     mode: 'asynchronous',
     async run(args, _signal, taskId) {
-      const change = objectArg(args, 0, 'settings');
+      const change = argument(args, 0, 'settings').record();
       assertNoDiskAssociations(change);
       const { updatedSettings, trustedCertificates } = options;
       const previous = updatedSettings.current;

@@ -20,7 +20,7 @@ test('rejects an unsupported job at apply, and leaves the VM unchanged', async (
   };
   await assert.rejects(
     client.task('apply', await specWith(client, files)),
-    /job 'hello': monit line 2, column 1: the agent does not know the clause 'check directory x with path \/x'/,
+    /job 'hello': monit line 2, column 1: the agent does not support the clause 'check directory x with path \/x'/,
   );
   const owned = (helloJob(vm.directories)['./hello/monit'] ?? '').replace(
     'with timeout',

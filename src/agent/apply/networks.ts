@@ -1,5 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import type { Network } from '../settings/settings.ts';
 import { lookup } from 'node:dns/promises';
 import { hostname, networkInterfaces } from 'node:os';

@@ -1,7 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { Field } from '../../platform/field.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import { join } from 'node:path';
-import type { BlobSource, SignedUrl } from '../blob/blobs.ts';
+import type { BlobSource } from '../blob/blobs.ts';
 import { parseSignedUrl } from '../blob/signed-url.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
@@ -36,96 +37,65 @@ export interface ApplySpec {
 
 /** Parses an apply spec. Throws AGENT_ARGUMENT_INVALID if it is invalid. */
 export function parseApplySpec(source: JsonObject): ApplySpec {
-  const jobs = parseJobs(source['job']);
-  const renderedTemplates = parseRenderedTemplates(source['rendered_templates_archive']);
-  if (jobs.length > 0 && renderedTemplates === undefined) {
-    throw invalid('it has job templates but no rendered_templates_archive');
-  }
+  const spec = new Field(source, 'spec', 'AGENT_ARGUMENT_INVALID');
+  const jobs = spec.get('job').get('templates').list().map(parseJob);
+  const renderedTemplates = parseRenderedTemplates(spec.get('rendered_templates_archive'));
+  if (jobs.length > 0 && renderedTemplates === undefined)
+    throw spec.error('has job templates but no rendered_templates_archive');
+  const persistentDisk = spec.get('persistent_disk').value;
   return {
     source,
-    deployment: optionalString(source['deployment']),
-    name: optionalString(source['name']),
-    id: optionalString(source['id']),
-    availabilityZone: optionalString(source['az']),
-    configurationHash: optionalString(source['configuration_hash']),
-    persistentDisk: typeof source['persistent_disk'] === 'number' ? source['persistent_disk'] : 0,
+    deployment: textOrEmpty(spec.get('deployment')),
+    name: textOrEmpty(spec.get('name')),
+    id: textOrEmpty(spec.get('id')),
+    availabilityZone: textOrEmpty(spec.get('az')),
+    configurationHash: textOrEmpty(spec.get('configuration_hash')),
+    persistentDisk: typeof persistentDisk === 'number' ? persistentDisk : 0,
     jobs,
-    packages: parsePackages(source['packages'], 'packages'),
+    packages: parsePackages(spec.get('packages')),
     renderedTemplates,
   };
 }
 
-/** Parses a map of package name to `{name, version, sha1, blobstore_id}`, or with a signed URL for the id. `where` names it in errors. */
-export function parsePackages(value: unknown, where: string): readonly PackageSpec[] {
-  if (value === undefined || value === null) return [];
-  if (!isObject(value)) throw invalid(`${where} is not an object`);
-  return Object.entries(value).map(([key, entry]) => parsePackage(entry, `${where}.${key}`));
+/** A package needs an id or a signed URL. compile_package_with_signed_url has another name for the URL. */
+function parseBlob(entry: Field): Pick<PackageSpec, 'blobId' | 'signed'> {
+  const url = entry.get('signed_url').optional() ?? entry.get('package_get_signed_url');
+  const signed = parseSignedUrl(url, entry.get('blobstore_headers'));
+  const blobId = entry.get('blobstore_id');
+  return { blobId: signed === undefined ? blobId.nonEmptyString() : textOrEmpty(blobId), signed };
 }
 
-/**
- * Returns the name of a job or package if it is a single safe path element. Throws AGENT_ARGUMENT_INVALID
- * otherwise.
- */
-export function parsePathElement(value: unknown, where: string): string {
-  if (typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,200}$/.test(value)) return value;
-  throw invalid(`${where} is not a name of letters, digits, '.', '_', '+' and '-'`);
+/** Parses a map of package name to `{name, version, sha1, blobstore_id}`, or with a signed URL for the id. */
+export function parsePackages(field: Field): readonly PackageSpec[] {
+  return field.entries().map(([, entry]) => ({
+    name: parsePathElement(entry.get('name')),
+    version: entry.get('version').nonEmptyString(),
+    digest: entry.get('sha1').nonEmptyString(),
+    ...parseBlob(entry),
+  }));
 }
 
-function parsePackage(value: unknown, where: string): PackageSpec {
-  if (!isObject(value)) throw invalid(`${where} is not an object`);
-  // compile_package_with_signed_url calls the URL of a dependency package_get_signed_url
-  const url = value['signed_url'] ?? value['package_get_signed_url'];
-  const signed = parseSignedUrl(url, value['blobstore_headers'], where);
-  return {
-    name: parsePathElement(value['name'], `${where}.name`),
-    version: requiredText(value['version'], `${where}.version`),
-    digest: requiredText(value['sha1'], `${where}.sha1`),
-    blobId: optionalString(value['blobstore_id']) || requiredBlobId(signed, where),
-    signed,
-  };
+/** Returns the name of a job or package. Throws if it is not a single safe path element. */
+export function parsePathElement(field: Field): string {
+  return field.stringThat(
+    (text) => /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,200}$/.test(text),
+    "is not a name of letters, digits, '.', '_', '+' and '-'",
+  );
 }
 
-function parseJobs(job: unknown): readonly JobSpec[] {
-  const templates = isObject(job) ? job['templates'] : undefined;
-  if (templates === undefined || templates === null) return [];
-  if (!Array.isArray(templates)) throw invalid('job.templates is not a list');
-  return templates.map((template, index) => {
-    const where = `job.templates[${index}]`;
-    if (!isObject(template)) throw invalid(`${where} is not an object`);
-    return {
-      name: parsePathElement(template['name'], `${where}.name`),
-      version: requiredText(template['version'], `${where}.version`),
-    };
-  });
-}
+const parseJob = (job: Field): JobSpec => ({
+  name: parsePathElement(job.get('name')),
+  version: job.get('version').nonEmptyString(),
+});
 
-function parseRenderedTemplates(value: unknown): ApplySpec['renderedTemplates'] {
-  if (!isObject(value)) return undefined;
-  const blobId = optionalString(value['blobstore_id']);
-  const digest = optionalString(value['sha1']);
+function parseRenderedTemplates(field: Field): ApplySpec['renderedTemplates'] {
+  const blobId = textOrEmpty(field.get('blobstore_id'));
+  const digest = textOrEmpty(field.get('sha1'));
   if (blobId === '' || digest === '') return undefined;
-  const where = 'rendered_templates_archive';
-  return { blobId, digest, signed: parseSignedUrl(value['signed_url'], value['blobstore_headers'], where) };
+  return { blobId, digest, signed: parseSignedUrl(field.get('signed_url'), field.get('blobstore_headers')) };
 }
 
-/** A package needs an id or a signed URL. */
-function requiredBlobId(signed: SignedUrl | undefined, where: string): string {
-  if (signed === undefined) throw invalid(`${where}.blobstore_id is not a text`);
-  return '';
-}
-
-function requiredText(value: unknown, where: string): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw invalid(`${where} is not a text`);
-}
-
-function optionalString(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function invalid(cause: string): ProductError {
-  return new ProductError('AGENT_ARGUMENT_INVALID', `the apply spec cannot be used: ${cause}`);
-}
+const textOrEmpty = ({ value }: Field): string => (typeof value === 'string' ? value : '');
 
 /**
  * The last spec that was applied completely, in bosh/spec.json (mode 0600, because it may contain

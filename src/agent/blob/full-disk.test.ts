@@ -20,7 +20,7 @@ test('an upload to a full VM fails immediately with the path and the next step',
   const { stdout, stderr } = spawnSync('unshare', [...unshare, ...args], { encoding: 'utf8' });
   assert.match(
     stdout,
-    /^The agent at https:\S+ answered PUT of blob '\S+' with HTTP status 507: ENOSPC: no space left on device, write '\/\S+'; make room on the file system of that path, in the VM\n$/u,
+    /^The agent at https:\S+ answered PUT of blob '\S+' with HTTP status 507: ENOSPC: no space left on device, write '\/\S+'; free space on the file system of that path, in the VM\n$/u,
     stderr,
   );
 });

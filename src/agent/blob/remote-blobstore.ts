@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import type { BlobstoreSettings } from '../settings/settings.ts';
 import { type BlobLocation, download, upload } from './http-transfer.ts';
 import { ProgramBlobstore, type BlobstorePrograms } from './program-blobstore.ts';

@@ -1,4 +1,4 @@
-import { ConfigErrors, rootField, type Field } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField, type YamlField } from '../../bosh/yaml/yaml-field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { readFile } from 'node:fs/promises';
@@ -59,16 +59,16 @@ export function parseBpmConfig(
 /** Returns why a path cannot be an additional volume, or undefined if it can. */
 export function validateVolumePath(path: string, { base, own }: VolumePolicy): string | undefined {
   if (path.includes('//') || /(^|\/)\.\.?(\/|$)/.test(path) || path.endsWith('/')) {
-    return `the path of a volume must be canonical, and '${path}' is not`;
+    return `the path of a volume must be canonical, not '${path}'`;
   }
-  if (own.includes(path)) return `'${path}' is the job's own folder, not an additional volume`;
+  if (own.includes(path)) return `'${path}' is the job's own directory, not an additional volume`;
   return path.startsWith(`${base}/`) ? undefined : `'${path}' is not below ${base}`;
 }
 
 /** Returns true for names of variables that a shell passes on to its programs. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
-function parseProcess(field: Field, bounds: VolumePolicy): BpmProcessConfig {
+function parseProcess(field: YamlField, bounds: VolumePolicy): BpmProcessConfig {
   const limits = field.get('limits');
   const unsafe = field.get('unsafe');
   const capabilities = field.get('capabilities').texts();
@@ -105,7 +105,7 @@ function parseProcess(field: Field, bounds: VolumePolicy): BpmProcessConfig {
 }
 
 function parseVolume(
-  field: Field,
+  field: YamlField,
   bounds: VolumePolicy,
 ): { readonly path: string; readonly isMountOnly: boolean } {
   const path = field.get('path').requiredText();
@@ -114,7 +114,7 @@ function parseVolume(
   return { path, isMountOnly: field.get('mount_only').boolean() ?? false };
 }
 
-function parseEnvironment(field: Field): Readonly<Record<string, string>> {
+function parseEnvironment(field: YamlField): Readonly<Record<string, string>> {
   return Object.fromEntries(
     field.entries().map(([name, value]) => {
       if (!isVariableName(name)) value.problem('is not a valid name of an environment variable');
@@ -124,14 +124,14 @@ function parseEnvironment(field: Field): Readonly<Record<string, string>> {
 }
 
 // The kernel ends arguments and variables at a NUL, so no program can get text after it.
-function plainText(field: Field, text: string): string {
+function plainText(field: YamlField, text: string): string {
   if (text.includes('\0')) field.problem('has a NUL');
   return text;
 }
 
 const notEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
-function notNegative(field: Field): number | undefined {
+function notNegative(field: YamlField): number | undefined {
   const value = field.integer();
   if (value !== undefined && value < 0) field.problem('must not be negative');
   return value;
@@ -140,7 +140,7 @@ function notNegative(field: Field): number | undefined {
 const exponents: Readonly<Record<string, number>> = { B: 0, K: 1, M: 2, G: 3, T: 4, P: 5, E: 6 };
 
 // Reads a size as bytefmt of bpm does: 512M, 1.5G, 1GiB.
-function parseBytes(field: Field): number | undefined {
+function parseBytes(field: YamlField): number | undefined {
   const text = field.text();
   if (text === undefined) return undefined;
   const match = /^\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTPE])(?:I?B)?|(B))\s*$/i.exec(text);
@@ -151,7 +151,7 @@ function parseBytes(field: Field): number | undefined {
   return undefined;
 }
 
-function parseSignal(field: Field): 'SIGTERM' | 'SIGINT' {
+function parseSignal(field: YamlField): 'SIGTERM' | 'SIGINT' {
   const text = field.text() ?? '';
   if (!['', 'TERM', 'INT'].includes(text)) field.problem('must be TERM or INT');
   return text === 'INT' ? 'SIGINT' : 'SIGTERM';

@@ -44,7 +44,7 @@ for (const [what, script] of [
   ['a link to a file as a volume', 'ln -s "$BASE/bosh/canary" data/web/shared'],
 ] as const) {
   test(
-    `a job's user puts ${what} in its place: root neither follows nor gives it away`,
+    `root neither follows nor changes the owner of ${what} that a job's user has put there`,
     options,
     async (t) => {
       const { scene, attack } = await opened(t);

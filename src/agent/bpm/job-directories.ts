@@ -35,7 +35,7 @@ export async function prepareJobDirectories(
   if (config.persistentDisk && (await resolveDirectory(store)) === undefined) {
     throw new ProductError(
       'AGENT_BPM_FAILED',
-      `${job}/${process} asks for a persistent disk, and there is no ${store}`,
+      `${job}/${process} needs a persistent disk, but ${store} does not exist`,
     );
   }
   for (const path of config.volumes) await prepareVolume(path, user);

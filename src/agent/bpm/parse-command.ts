@@ -41,11 +41,11 @@ export function parseCommand(args: readonly string[]): BpmCommand {
       return { kind: 'run', ...processName(job, values.process), volumes, variables };
     }
     case undefined:
-      throw failed('no command is given; bpm help shows them');
+      throw failed("no command given; 'bpm help' lists the commands");
     default:
       throw failed(
         containerOnlyCommands.includes(name)
-          ? `the bpm of the embedded node has no '${name}'; bpm help shows what it has`
+          ? `bpm on the embedded node does not support '${name}'; 'bpm help' lists the supported commands`
           : `unknown command "${name}" for "bpm"`,
       );
   }

@@ -53,7 +53,7 @@ async function started(t: Parameters<typeof BpmScene.open>[0]): Promise<BpmScene
   assert.equal(code, 0, error);
   assert.equal(
     error,
-    'bpm: server/server runs as vcap in the VM itself; left out on the embedded node: container, capabilities NET_BIND_SERVICE, limits.processes\n',
+    'bpm: server/server runs as vcap in the VM itself; not supported on the embedded node: container, capabilities NET_BIND_SERVICE, limits.processes\n',
   );
   await ready(scene, 'server');
   return scene;
@@ -218,7 +218,7 @@ test('rejects invalid commands and configurations with a message', options, asyn
   const refusals: readonly (readonly [words: string, message: RegExp])[] = [
     ['start', /^Error: must specify a job\n$/],
     ['frobnicate job', /^Error: unknown command "frobnicate" for "bpm"\n$/],
-    ['logs job', /has no 'logs'/],
+    ['logs job', /does not support 'logs'/],
     ['start job -x', /^Error: Unknown option '-x'/],
     ['start ../job', /cannot be the name of one file or folder/],
     ['start none', /there is no .*jobs\/none\/config\/bpm\.yml/],
@@ -227,10 +227,10 @@ test('rejects invalid commands and configurations with a message', options, asyn
     ['start job -p hook', /job\/hook: its pre_start hook \/bin\/false failed: exit status 1/],
     ['run job -v /etc', /'\/etc' is not below/],
     ['run job -v a:b', /invalid volume option: b/],
-    ['run job -e secret', /^Error: an environment variable has to be given as KEY=value\n$/],
+    ['run job -e secret', /^Error: an environment variable must have the form KEY=value\n$/],
     [
       'start broken',
-      /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, for example 512M or 1G\n.*'\/etc' is not below .*\n.*own folder/,
+      /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, for example 512M or 1G\n.*'\/etc' is not below .*\n.*own directory/,
     ],
   ];
   for (const [args, message] of refusals) {

@@ -78,7 +78,7 @@ function warnUnsupported({ job, process }: ProcessName, config: BpmProcessConfig
   const user = config.isPrivileged || ports.identities.hasSingleId ? 'root' : 'vcap';
   const without = ['container', ...config.unsupported].join(', ');
   ports.stderr.write(
-    `bpm: ${job}/${process} runs as ${user} in the VM itself; left out on the embedded node: ${without}\n`,
+    `bpm: ${job}/${process} runs as ${user} in the VM itself; not supported on the embedded node: ${without}\n`,
   );
 }
 
@@ -138,7 +138,7 @@ function withFlags(
   const environment = variables.map((text) => {
     const end = text.indexOf('=');
     const name = text.slice(0, Math.max(0, end));
-    if (!isVariableName(name)) throw failed('an environment variable has to be given as KEY=value');
+    if (!isVariableName(name)) throw failed('an environment variable must have the form KEY=value');
     return [name, text.slice(end + 1)] as const;
   });
   return {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readFileIfPresent } from '../file/files.ts';
 import { procProcessTable } from '../process/process-table.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { eventually } from '../testing/eventually.ts';
 import { upload } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';

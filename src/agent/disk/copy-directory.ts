@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
 import { errorMessage } from '../file/error-code.ts';
 
@@ -47,10 +48,8 @@ export async function copyDirectory(source: string, target: string): Promise<voi
   if (broken !== undefined && !sigpipeStatus.has(broken.code ?? '')) {
     throw failed(source, target, broken.message);
   }
-  const synced = await ended(
-    spawn('sync', ['-f', target], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] }),
-  );
-  if (synced.code !== 0) throw failed(source, target, synced.stderr);
+  const synced = await runProgram({ file: 'sync', args: ['-f', target], environment });
+  if (synced.exitCode !== 0) throw failed(source, target, synced.stderr.trim());
 }
 
 async function restrictToRoot(source: string, target: string): Promise<void> {
@@ -67,10 +66,10 @@ async function ended(program: ReturnType<typeof spawn>): Promise<Ended> {
     program.once('error', reject);
     program.once('close', resolve);
   });
-  const [code, args] = await Promise.all([exit, program.stderr === null ? '' : text(program.stderr)]);
-  return { code, stderr: args.trim().slice(-1000) };
+  const [code, stderr] = await Promise.all([exit, program.stderr === null ? '' : text(program.stderr)]);
+  return { code, stderr: stderr.trim().slice(-1000) };
 }
 
-function failed(source: string, target: string, args: string): ProductError {
-  return new ProductError('AGENT_DISK_FAILED', `copying ${source} to ${target} failed: ${args}`);
+function failed(source: string, target: string, reason: string): ProductError {
+  return new ProductError('AGENT_DISK_FAILED', `copying ${source} to ${target} failed: ${reason}`);
 }

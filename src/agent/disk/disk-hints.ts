@@ -2,7 +2,7 @@ import { join, basename, dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile, resolveDirectory } from '../file/files.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import type { Settings } from '../settings/settings.ts';
 import { lstat } from 'node:fs/promises';
 import { errorCode } from '../file/error-code.ts';
@@ -35,7 +35,10 @@ export class DiskHints {
   async add(cid: string, hint: unknown): Promise<void> {
     const path = pathOf(hint);
     if (!path.startsWith('/')) {
-      throw new ProductError('AGENT_ARGUMENT_INVALID', `the hint of disk '${cid}' has no absolute path`);
+      throw new ProductError(
+        'AGENT_ARGUMENT_INVALID',
+        `the hint of disk '${cid}' must have an absolute path`,
+      );
     }
     await this.#write({ ...(await this.#read()), [cid]: diskSettings(cid, hint, this.#settings) });
   }

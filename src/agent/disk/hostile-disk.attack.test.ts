@@ -8,7 +8,7 @@ import { errorMessage } from '../file/error-code.ts';
 const run = promisify(execFile);
 const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
 
-test('a disk holds a link to the jobs of the VM where its store has to be', async (t) => {
+test('a disk has a link to the jobs of the VM in place of its store directory', async (t) => {
   try {
     await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   } catch (error) {

@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseMountInfo } from '../../platform/mountinfo.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
 import { resolveDirectory } from '../file/files.ts';
 
@@ -72,7 +71,6 @@ export function isSameMountRoot(
   return left !== undefined && left.device === right?.device && left.root === right.root;
 }
 
-const run = promisify(execFile);
 // The shims come first. The entry of the VM's pod writes them; if the pod may not mount, they create links
 // instead.
 const searchPath = '/var/lib/bosh-kubernetes/shims:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -93,42 +91,31 @@ export const systemMountTable = (linkTargets: readonly string[]): MountTable => 
     try {
       await removeDeadLink(target);
       await mkdir(target, { recursive: true, mode: 0o700 });
-      await run('mount', ['--bind', '--', source, target], { env: environment });
+      const problem = await run('mount', ['--bind', '--', source, target]);
+      if (problem !== undefined) throw new Error(problem);
     } catch (error) {
       throw new ProductError(
         'AGENT_DISK_FAILED',
-        `mounting ${source} on ${target} failed: ${outputOf(error)}`,
-        {
-          cause: error,
-        },
+        `mounting ${source} on ${target} failed: ${errorMessage(error)}`,
+        { cause: error },
       );
     }
   },
 
   async unmount(target) {
-    try {
-      await run('umount', ['--', target], { env: environment });
-      return 'unmounted';
-    } catch (error) {
-      const output = outputOf(error);
-      if (output.includes('busy')) return 'busy';
-      throw new ProductError('AGENT_DISK_FAILED', `unmounting ${target} failed: ${output}`, { cause: error });
-    }
+    const problem = await run('umount', ['--', target]);
+    if (problem === undefined) return 'unmounted';
+    if (problem.includes('busy')) return 'busy';
+    throw new ProductError('AGENT_DISK_FAILED', `unmounting ${target} failed: ${problem}`);
   },
 
   async setReadOnly(target, isReadOnly) {
     // A link that replaces a mount cannot be made read-only.
     if (await isLink(target)) return 'done';
-    try {
-      await run('mount', ['-o', `remount,bind,${isReadOnly ? 'ro' : 'rw'}`, '--', target], {
-        env: environment,
-      });
-      return 'done';
-    } catch (error) {
-      const output = outputOf(error);
-      if (output.includes('busy')) return 'busy';
-      throw new ProductError('AGENT_DISK_FAILED', `remounting ${target} failed: ${output}`, { cause: error });
-    }
+    const problem = await run('mount', ['-o', `remount,bind,${isReadOnly ? 'ro' : 'rw'}`, '--', target]);
+    if (problem === undefined) return 'done';
+    if (problem.includes('busy')) return 'busy';
+    throw new ProductError('AGENT_DISK_FAILED', `remounting ${target} failed: ${problem}`);
   },
 });
 
@@ -155,14 +142,14 @@ async function isLink(path: string): Promise<boolean> {
   }
 }
 
-function outputOf(error: unknown): string {
-  if (
-    error instanceof Error &&
-    'stderr' in error &&
-    typeof error.stderr === 'string' &&
-    error.stderr !== ''
-  ) {
-    return error.stderr.trim();
+/** Returns why the program failed, or undefined if it succeeded. */
+async function run(program: string, args: readonly string[]): Promise<string | undefined> {
+  try {
+    const { exitCode, killedBy, stderr } = await runProgram({ file: program, args, environment });
+    if (exitCode === 0) return undefined;
+    return stderr.trim() || `${program} ended with ${killedBy ?? `exit code ${exitCode}`}`;
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    return errorMessage(error);
   }
-  return errorMessage(error);
 }

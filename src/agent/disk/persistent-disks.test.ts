@@ -48,7 +48,7 @@ test('stores hints in the format of upstream, and also reads those of the settin
   const hints = new DiskHints(directories, settings);
   await hints.add('disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
   await hints.add('disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
-  await assert.rejects(hints.add('disk-2', { volume_id: '3' }), /disk 'disk-2' has no absolute path/);
+  await assert.rejects(hints.add('disk-2', { volume_id: '3' }), /disk 'disk-2' must have an absolute path/);
   assert.deepEqual(
     [...(await hints.paths())],
     [

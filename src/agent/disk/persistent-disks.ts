@@ -53,7 +53,7 @@ export class PersistentDisks {
    */
   async mount(cid: string): Promise<void> {
     const { directories, mounts, log } = this.#options;
-    const path = await this.#pathOf(cid);
+    const path = await this.#resolvePath(cid);
     const table = await mounts.list();
     const volume = locateOnFilesystem(table, path);
     const store = mountAt(table, directories.store);
@@ -64,7 +64,7 @@ export class PersistentDisks {
     else if (!isSameMountRoot(volume, present)) {
       throw new ProductError(
         'AGENT_DISK_FAILED',
-        `disk '${cid}' cannot be mounted: ${target} holds another disk`,
+        `disk '${cid}' cannot be mounted: another disk is mounted on ${target}`,
       );
     }
     if (isStore) await writeDurableFile(this.#managedPath, cid);
@@ -73,7 +73,7 @@ export class PersistentDisks {
 
   /** Unmounts a disk from all places where the agent mounted it. Returns upstream's message. Idempotent. */
   async unmount(cid: string): Promise<string> {
-    const targets = await this.#mountPointsOf(cid);
+    const targets = await this.#findMountPoints(cid);
     for (const target of targets) await this.#unmountTarget(cid, target);
     if ((await this.#managed()) === cid) await rm(this.#managedPath, { force: true });
     if (targets.length === 0) return `Partition of disk ${cid} is not mounted`;
@@ -103,7 +103,7 @@ export class PersistentDisks {
     await writeDurableFile(this.#managedPath, to);
     // The result does not matter: a process that still uses this mount sees the same disk.
     await mounts.unmount(storeMigrationTarget);
-    await this.#bind(await this.#pathOf(to), store);
+    await this.#bind(await this.#resolvePath(to), store);
     log.info(`disk ${from}: migrated to disk ${to}`);
   }
 
@@ -111,7 +111,7 @@ export class PersistentDisks {
   async list(): Promise<readonly string[]> {
     const mounted: string[] = [];
     for (const cid of (await this.#options.hints.paths()).keys()) {
-      if ((await this.#mountPointsOf(cid)).length > 0) mounted.push(cid);
+      if ((await this.#findMountPoints(cid)).length > 0) mounted.push(cid);
     }
     return mounted;
   }
@@ -131,7 +131,7 @@ export class PersistentDisks {
     }
     try {
       const { store, storeMigrationTarget } = this.#options.directories;
-      const targets = await this.#mountPointsOf(cid);
+      const targets = await this.#findMountPoints(cid);
       // A migration that was killed leaves the previous disk read-only, and the new one still mounted on
       // store_migration_target.
       if (targets.includes(store)) await this.#setReadOnly(cid, false);
@@ -150,7 +150,7 @@ export class PersistentDisks {
 
   async #cidAt(target: string): Promise<string> {
     for (const cid of (await this.#options.hints.paths()).keys()) {
-      if ((await this.#mountPointsOf(cid)).includes(target)) return cid;
+      if ((await this.#findMountPoints(cid)).includes(target)) return cid;
     }
     throw new ProductError('AGENT_DISK_FAILED', `no disk is mounted on ${target}: mount both disks first`);
   }
@@ -162,7 +162,7 @@ export class PersistentDisks {
       throw await this.#busy(cid, store);
   }
 
-  async #pathOf(cid: string): Promise<string> {
+  async #resolvePath(cid: string): Promise<string> {
     const path = (await this.#options.hints.paths()).get(cid);
     if (path === undefined) {
       throw new ProductError(
@@ -185,7 +185,7 @@ export class PersistentDisks {
   }
 
   /** Returns the agent's mount points that show this disk now. */
-  async #mountPointsOf(cid: string): Promise<readonly string[]> {
+  async #findMountPoints(cid: string): Promise<readonly string[]> {
     const { directories, hints, mounts } = this.#options;
     const hint = (await hints.paths()).get(cid);
     const directory = hint === undefined ? undefined : await resolveDiskDirectory(hint);
@@ -224,7 +224,7 @@ export class PersistentDisks {
     const openHandles = await this.#options.table.openHandlesBelow(
       (await resolveDirectory(target)) ?? target,
     );
-    const who = openHandles.length === 0 ? 'a process that cannot be seen here' : openHandles.join('; ');
+    const who = openHandles.length === 0 ? 'a process that is not visible here' : openHandles.join('; ');
     return new ProductError(
       'DISK_BUSY',
       `disk '${cid}' is in use on ${target} by ${who}: stop it and try again`,

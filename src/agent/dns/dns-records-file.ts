@@ -1,7 +1,7 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { parseJsonObject } from '../../platform/json.ts';
 import type { BlobSource, Blobs } from '../blob/blobs.ts';
 import type { Directories } from '../directories.ts';

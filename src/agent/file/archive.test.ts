@@ -97,7 +97,7 @@ test('rejects a file that is not an archive, and a truncated archive', async (t)
   await assert.rejects(extractArchive(archive, target), /cannot be unpacked/);
 });
 
-test('unpacks what it packed', async (t) => {
+test('unpacks an archive that it packed', async (t) => {
   const { archive, base, target } = await makeDirectories(t);
   const source = join(base, 'source');
   await mkdir(join(source, 'deep/empty'), { recursive: true });

@@ -1,13 +1,12 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, realpath, symlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { mkdir, realpath, symlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { packTar, unpackTar } from 'modern-tar/fs';
 import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
-import { roomStep } from '../../errors/room-step.ts';
+import { freeSpaceHint } from '../../errors/text.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorMessage } from './error-code.ts';
 import { withPath, writing } from '../../platform/write-file.ts';
@@ -60,7 +59,7 @@ export async function extractArchive(
     for (const link of links) await makeLink(root, link.path, link.target);
   } catch (failure) {
     const error = withPath(directory, failure);
-    if (roomStep(error) !== undefined) throw error;
+    if (freeSpaceHint(error) !== undefined) throw error;
     throw new ProductError(
       'AGENT_ARCHIVE_INVALID',
       `the archive cannot be unpacked: ${errorMessage(error)}`,

@@ -39,7 +39,7 @@ function logDirectory(type: string, directories: Directories): LogSelection['dir
     default:
       throw new ProductError(
         'AGENT_NOT_SUPPORTED',
-        `logs of type '${type}' cannot be fetched: only job, agent and system can`,
+        `the log type must be job, agent or system, not '${type}'`,
       );
   }
 }
@@ -113,7 +113,7 @@ async function copyMatching(
     if (copying.bytesLeft < 0) {
       throw new ProductError(
         'AGENT_NOT_SUPPORTED',
-        `the logs do not fit into what is free in ${copying.target}: leave out ${path} or others with a filter`,
+        `there is not enough free space for the logs in ${copying.target}: exclude ${path} or other files with a filter`,
       );
     }
     const copy = join(copying.target, prefix, path);

@@ -47,9 +47,7 @@ function parseBus(text: string): SecretUrl {
   const parsed = parseSecretUrl(text);
   if (parsed === undefined) throw invalid('the mbus URL cannot be read');
   if (parsed.url.protocol === 'https:') return parsed;
-  throw invalid(
-    `the mbus protocol '${parsed.url.protocol}' is not https, the only one that this agent speaks`,
-  );
+  throw invalid(`the mbus URL must use https, not '${parsed.url.protocol}'`);
 }
 
 function invalid(cause: string): ProductError {

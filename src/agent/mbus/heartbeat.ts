@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { SpecFile } from '../apply/spec.ts';
 import { errorMessage } from '../file/error-code.ts';

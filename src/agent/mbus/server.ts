@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { isIPv4, type AddressInfo } from 'node:net';
-import { roomStep } from '../../errors/room-step.ts';
+import { freeSpaceHint } from '../../errors/text.ts';
 import { type BlobStore, isBlobId } from '../blob/blob-store.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
@@ -147,7 +147,7 @@ function internalError(log: Log, request: IncomingMessage, response: ServerRespo
   log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorMessage(error)}`);
   if (response.headersSent) response.destroy();
   // The deployer prints this message. A retry would not help against a full disk.
-  else if (roomStep(error) !== undefined)
+  else if (freeSpaceHint(error) !== undefined)
     response.writeHead(507, { connection: 'close' }).end(errorMessage(error));
   else response.writeHead(500, { connection: 'close' }).end();
 }

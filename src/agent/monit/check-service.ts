@@ -70,20 +70,20 @@ export async function findByPidFile(
   const file = await readPidFile(path);
   if (typeof file === 'string') return { problem: file };
   const pid = parsePid(file.text);
-  if (pid === undefined) return { problem: 'its pidfile holds no pid' };
+  if (pid === undefined) return { problem: 'its pidfile contains no pid' };
   const live = await table.find(pid);
-  if (live === undefined) return { problem: `pid ${pid} of its pidfile does not live` };
+  if (live === undefined) return { problem: `no process has the pid ${pid} of its pidfile` };
   const { known } = evidence;
   const isKnown = known?.pid === pid && known.startTicks === live.startTicks;
   if (isKnown) return { live };
   if (known?.pid === pid || live.startedAt > file.stats.mtimeMs + slackMilliseconds) {
-    return { problem: `pid ${pid} of its pidfile is another process by now` };
+    return { problem: `the pid ${pid} of its pidfile now belongs to another process` };
   }
   if (isTrustworthy(file, live, evidence.marks ?? [])) return { live };
   return {
     problem:
       `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program ` +
-      'began; if the start program of another check began it, give both checks the same start program',
+      'started; if the start program of another check started it, give both checks the same start program',
   };
 }
 

@@ -196,12 +196,12 @@ export class JobSupervisor {
         problems: service.problems,
         pending: this.#groups.find(({ services }) => services.includes(service))?.pending(service),
         live: await service.find(),
-        diagnostics: await this.#diagnosticsOf(service),
+        diagnostics: await this.#readDiagnostics(service),
       })),
     );
   }
 
-  async #diagnosticsOf(service: SupervisedService): Promise<ProcessStatus['diagnostics']> {
+  async #readDiagnostics(service: SupervisedService): Promise<ProcessStatus['diagnostics']> {
     if (service.state !== 'starting' && service.state !== 'failing') return undefined;
     const { problem } = await service.check();
     return { problem, lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };

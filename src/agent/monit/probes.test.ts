@@ -37,14 +37,14 @@ test('connects to a port and to a unix socket, with and without a request', asyn
 
   assert.equal(await connect({ ...waits, target, request: undefined }), undefined);
   assert.equal(await connect({ ...waits, target, request: '/health' }), undefined);
-  assert.equal(await connect({ ...waits, target, request: '/' }), 'the answer has status 503');
+  assert.equal(await connect({ ...waits, target, request: '/' }), 'the response has status 503');
   assert.equal(await connect({ ...waits, target: { path }, request: undefined }), undefined);
   assert.equal(await connect({ ...waits, target: { path }, request: '/' }), undefined);
   assert.match(
     (await connect({ ...waits, target: { path: `${path}.gone` }, request: undefined })) ?? '',
     /ENOENT/,
   );
-  assert.equal(await connect({ ...waits, target: dumb, request: '/' }), 'no answer within 1 seconds');
+  assert.equal(await connect({ ...waits, target: dumb, request: '/' }), 'no response within 1 seconds');
   const closed = createTcpServer();
   const port = await listen(t, closed);
   await new Promise((resolve) => closed.close(resolve));

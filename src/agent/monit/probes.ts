@@ -80,11 +80,11 @@ function tryRequest({ target, timeoutSeconds }: ConnectionTest, path: string): P
       resolve(problem);
     };
     call.once('response', ({ statusCode = 0 }) => {
-      end(statusCode < 400 ? undefined : `the answer has status ${statusCode}`);
+      end(statusCode < 400 ? undefined : `the response has status ${statusCode}`);
     });
     call.on('error', (error) => {
       const isLate = error.name === 'AbortError' || error.name === 'TimeoutError';
-      end(isLate ? `no answer within ${timeoutSeconds} seconds` : errorMessage(error));
+      end(isLate ? `no response within ${timeoutSeconds} seconds` : errorMessage(error));
     });
     call.end();
   });

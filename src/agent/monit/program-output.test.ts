@@ -3,7 +3,7 @@ import { mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { eventually } from '../testing/eventually.ts';
 import { specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';

@@ -47,7 +47,7 @@ export class ProgramOutput {
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return;
       // If the copy fails, the file is still truncated, so that it does not fill the disk.
-      this.#log.error(`the output of '${name}' is not kept: ${errorMessage(error)}`);
+      this.#log.error(`the output of '${name}' cannot be saved: ${errorMessage(error)}`);
     }
     await truncate(path);
   }
@@ -67,7 +67,7 @@ export class ProgramOutput {
     try {
       return openSync(this.pathOf(name), 'a', 0o600);
     } catch (error) {
-      this.#log.error(`the output of '${name}' is not kept: ${errorMessage(error)}`);
+      this.#log.error(`the output of '${name}' cannot be saved: ${errorMessage(error)}`);
       return undefined;
     }
   }

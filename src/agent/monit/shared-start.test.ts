@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { procProcessTable } from '../process/process-table.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import type { AgentClient } from '../testing/agent-client.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';
@@ -102,7 +102,7 @@ test('ignores a process of another start program, and get_state shows the reason
   const [one, two] = state['processes'] as Record<string, unknown>[];
   const status = [two?.['job'], two?.['state'], two?.['last_exit']];
   assert.deepEqual([one?.['state'], ...status], ['running', 'pair', 'failing', 'exited with 0']);
-  const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program began`;
+  const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program started`;
   assert.match(
     String(two?.['problem']),
     new RegExp(`belongs to user 0, and ${expected}.*same start program`),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { eventually } from '../testing/eventually.ts';
 import { specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';

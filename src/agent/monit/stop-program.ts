@@ -33,7 +33,7 @@ export async function stopProcess(
   if (await waitUntilEnded(ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
     return waitForStopProgram(program, ports);
   if (!isOwn) {
-    const cause = 'its start program did not begin it, so it is not killed';
+    const cause = 'its start program did not start it, so it is not killed';
     throw new ProductError('AGENT_JOB_FAILED', `${label} (pid ${live.pid}) did not end: ${cause}`);
   }
   log.error(`${label}: pid ${live.pid} did not end in time, killing it`);

@@ -270,7 +270,7 @@ export class SupervisedService {
     const mark = this.#record.mark ?? this.#ports.newMark();
     await this.#remember({ mark }).catch((error: unknown) => {
       // A full disk must not keep a job from running. Only a restarted agent would need the mark.
-      this.#ports.log.error(`${this.label}: its start is not recorded: ${errorMessage(error)}`);
+      this.#ports.log.error(`${this.label}: its start could not be recorded: ${errorMessage(error)}`);
     });
     return mark;
   }

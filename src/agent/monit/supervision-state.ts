@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { ProcessIdentity } from '../process/process-table.ts';
-import { parseJsonObject } from '../../platform/json.ts';
-import { isObject } from '../../platform/fields.ts';
+import { parseJsonObject, isObject } from '../../platform/json.ts';
 
 /** The record of a service that survives a restart of the agent. */
 export interface SupervisionRecord {

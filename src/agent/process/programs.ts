@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { errorCode, errorMessage } from '../file/error-code.ts';
+import { signalGroup } from '../../platform/run-program.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { randomBytes } from 'node:crypto';
 
 /** A program to run. `file` and `arguments` are passed unchanged; no shell splits or expands them. */
@@ -123,14 +124,6 @@ function watch(child: ChildProcess): StartedProgram {
       if (!ended && child.pid !== undefined) signalGroup(child.pid, name);
     },
   };
-}
-
-function signalGroup(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, name);
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error;
-  }
 }
 
 /**

@@ -142,7 +142,7 @@ export async function runScripts(
       run: async () => {
         const exit = await runJobScript(ports, { job, name, environment }, signal);
         if (exit.code === 0) return;
-        const hint = await hintOf(ports, job, name);
+        const hint = await findHint(ports, job, name);
         if (hint !== undefined) hints.push(`Job ${job}: ${hint}`);
         throw new Error(describeExit(exit));
       },
@@ -156,7 +156,7 @@ export async function runScripts(
   }
 }
 
-async function hintOf(ports: RunScriptsPorts, job: string, name: string): Promise<string | undefined> {
+async function findHint(ports: RunScriptsPorts, job: string, name: string): Promise<string | undefined> {
   const { text } = await outputTail(join(ports.directories.log, job, `${name}.stderr.log`));
   return ownershipHint(text, ports.identities);
 }

@@ -57,7 +57,7 @@ test('an errand returns its exit code and its output', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
-  await assert.rejects(client.task('run_errand'), /no job is applied/);
+  await assert.rejects(client.task('run_errand'), /no applied job/);
   await client.task(
     'apply',
     await specWith(client, {

@@ -3,7 +3,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import { parseSettings, type Settings } from './settings.ts';
-import { isObject } from '../../platform/fields.ts';
+import { Field } from '../../platform/field.ts';
+import { tryParseJson } from '../../platform/json.ts';
 
 /**
  * Loads the settings from the first existing source of agent.json (`configPath`), and keeps a copy in
@@ -34,33 +35,17 @@ export async function loadSettings(configPath: string, directories: Directories)
  * is not of type File.
  */
 export function parseSettingsPaths(text: string, source: string): readonly string[] {
-  const sources = sourcesOf(text, source);
-  const paths = sources.map((entry) => {
-    const { Type: type, SettingsPath: path } = isObject(entry) ? entry : {};
-    if (type !== 'File') throw invalid(source, `settings source '${String(type)}' is not of type File`);
-    if (typeof path !== 'string' || !path.startsWith('/'))
-      throw invalid(source, 'SettingsPath must be an absolute path');
-    return path;
+  const config = new Field(tryParseJson(text), '', (path, problem) => {
+    const location = path === '' ? source : `${source}: ${path}`;
+    return new ProductError('AGENT_SETTINGS_INVALID', `${location} ${problem}`);
   });
-  if (paths.length === 0) throw invalid(source, 'Infrastructure.Settings.Sources is empty');
+  if (!config.isPresent) throw config.error('is not JSON');
+  const sources = config.get('Infrastructure').get('Settings').get('Sources');
+  const paths = sources.list().map((entry) => {
+    const type = entry.get('Type');
+    if (type.value !== 'File') throw type.error(`must be File, not '${String(type.value)}'`);
+    return entry.get('SettingsPath').stringThat((path) => path.startsWith('/'), 'must be an absolute path');
+  });
+  if (paths.length === 0) throw sources.error('is missing or empty');
   return paths;
-}
-
-function sourcesOf(text: string, source: string): readonly unknown[] {
-  let root: unknown;
-  try {
-    root = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) throw invalid(source, error.message);
-    throw error;
-  }
-  const infrastructure = isObject(root) ? root['Infrastructure'] : undefined;
-  const settings = isObject(infrastructure) ? infrastructure['Settings'] : undefined;
-  const sources = isObject(settings) ? settings['Sources'] : undefined;
-  if (!Array.isArray(sources)) throw invalid(source, 'there is no Infrastructure.Settings.Sources');
-  return sources;
-}
-
-function invalid(source: string, cause: string): ProductError {
-  return new ProductError('AGENT_SETTINGS_INVALID', `${source}: ${cause}`);
 }

@@ -60,7 +60,7 @@ test('reads the File sources of agent.json', () => {
   assert.deepEqual(parseSettingsPaths(config([{ Type: 'File', SettingsPath: '/a' }]), 'agent.json'), ['/a']);
   assert.throws(
     () => parseSettingsPaths(config([{ Type: 'HTTP', URI: 'x' }]), 'agent.json'),
-    /'HTTP' is not of type File/,
+    /Sources\[0\]\.Type must be File, not 'HTTP'/,
   );
   for (const text of ['', '{}', config([]), config([{ Type: 'File', SettingsPath: 'a' }])]) {
     assert.throws(() => parseSettingsPaths(text, 'agent.json'), isInvalid);

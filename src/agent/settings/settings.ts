@@ -1,7 +1,6 @@
 import { unsupportedEnvKeys } from '../../bosh/manifest/unsupported-env.ts';
-import { tryParseJson } from '../../platform/json.ts';
+import { tryParseJson, isObject, type JsonObject } from '../../platform/json.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
 
 export interface Network {
   readonly type: string;

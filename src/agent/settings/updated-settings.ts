@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import {

@@ -48,7 +48,7 @@ export class TaskQueue {
       id: this.#newId(),
       outcome: { state: 'running' },
       finished: this.#last.then(async () => {
-        task.outcome = await outcomeOf(work, cancel.signal);
+        task.outcome = await runToOutcome(work, cancel.signal);
         this.#forgetOld();
       }),
       cancel: cancellable ? cancel : undefined,
@@ -75,7 +75,7 @@ export class TaskQueue {
   cancel(id: string): void {
     const task = this.#find(id);
     if (task.cancel === undefined) {
-      throw new ProductError('AGENT_NOT_SUPPORTED', `task ${id} cannot be cancelled; it goes on`);
+      throw new ProductError('AGENT_NOT_SUPPORTED', `task ${id} cannot be cancelled; it continues`);
     }
     task.cancel.abort();
   }
@@ -102,7 +102,7 @@ export class TaskQueue {
   }
 }
 
-async function outcomeOf(
+async function runToOutcome(
   work: (signal: AbortSignal) => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<TaskOutcome> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:https';
 import { systemClock } from '../../platform/clock.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NatsConnection } from '../mbus/nats-connection.ts';
 import { parseJsonObject } from '../../platform/json.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import type { TestNatsServer } from './nats-server.ts';
 
 /** The director's side of the bus: sends requests to agents as bosh-director does (nats_rpc.rb). */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import type { AgentClient } from './agent-client.ts';
 import { makeArchive, sha1, sha256 } from './archives.ts';
 import type { ArchiveEntry } from './archives.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir, readFile, readdir, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { TestVm } from './test-vm.ts';
 
 // Runs with its own accounts (own-accounts.sh), so useradd and userdel do not change the machine's.
@@ -24,10 +24,10 @@ try {
 
   // Names and keys in another form than the bosh CLI's are rejected, and nothing is changed.
   for (const name of ['root', 'vcap', 'bosh_', 'bosh_A', 'bosh_a/../x', '-o', 'bosh_a b', 'bosh_a\nroot', 7])
-    await assert.rejects(setUp(name, key), /the user is not bosh_/, String(name));
+    await assert.rejects(setUp(name, key), /the user must be bosh_/, String(name));
   for (const given of ['', 'key', `command="x" ${key}`, `${key}\n${key}`, `ssh-rsa ${'A'.repeat(20_000)}`])
-    await assert.rejects(setUp(user, given), /the public_key is not one key/, given.slice(0, 80));
-  await assert.rejects(client.value('ssh', 'reset', {}), /'reset' is neither setup nor cleanup/);
+    await assert.rejects(setUp(user, given), /the public_key must be one/, given.slice(0, 80));
+  await assert.rejects(client.value('ssh', 'reset', {}), /must be setup or cleanup, not 'reset'/);
   const pair = ['/etc/ssh/ssh_host_rsa_key.pub', '/etc/ssh/hidden'] as const;
   await rename(...pair);
   await assert.rejects(setUp(user, key), /this VM runs no sshd.*kubectl exec/);
@@ -82,7 +82,7 @@ try {
 
   // cleanup evaluates no expression of a client, and removes no account that it did not create.
   for (const expression of ['.*', '^root', '^bosh_(a+)+$', 'bosh_', '^bosh_.*', '^bosh_a|^root', '', 7])
-    await assert.rejects(cleanUp(expression), /the user_regex is not \^bosh_/, String(expression));
+    await assert.rejects(cleanUp(expression), /the user_regex must be \^bosh_/, String(expression));
   assert.ok((await passwd()).includes(user));
   const other = 'bosh_ff';
   await setUp(other, key);

@@ -140,7 +140,7 @@ export async function writeAuthorizedKeys(
 ): Promise<string | undefined> {
   if (keys.length === 0) return undefined;
   const [userId, home] = [identities.userId(user), identities.homeOf(user)];
-  if (userId === undefined || home === undefined) return `there is no user ${user} here`;
+  if (userId === undefined || home === undefined) return `this VM has no user ${user}`;
   const group = identities.primaryGroupId(userId);
   if (group === undefined || !identities.canActAsUser(userId) || !identities.canActAsGroup(group))
     return `${user} cannot own files here: this user namespace does not map its id`;

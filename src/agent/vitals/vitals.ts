@@ -28,12 +28,14 @@ async function diskUse(directories: Directories, mounts: MountTable): Promise<Re
   const paths = { system: '/', ephemeral: directories.data, persistent: directories.store };
   const use: Record<string, unknown> = {};
   for (const [name, path] of Object.entries(paths)) {
-    if (path === '/' || mountAt(table, path) !== undefined) use[name] = await usageOf(path);
+    if (path === '/' || mountAt(table, path) !== undefined) use[name] = await readUsage(path);
   }
   return use;
 }
 
-async function usageOf(path: string): Promise<{ readonly percent: string; readonly inode_percent: string }> {
+async function readUsage(
+  path: string,
+): Promise<{ readonly percent: string; readonly inode_percent: string }> {
   const { blocks, bavail, files, ffree } = await statfs(path);
   return { percent: percentUsed(blocks, bavail), inode_percent: percentUsed(files, ffree) };
 }

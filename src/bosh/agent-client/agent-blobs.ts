@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { temporaryPath, removeTemporaryFiles } from '../../platform/durable-file.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
-import { textOf } from './agent-tasks.ts';
+import { readText } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { MbusConnection } from './mbus-connection.ts';
@@ -46,7 +46,7 @@ export class AgentBlobs {
       const request = { method: 'PUT', path: blobPath(id), body, idleTimeoutMs, deadline } as const;
       return this.#connection.send(request, async (answer) => {
         if (answer.statusCode === 201 || answer.statusCode === 204) return;
-        throw this.#error('PUT', id, answer.statusCode, await textOf(answer, maxTextLength));
+        throw this.#error('PUT', id, answer.statusCode, await readText(answer, maxTextLength));
       });
     });
   }

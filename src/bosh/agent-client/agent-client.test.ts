@@ -157,7 +157,8 @@ test('a response of another shape is an error', async (t) => {
     () => client.listDisks(),
     () => client.getState(),
   ];
-  for (const call of calls) await assert.rejects(call, { code: 'AGENT_ERROR', message: /the answer is not/ });
+  for (const call of calls)
+    await assert.rejects(call, { code: 'AGENT_ERROR', message: /the response is not/ });
   await assert.rejects(client.compilePackage({ name: 'p', version: '', sha1: '', blobstoreId: '' }, []), {
     code: 'AGENT_ERROR',
   });

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 /** A blob in the agent's blobstore, or a package that is stored as one. */
 export interface BlobReference {

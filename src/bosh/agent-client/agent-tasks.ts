@@ -78,7 +78,7 @@ export class AgentTasks {
       deadline: idleTimeoutMs * maxResponseFactor,
     } as const;
     return this.#connection.send(request, async (answer) => {
-      const content = await textOf(answer, maxResponseBytes);
+      const content = await readText(answer, maxResponseBytes);
       if (content === undefined) throw this.#error(method, `it is longer than ${maxResponseBytes} bytes`);
       if (answer.statusCode !== 200) throw this.#error(method, `HTTP status ${answer.statusCode}`);
       return this.#value(method, content);
@@ -126,12 +126,12 @@ export class AgentTasks {
   }
 
   unexpected(method: string, expected: string): ProductError {
-    return this.#error(method, `the answer is not ${expected}`);
+    return this.#error(method, `the response is not ${expected}`);
   }
 
   #value(method: string, content: string): unknown {
     const answer = parseJsonObject(content);
-    if (answer === undefined) throw this.#error(method, 'the answer is not a JSON object');
+    if (answer === undefined) throw this.#error(method, 'the response is not a JSON object');
     const { exception } = answer;
     if (exception === undefined || exception === null) return answer['value'];
     const message = typeof exception === 'object' && 'message' in exception ? exception.message : exception;
@@ -141,7 +141,7 @@ export class AgentTasks {
   #timeoutError(method: string, deadline: number): ProductError {
     return new ProductError(
       'DEADLINE',
-      `The agent at ${this.#connection.address} has not ended '${method}' within ${deadline / 3_600_000} h; see its log in the VM, then run the command again`,
+      `The agent at ${this.#connection.address} has not finished '${method}' within ${deadline / 3_600_000} h; see its log in the VM, then run the command again`,
     );
   }
 
@@ -164,7 +164,10 @@ export class AgentTasks {
 }
 
 /** Reads the text of a stream. Returns undefined if it has more bytes than `limit`. */
-export async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
+export async function readText(
+  stream: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream) {

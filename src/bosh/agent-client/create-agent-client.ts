@@ -15,7 +15,7 @@ import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
 import type { Socks5Proxy } from './socks5-connect.ts';
 import { isIP } from 'node:net';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 import { isPublicKey } from '../ssh-user.ts';
 
 export interface AgentClientOptions {

@@ -88,7 +88,7 @@ test('a task that never ends fails at its deadline', { timeout }, async (t) => {
       return AbortSignal.timeout(50);
     },
   });
-  const given = { code: 'DEADLINE', message: /has not ended '\w+' within \d+ h/ };
+  const given = { code: 'DEADLINE', message: /has not finished '\w+' within \d+ h/ };
   const blob = { name: 'p', version: 'v', sha1: 's', blobstoreId: 'b' };
   await assert.rejects(client.apply({}), given);
   await assert.rejects(client.mountDisk('d'), given);
@@ -110,7 +110,10 @@ test(
     const drained = new MbusConnection(agent.mbus).send(request, async (answer) => {
       for await (const chunk of answer) void chunk;
     });
-    await assert.rejects(drained, { code: 'AGENT_UNREACHABLE', message: /no whole answer within 0\.2 s/ });
+    await assert.rejects(drained, {
+      code: 'AGENT_UNREACHABLE',
+      message: /no complete response within 0\.2 s/,
+    });
     while (agent.state.open > 0) await new Promise(setImmediate);
   },
 );

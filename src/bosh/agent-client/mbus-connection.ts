@@ -79,7 +79,7 @@ export class MbusConnection {
   async send<T>(request: MbusRequest, read: (answer: IncomingMessage) => Promise<T>): Promise<T> {
     const overdue = new AbortController();
     const timer = setTimeout(() => {
-      overdue.abort(new Error(`no whole answer within ${request.deadline / 1000} s`));
+      overdue.abort(new Error(`no complete response within ${request.deadline / 1000} s`));
     }, request.deadline);
     let answer: IncomingMessage | undefined;
     try {
@@ -118,7 +118,7 @@ export class MbusConnection {
         ? { agent: false }
         : this.#connectViaProxy(this.#proxy, ended, idleTimeoutMs)),
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${idleTimeoutMs / 1000} s`)));
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no response within ${idleTimeoutMs / 1000} s`)));
     const answered = responseFor(outgoing);
     if (body === undefined) outgoing.end();
     // The agent may respond before it has read the whole body (for example with 401). That response counts.
@@ -161,7 +161,7 @@ export class MbusConnection {
   #untrustedError(): ProductError {
     return new ProductError(
       'AGENT_UNTRUSTED',
-      `The agent at ${this.address} refuses the user and password of the mbus URL; they have to be those that the VM was created with`,
+      `The agent at ${this.address} rejects the user and password of the mbus URL; they must be the ones with which the VM was created`,
     );
   }
 
@@ -196,7 +196,7 @@ const certificateStep = (code: string): string =>
   code === 'ERR_TLS_CERT_ALTNAME_INVALID'
     ? "cloud_provider.mbus has to name a host of the certificate's alternative_names; where those are right by now, remove the variable of " +
       'cloud_provider.cert from the vars store and create the VM again'
-    : 'cloud_provider.cert.ca has to be the CA that signed it';
+    : 'cloud_provider.cert.ca must be the CA that signed it';
 
 async function responseFor(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -210,8 +210,5 @@ function parse(mbusUrl: string): SecretUrl {
   const { url } = parsed ?? {};
   if (parsed !== undefined && url?.protocol === 'https:') return parsed;
   if (parsed !== undefined && url?.protocol === 'http:' && isLoopback(url)) return parsed;
-  throw new ProductError(
-    'INVALID_ARGUMENT',
-    'The mbus URL has to be one like https://user:password@10.0.0.6:6868',
-  );
+  throw new ProductError('INVALID_ARGUMENT', 'The mbus URL must be like https://user:password@10.0.0.6:6868');
 }

@@ -24,7 +24,7 @@ export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined
     );
   if (text.startsWith('ssh+socks5:'))
     throw invalidProxy(
-      'is an ssh+socks5 URL, which only the bosh CLI can use: open that tunnel by ssh -D PORT',
+      'is an ssh+socks5 URL, which only the bosh CLI can use: open that tunnel with ssh -D PORT',
     );
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'socks5:' || url.hostname === '') throw invalidProxy('is not a socks5 URL');
@@ -38,7 +38,7 @@ export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined
 const replyMessages: Readonly<Record<number, string>> = {
   1: 'could not connect',
   2: 'refuses that address',
-  3: 'has no way to that network',
+  3: 'has no route to that network',
   4: 'cannot reach that host',
   5: 'was refused the connection',
   6: 'waited too long',
@@ -54,7 +54,7 @@ export async function socks5Connect(
   signal?: AbortSignal,
 ): Promise<Socket> {
   const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true });
-  const abort = (): void => void socket.destroy(new Error(`${describeError(proxy)} gave no answer in time`));
+  const abort = (): void => void socket.destroy(new Error(`${describeError(proxy)} did not respond in time`));
   signal?.addEventListener('abort', abort);
   if (signal?.aborted === true) abort();
   try {
@@ -95,7 +95,7 @@ async function read(socket: Socket, length: number): Promise<Buffer> {
     const bytes = socket.read(length) as Buffer | null;
     if (bytes !== null && bytes.length === length) return bytes;
     if (socket.readableEnded || socket.destroyed || bytes !== null)
-      throw new Error('the proxy ended the connection before it had answered');
+      throw new Error('the proxy closed the connection before it responded');
     await once(socket, 'readable');
   }
 }

@@ -44,15 +44,14 @@ export class EntryCounter {
   /** Returns why the next entry is rejected, by its name and link target, or undefined if it is accepted. */
   add(name: string, target: string): string | undefined {
     // A pax record may contain any text.
-    if (name.includes('\0') || target.includes('\0')) return 'has a NUL in its name or in what it links to';
+    if (name.includes('\0') || target.includes('\0')) return 'has a NUL in its name or its link target';
     if (name.length > maxNameLength || target.length > maxNameLength)
       return `has a name or a target longer than ${maxNameLength} characters`;
     this.#entries += 1;
     this.#names += name.length + target.length;
-    if (this.#entries > this.#limits.entries)
-      return `is one too many: an archive has ${this.#limits.entries} at most`;
+    if (this.#entries > this.#limits.entries) return `exceeds the limit of ${this.#limits.entries} entries`;
     if (this.#names > this.#limits.names)
-      return `brings all names to more than ${this.#limits.names} characters`;
+      return `exceeds the limit of ${this.#limits.names} characters for all names`;
     return undefined;
   }
 }

@@ -43,6 +43,6 @@ export function unreadCompression(
   const target = `${path.replace(/\.(xz|bz2|zst)$/u, '')}.gz`;
   return new ProductError(
     'ARCHIVE_INVALID',
-    `${what} is compressed with ${compression}, which is not read here. Repack it: ${compression} -dc ${shellWord(path)} | gzip > ${shellWord(target)}`,
+    `${what} is compressed with ${compression}, which is not supported. Repack it: ${compression} -dc ${shellWord(path)} | gzip > ${shellWord(target)}`,
   );
 }

@@ -70,7 +70,7 @@ export async function* streamTar(entries: readonly ArchiveEntry[]): AsyncGenerat
  * Returns the directory's content as entries: sorted, each directory before its content, with names under
  * `prefix`.
  */
-export async function entriesOf(directory: string, prefix: string): Promise<readonly ArchiveEntry[]> {
+export async function listEntries(directory: string, prefix: string): Promise<readonly ArchiveEntry[]> {
   const names = (await readdir(directory)).toSorted(compareBytes);
   const nested = await Promise.all(names.map((name) => entriesAt(join(directory, name), `${prefix}${name}`)));
   return nested.flat();
@@ -86,9 +86,9 @@ async function entriesAt(path: string, name: string): Promise<readonly ArchiveEn
   const mode = stat.mode & 0o777;
   if (stat.isSymbolicLink()) return [{ kind: 'symlink', name, mode: 0o777, target: await readlink(path) }];
   if (stat.isFile()) return [{ kind: 'file', name, mode, path, size: stat.size }];
-  if (!stat.isDirectory()) throw new Error(`'${path}' is neither file, folder nor link`);
+  if (!stat.isDirectory()) throw new Error(`'${path}' is not a file, directory or link`);
   const directory: ArchiveEntry = { kind: 'directory', name: `${name}/`, mode };
-  return [directory, ...(await entriesOf(path, `${name}/`))];
+  return [directory, ...(await listEntries(path, `${name}/`))];
 }
 
 async function addAll(controller: TarPackController, entries: readonly ArchiveEntry[]): Promise<void> {

@@ -122,7 +122,7 @@ class Admission {
     if (beyond !== undefined) throw this.#refusal(header, beyond);
     const name = entryName(header.name);
     if (posix.isAbsolute(header.name)) throw this.#refusal(header, 'has an absolute name');
-    if (name === '..' || name.startsWith('../')) throw this.#refusal(header, 'lies outside of the archive');
+    if (name === '..' || name.startsWith('../')) throw this.#refusal(header, 'is outside of the archive');
     if (!supportedTypes.includes(header.type)) throw this.#refusal(header, `is of type '${header.type}'`);
     if (links.includes(header.type)) this.#checkLink(header, name);
     if (header.type !== 'directory') {

@@ -83,7 +83,7 @@ function test(document: YamlNode, operation: Operation & { type: 'test' }): Yaml
   if (value !== undefined) {
     const found = find(document, path, tokens);
     if (found !== undefined && isDeepStrictEqual(toValue(found), toValue(value))) return document;
-    throw new OperationError(`what is at '${path}' is not what is expected there`);
+    throw new OperationError(`the value at '${path}' is not the expected value`);
   }
   try {
     find(document, path, tokens);
@@ -91,7 +91,7 @@ function test(document: YamlNode, operation: Operation & { type: 'test' }): Yaml
     if (error instanceof MissingError && error.at === tokens.length - 1) return document;
     throw error;
   }
-  throw new OperationError(`expected to find nothing at '${path}'`);
+  throw new OperationError(`expected no value at '${path}'`);
 }
 
 interface PathStep {
@@ -190,7 +190,7 @@ function concreteIndex(
   for (const modifier of modifiers) {
     if (modifier === 'before' || modifier === 'after') {
       throw new OperationError(
-        `'${modifier}' at '${shown}' only has a meaning at the end of a path that is replaced`,
+        `'${modifier}' at '${shown}' is allowed only at the end of a path that is replaced`,
       );
     }
     result += modifier === 'next' ? 1 : -1;

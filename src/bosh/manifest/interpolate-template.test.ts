@@ -53,11 +53,11 @@ test('--var-errs names every variable without a value, --var-errs-unused every v
     ({ message }: Error) => {
       const named = message.split('\n').map((line) => /:\d+:\d+: (.*)/.exec(line)?.[1]);
       assert.deepEqual(named, [
-        "variable 'db' is given and not used",
-        "variable 'extra' is given and not used",
-        "variable 'left' is given and not used",
-        "variable 'none' is not given and not generated",
-        "variable 'other' is not given and not generated",
+        "variable 'db' is given but not used",
+        "variable 'extra' is given but not used",
+        "variable 'left' is given but not used",
+        "variable 'none' is neither given nor generated",
+        "variable 'other' is neither given nor generated",
       ]);
       return true;
     },

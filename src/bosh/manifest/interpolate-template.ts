@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { openVariables, type VariableOptions } from '../variables/open-variables.ts';
 import type { VariableSource } from '../variables/variable.ts';
-import { ConfigErrors } from '../yaml/field.ts';
+import { ConfigErrors } from '../yaml/yaml-field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { describePosition } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
@@ -36,7 +36,7 @@ export async function interpolateTemplate(options: InterpolateOptions): Promise<
   const node = await interpolate(document, noting(given.source, used), problems, missing);
   const unused = varErrsUnused === true ? (await given.names()).filter((name) => !used.has(name)) : [];
   for (const name of new Set(unused.toSorted()))
-    problems.add({ file: path, line: 1, column: 1 }, '', `variable '${name}' is given and not used`);
+    problems.add({ file: path, line: 1, column: 1 }, '', `variable '${name}' is given but not used`);
   problems.throwIfAny('MANIFEST_INVALID');
   const found = valuePath === undefined ? node : valueAt(node, valuePath);
   if (valuePath !== undefined && found?.kind === 'scalar' && typeof found.value === 'string')

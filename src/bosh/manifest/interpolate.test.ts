@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
-import { ConfigErrors } from '../yaml/field.ts';
+import { ConfigErrors } from '../yaml/yaml-field.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { fromValue, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
@@ -97,11 +97,11 @@ test('all missing and invalid variables are reported together, with positions', 
   );
   await assert.rejects(run(text, { map: { y: 1 }, flag: true }), (error: Error) => {
     assert.deepEqual(error.message.split('\n'), [
-      "m.yml:1:4: variable 'none' is not given and not generated",
-      "m.yml:3:3: variable 'map' is a map; inside of text only texts and whole numbers can stand",
+      "m.yml:1:4: variable 'none' is neither given nor generated",
+      "m.yml:3:3: variable 'map' is a map; only text and whole numbers can be inserted into text",
       "m.yml:4:3: variable 'map': there is no key 'zzz' for '/zzz'; there are 'y'",
-      "m.yml:5:3: variable 'flag' is no text; inside of text only texts and whole numbers can stand",
-      "m.yml:6:4: variable 'none' is not given and not generated",
+      "m.yml:5:3: variable 'flag' is not text; only text and whole numbers can be inserted into text",
+      "m.yml:6:4: variable 'none' is neither given nor generated",
       'm.yml:7:1: a key cannot be a map',
     ]);
     return true;

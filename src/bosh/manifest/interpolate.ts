@@ -1,7 +1,7 @@
 import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
 import type { ListNode, MapNode, Position, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
-import { rootField } from '../yaml/field.ts';
-import type { ConfigErrors } from '../yaml/field.ts';
+import { rootField } from '../yaml/yaml-field.ts';
+import type { ConfigErrors } from '../yaml/yaml-field.ts';
 import { OperationError, find } from './apply-operation.ts';
 import { parsePath } from './patch-path.ts';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
@@ -154,7 +154,7 @@ class Interpolation {
     if (node.kind === 'scalar' && typeof node.value === 'string') return node.value;
     if (node.kind === 'scalar' && (Number.isInteger(node.value) || typeof node.value === 'bigint'))
       return String(node.value);
-    const message = `variable '${name}' is ${node.kind === 'scalar' ? 'no text' : describeKind(node)}; inside of text only texts and whole numbers can stand`;
+    const message = `variable '${name}' is ${node.kind === 'scalar' ? 'not text' : describeKind(node)}; only text and whole numbers can be inserted into text`;
     this.#problems.add(position, '', message);
     return otherwise;
   }
@@ -166,7 +166,7 @@ class Interpolation {
       this.#unresolvedCount += 1;
       if (this.#missing === 'keep') return undefined;
       const step = this.#withoutStore.has(variable) ? '; --vars-store FILE generates it' : '';
-      this.#problems.add(position, '', `variable '${variable}' is not given and not generated${step}`);
+      this.#problems.add(position, '', `variable '${variable}' is neither given nor generated${step}`);
       return undefined;
     }
     if (parts.length === 0) return withPosition(value, position);

@@ -162,7 +162,7 @@ test('each broken rule is reported with line and key', async (t) => {
     .replace('mbus: https://', 'mbus: nats://');
   assert.deepEqual(await problems(t, broken), [
     'm.yml:2:7: name: must be provided',
-    'm.yml:4:20: releases[0].url: has to begin with file://, http:// or https://',
+    'm.yml:4:20: releases[0].url: must begin with file://, http:// or https://',
     'm.yml:5:3: releases[1].sha1: must be provided for an http URL',
     'm.yml:12:28: disk_pools[0].disk_size: must be a number of MiB above 0',
     "m.yml:17:35: networks[0].subnets[0].gateway: '10.0.1.1' is not in the range of the subnet",
@@ -234,7 +234,7 @@ test('a typed variable needs a value if there is no vars store', async (t) => {
     variables: {},
   });
   assert.deepEqual(lines, [
-    "m.yml:37:9: variable 'password' is not given and not generated; --vars-store FILE generates it",
+    "m.yml:37:9: variable 'password' is neither given nor generated; --vars-store FILE generates it",
   ]);
 });
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
 import { secretsInFlags } from '../../errors/redact/secret-strings.ts';
 import { openVariables, type VariableOptions } from '../variables/open-variables.ts';
-import { ConfigErrors, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/yaml-field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { describeKind, describePosition, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';

@@ -29,7 +29,7 @@ function gatewayWarnings({ at, staticIps }: GroupNetwork, { name, gateway }: Man
     .filter((ip) => isSameAddress(ip, gateway))
     .map(
       (ip) =>
-        `${at}.static_ips: '${ip}' is the gateway of network '${name}': a VM that has it reaches nothing through it, and a director refuses it`,
+        `${at}.static_ips: '${ip}' is the gateway of network '${name}': a VM with this address cannot use it as its gateway, and a director rejects it`,
     );
 }
 
@@ -37,7 +37,7 @@ function gatewayWarnings({ at, staticIps }: GroupNetwork, { name, gateway }: Man
 function plainMbusWarnings({ cloudProvider: { mbus, mbusAt } }: Manifest): string[] {
   if (new URL(mbus).protocol === 'https:') return [];
   return [
-    `${mbusAt}: http sends user and password in clear text, which only this machine sees; our agent takes https alone`,
+    `${mbusAt}: http sends the user and password in clear text, although only on this machine; our agent accepts only https`,
   ];
 }
 
@@ -48,7 +48,7 @@ function mbusWarnings(manifest: Manifest, manual: readonly ManualNetwork[]): str
   const ips = lost.staticIps.join(', ');
   return [
     `${manifest.cloudProvider.mbusAt}: '${lost.host}' is in the range of the instance's network '${own.name}', and the instance has ` +
-      `${ips}: unless something at that address passes on to it, its agent will not be reached`,
+      `${ips}: its agent cannot be reached unless something at that address forwards to it`,
   ];
 }
 

@@ -105,8 +105,8 @@ test('an operation that cannot be applied names file, line and path', async (t) 
     [remove('')]: /cannot remove '': the whole document cannot be removed/,
     [remove('/array/-')]: /nothing can be removed at '\/array\/-'/,
     [remove('/none')]: /there is no key 'none'/,
-    [JSON.stringify([{ type: 'test', path: '/key', value: 2 }])]: /not what is expected/,
-    [JSON.stringify([{ type: 'test', path: '/key', absent: true }])]: /expected to find nothing at '\/key'/,
+    [JSON.stringify([{ type: 'test', path: '/key', value: 2 }])]: /is not the expected value/,
+    [JSON.stringify([{ type: 'test', path: '/key', absent: true }])]: /expected no value at '\/key'/,
     [JSON.stringify([{ type: 'remove', path: '/none', error: 'Take another' }])]:
       /'\/none': Take another: there is no key/,
   };
@@ -134,7 +134,7 @@ test('an invalid ops file is refused with one line per error', async (t) => {
     const lines = error.message.split('\n').map((line) => line.replace(/^.*ops\.yml/, 'ops.yml'));
     assert.deepEqual(lines, [
       "ops.yml:2:3: [0]: a 'replace' needs a 'value' other than null",
-      "ops.yml:5:9: [1].path: the path has to start with '/'",
+      "ops.yml:5:9: [1].path: the path must start with '/'",
       "ops.yml:6:9: [2].type: 'move' is not an operation; expected replace, remove or test",
       "ops.yml:8:3: [3]: the operation has no 'path'",
       "ops.yml:9:9: [4].path: expected one of the modifiers 'prev', 'next', 'before' or 'after' but found 'up'",

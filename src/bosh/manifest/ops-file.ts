@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { ConfigErrors, rootField } from '../yaml/field.ts';
-import type { Field } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/yaml-field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describePosition } from '../yaml/yaml-node.ts';
 import type { Position, YamlNode } from '../yaml/yaml-node.ts';
@@ -54,7 +54,7 @@ export function applyOperations(document: YamlNode, operations: readonly Operati
   }, document);
 }
 
-function readOperation(field: Field): OperationAtPosition | undefined {
+function readOperation(field: YamlField): OperationAtPosition | undefined {
   const type = field.get('type').requiredText();
   const path = field.get('path').text();
   const message = field.get('error').text();
@@ -89,12 +89,12 @@ function readOperation(field: Field): OperationAtPosition | undefined {
 }
 
 /** Returns the value of an operation. go-patch, and so the bosh CLI, treats an explicit null as missing. */
-function requiredValue(field: Field): YamlNode | undefined {
+function requiredValue(field: YamlField): YamlNode | undefined {
   const { node } = field.get('value');
   return node?.kind === 'scalar' && node.value === null ? undefined : node;
 }
 
-function readPath(field: Field, path: string): readonly PathToken[] {
+function readPath(field: YamlField, path: string): readonly PathToken[] {
   try {
     return parsePath(path);
   } catch (error) {
@@ -104,7 +104,7 @@ function readPath(field: Field, path: string): readonly PathToken[] {
   }
 }
 
-function operationError(field: Field, message: string): undefined {
+function operationError(field: YamlField, message: string): undefined {
   field.problem(message);
   return undefined;
 }

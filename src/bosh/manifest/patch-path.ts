@@ -22,7 +22,7 @@ const modifiers: readonly string[] = ['prev', 'next', 'before', 'after'] satisfi
  */
 export function parsePath(text: string): readonly PathToken[] {
   if (text === '') return [];
-  if (!text.startsWith('/')) throw new Error(`the path has to start with '/'`);
+  if (!text.startsWith('/')) throw new Error(`the path must start with '/'`);
   const parts = text.slice(1).split('/');
   let optional = false;
   return parts.map((part, position) => {

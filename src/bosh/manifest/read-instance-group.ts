@@ -1,4 +1,4 @@
-import type { Field } from '../yaml/field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import type { DiskPool, InstanceGroup, JobReference, Network, ResourcePool } from './manifest.ts';
 import { readGroupNetworks } from './read-networks.ts';
 
@@ -11,13 +11,13 @@ export interface GroupContext {
   readonly diskPools: readonly DiskPool[];
   readonly releaseNames: readonly string[];
   /** `properties` of the manifest. */
-  readonly globalProperties: Field;
+  readonly globalProperties: YamlField;
 }
 
 /**
  * Reads the instance group (bosh-cli: deployment/manifest/validator.go). Adds problems to the field's list.
  */
-export function readInstanceGroup(field: Field, around: GroupContext): InstanceGroup {
+export function readInstanceGroup(field: YamlField, around: GroupContext): InstanceGroup {
   const instances = field.get('instances').integer();
   if (instances !== undefined && instances !== 1) field.get('instances').problem('must be 1');
   const lifecycle = field.get('lifecycle').text();
@@ -39,7 +39,7 @@ export function readInstanceGroup(field: Field, around: GroupContext): InstanceG
   };
 }
 
-function readDisk(field: Field, pools: readonly DiskPool[]): DiskPool | undefined {
+function readDisk(field: YamlField, pools: readonly DiskPool[]): DiskPool | undefined {
   const name = field.get('persistent_disk_pool').text() ?? '';
   const size = field.get('persistent_disk').integer() ?? 0;
   if (size < 0) field.get('persistent_disk').problem('must be a number of MiB, not below 0');
@@ -51,7 +51,10 @@ function readDisk(field: Field, pools: readonly DiskPool[]): DiskPool | undefine
   return size > 0 ? { name: '', diskSize: size, cloudProperties: {} } : undefined;
 }
 
-function readJobs(field: Field, { releaseNames, globalProperties }: GroupContext): readonly JobReference[] {
+function readJobs(
+  field: YamlField,
+  { releaseNames, globalProperties }: GroupContext,
+): readonly JobReference[] {
   const [jobs, templates] = [field.get('jobs'), field.get('templates')];
   if (jobs.isPresent && templates.isPresent)
     templates.problem("is the old name of 'jobs'; only one of them is allowed");
@@ -70,12 +73,12 @@ function readJobs(field: Field, { releaseNames, globalProperties }: GroupContext
 }
 
 /** Returns the first field that is present, otherwise the last one. */
-export function firstPresent(...fields: readonly [Field, ...Field[]]): Field {
+export function firstPresent(...fields: readonly [YamlField, ...YamlField[]]): YamlField {
   return fields.find(({ isPresent }) => isPresent) ?? fields.at(-1) ?? fields[0];
 }
 
 /** Returns the name of a release in the manifest. Any other name is added as a problem. */
-export function readReleaseName(field: Field, releases: readonly string[]): string {
+export function readReleaseName(field: YamlField, releases: readonly string[]): string {
   const release = field.requiredText();
   if (release !== '' && !releases.includes(release))
     field.problem(`there is no release '${release}' in releases`);

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseDigests } from '../digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseSecretUrl, secretUrlHelp, isLoopback } from '../parse-secret-url.ts';
-import type { Field } from '../yaml/field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { readInstanceGroup, firstPresent, readReleaseName } from './read-instance-group.ts';
 import { readNetworks } from './read-networks.ts';
 import { unsupportedEnvKeys } from './unsupported-env.ts';
@@ -21,7 +21,7 @@ import type {
  * installation/manifest/validator.go, release/set/manifest/validator.go). Adds problems to the field's list.
  * Returns undefined if there is no usable instance group or resource pool.
  */
-export function readManifest(root: Field, path: string): Manifest | undefined {
+export function readManifest(root: YamlField, path: string): Manifest | undefined {
   const name = root.get('name').requiredText();
   const releases = readReleases(root.get('releases'), path);
   const networks = readNetworks(root.get('networks'));
@@ -56,11 +56,11 @@ export function readManifest(root: Field, path: string): Manifest | undefined {
   return { name, releases, networks, instanceGroup, resourcePool, ...rest };
 }
 
-function names(list: Field): readonly string[] {
+function names(list: YamlField): readonly string[] {
   return list.items().flatMap((item) => item.get('name').text() ?? []);
 }
 
-function readReleases(field: Field, manifestPath: string): readonly ReleaseReference[] {
+function readReleases(field: YamlField, manifestPath: string): readonly ReleaseReference[] {
   const seen = new Set<string>();
   const releases = field.items().map((item) => {
     const name = item.get('name').requiredSegment();
@@ -72,7 +72,7 @@ function readReleases(field: Field, manifestPath: string): readonly ReleaseRefer
   return releases;
 }
 
-function readResourcePool(field: Field, networks: readonly string[], manifestPath: string): ResourcePool {
+function readResourcePool(field: YamlField, networks: readonly string[], manifestPath: string): ResourcePool {
   const network = field.get('network').requiredText();
   const env = field.get('env').properties();
   if (network !== '' && !networks.includes(network))
@@ -89,7 +89,7 @@ function readResourcePool(field: Field, networks: readonly string[], manifestPat
   };
 }
 
-function readDiskPool(field: Field): DiskPool {
+function readDiskPool(field: YamlField): DiskPool {
   const diskSize = field.get('disk_size').integer();
   if (diskSize === undefined || diskSize <= 0)
     field.get('disk_size').problem('must be a number of MiB above 0');
@@ -101,7 +101,7 @@ function readDiskPool(field: Field): DiskPool {
 }
 
 /** Reads `url` and `sha1` of a release or stemcell. */
-function readArchive(field: Field, manifestPath: string): ArchiveReference {
+function readArchive(field: YamlField, manifestPath: string): ArchiveReference {
   const url = field.get('url').requiredText();
   const sha1 = field.get('sha1');
   const digest = sha1.text();
@@ -113,7 +113,7 @@ function readArchive(field: Field, manifestPath: string): ArchiveReference {
     return { url, location: { kind: 'http', url }, ...known };
   }
   if (url !== '' && !url.startsWith('file://')) {
-    field.get('url').problem('has to begin with file://, http:// or https://');
+    field.get('url').problem('must begin with file://, http:// or https://');
   }
   return {
     url,
@@ -127,7 +127,7 @@ function filePath(path: string, manifestPath: string): string {
   return resolve(dirname(manifestPath), path);
 }
 
-function checkDigest(field: Field, digest: string): void {
+function checkDigest(field: YamlField, digest: string): void {
   if (digest === '') return;
   try {
     parseDigests(digest);
@@ -137,7 +137,7 @@ function checkDigest(field: Field, digest: string): void {
   }
 }
 
-function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPositions'> {
+function readTags(field: YamlField): Pick<Manifest, 'tags' | 'tagPositions'> {
   const entries = field.entries();
   return {
     tags: Object.fromEntries(entries.map(([name, value]) => [name, value.text() ?? ''])),
@@ -146,13 +146,13 @@ function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPositions'> {
 }
 
 /** Reads `min-max` in milliseconds (bosh-cli: deployment/manifest/watch_time.go). */
-function readWatchTime(field: Field): { readonly start: number; readonly end: number } {
+function readWatchTime(field: YamlField): { readonly start: number; readonly end: number } {
   const text = field.text();
   if (text === undefined) return { start: 0, end: 300_000 };
   const match = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(text);
   const [start, end] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null) field.problem(`'${text}' is not a range of milliseconds like 1000-300000`);
-  else if (end < start) field.problem(`the end of '${text}' lies before its start`);
+  else if (end < start) field.problem(`the end of '${text}' is before its start`);
   return { start, end };
 }
 
@@ -160,7 +160,7 @@ function readWatchTime(field: Field): { readonly start: number; readonly end: nu
  * Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). Ignores `ssh_tunnel`,
  * because the tunnel is never opened.
  */
-export function readCloudProvider(field: Field, releases: readonly string[]): CloudProvider {
+export function readCloudProvider(field: YamlField, releases: readonly string[]): CloudProvider {
   if (!field.isPresent) field.problem('must be provided');
   const ca = readCa(field.get('cert').get('ca'));
   return {
@@ -174,7 +174,7 @@ export function readCloudProvider(field: Field, releases: readonly string[]): Cl
   };
 }
 
-function readTemplates(field: Field, releases: readonly string[]): CloudProvider['templates'] {
+function readTemplates(field: YamlField, releases: readonly string[]): CloudProvider['templates'] {
   const several = field.get('templates').items();
   const seen = new Set<string>();
   return (several.length > 0 ? several : [field.get('template')]).map((template) => {
@@ -193,7 +193,7 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
  * Reads the mbus URL. Its text is a secret and is never shown. Requires TLS for other machines: otherwise
  * anyone on the network path could read it and control the VM.
  */
-function readMbus(field: Field): string {
+function readMbus(field: YamlField): string {
   const mbus = field.requiredText();
   if (mbus === '') return mbus;
   const { url } = parseSecretUrl(mbus) ?? {};
@@ -205,7 +205,7 @@ function readMbus(field: Field): string {
   return mbus;
 }
 
-function readCa(field: Field): string | undefined {
+function readCa(field: YamlField): string | undefined {
   const ca = field.text();
   if (ca === undefined || ca === '') return undefined;
   if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(ca))

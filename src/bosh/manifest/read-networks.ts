@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Field } from '../yaml/field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { isSameAddress, parseIpRange } from './ip-range.ts';
 import type { GroupNetwork, ManualNetwork, Network, Manifest } from './manifest.ts';
 
@@ -7,13 +7,13 @@ import type { GroupNetwork, ManualNetwork, Network, Manifest } from './manifest.
  * Reads `networks` (bosh-cli: deployment/manifest/validator.go). Adds problems to the field's list and leaves
  * out invalid networks.
  */
-export function readNetworks(networks: Field): readonly Network[] {
+export function readNetworks(networks: YamlField): readonly Network[] {
   return networks.items().flatMap((field) => readNetwork(field) ?? []);
 }
 
 /** Reads `instance_groups[].networks` and checks them against the manifest's networks. */
 export function readGroupNetworks(
-  field: Field,
+  field: YamlField,
   networks: readonly Network[],
   known: readonly string[],
 ): readonly GroupNetwork[] {
@@ -22,13 +22,13 @@ export function readGroupNetworks(
   for (const kind of ['dns', 'gateway'] as const) {
     const count = groupNetworks.filter(({ defaults }) => defaults.includes(kind)).length;
     if (groupNetworks.length > 1 && count === 0)
-      field.problem(`with several networks one has to be the default for '${kind}'`);
+      field.problem(`with several networks, one must be the default for '${kind}'`);
     if (count > 1) field.problem(`only one network can be the default for '${kind}'`);
   }
   return groupNetworks;
 }
 
-function readNetwork(field: Field): Network | undefined {
+function readNetwork(field: YamlField): Network | undefined {
   const name = field.get('name').requiredText();
   const type = field.get('type').requiredText();
   const cloudProperties = field.get('cloud_properties').properties();
@@ -47,7 +47,7 @@ function readNetwork(field: Field): Network | undefined {
   }
 }
 
-function readManualNetwork(field: Field, name: string): ManualNetwork | undefined {
+function readManualNetwork(field: YamlField, name: string): ManualNetwork | undefined {
   const [subnet, ...others] = field.get('subnets').items();
   if (subnet === undefined || others.length > 0) {
     field.get('subnets').problem('must be a list of exactly one subnet');
@@ -69,7 +69,7 @@ function readManualNetwork(field: Field, name: string): ManualNetwork | undefine
   };
 }
 
-function readGateway(field: Field, range: ReturnType<typeof parseIpRange>): string {
+function readGateway(field: YamlField, range: ReturnType<typeof parseIpRange>): string {
   const gateway = field.requiredText();
   if (gateway === '') return gateway;
   if (isIP(gateway) === 0) field.problem(`'${gateway}' is not an IP address`);
@@ -81,7 +81,7 @@ function readGateway(field: Field, range: ReturnType<typeof parseIpRange>): stri
   return gateway;
 }
 
-function readDns(field: Field): readonly string[] {
+function readDns(field: YamlField): readonly string[] {
   return field.items().map((item) => {
     const address = item.requiredText();
     if (address !== '' && isIP(address) === 0) item.problem(`'${address}' is not an IP address`);
@@ -90,7 +90,7 @@ function readDns(field: Field): readonly string[] {
 }
 
 function readGroupNetwork(
-  field: Field,
+  field: YamlField,
   networks: readonly Network[],
   known: readonly string[],
 ): GroupNetwork {

@@ -58,7 +58,7 @@ test('other credentials of the CPI give the same manifest', () => {
     assert.equal(strip(other), strip(manifest()), JSON.stringify(other));
 });
 
-test('other settings of the cluster, of the agents or of anything else give another manifest', () => {
+test('any other setting, such as one of the cluster or of the agents, gives another manifest', () => {
   const cluster = (change: object): object => ({
     clusters: [{ name: 'main', cluster: { server: 'https://a', ...change } }],
   });

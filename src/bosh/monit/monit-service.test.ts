@@ -45,18 +45,18 @@ for (const [what, list, message] of [
   [
     'a dependency on itself',
     services({ a: 'a' }),
-    /^job 'job': monit line 1, column 1: .*circle: 'a' on 'a'/,
+    /^job 'job': monit line 1, column 1: .*circular: 'a' on 'a'/,
   ],
   [
     'a circular dependency',
     services({ x: 'a', a: 'b', b: 'c', c: 'a' }),
-    /line 2.*circle: 'a' on 'b' on 'c' on 'a'/,
+    /line 2.*circular: 'a' on 'b' on 'c' on 'a'/,
   ],
   ['an unknown service', services({ a: 'z' }), /'a' depends on 'z', which no job of this VM declares/],
   [
     'a duplicate service',
     services({ a: '' }).concat(services({ a: '' }, 'two')),
-    /job 'two'.*declared by job 'job', too/,
+    /job 'two'.*also declared by job 'job'/,
   ],
   [
     'a duplicate in one file',

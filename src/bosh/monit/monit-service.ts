@@ -123,7 +123,7 @@ export function sortByDependencies(services: readonly MonitService[]): readonly 
       const where =
         other.job === service.job
           ? `declared twice, in lines ${other.line} and ${service.line}`
-          : `declared by job '${other.job}', too`;
+          : `also declared by job '${other.job}'`;
       throw invalid(service, `'${service.name}' is ${where}: rename one`);
     }
     byName.set(service.name, service);
@@ -141,7 +141,7 @@ function visit(
   if (known.ordered.has(service)) return;
   if (path.includes(service)) {
     const names = [...path.slice(path.indexOf(service)), service].map(({ name }) => `'${name}'`);
-    throw invalid(service, `'depends on' goes in a circle: ${names.join(' on ')}: take one of them out`);
+    throw invalid(service, `'depends on' is circular: ${names.join(' on ')}: remove one of them`);
   }
   for (const name of service.dependsOn) {
     const needed = known.byName.get(name);

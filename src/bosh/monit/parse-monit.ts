@@ -44,7 +44,7 @@ export function parseMonit(source: string, job: string): readonly MonitService[]
   if (stranded !== undefined)
     throw new ProductError(
       'AGENT_MONIT_INVALID',
-      `job '${job}': monit line ${stranded.line}, column 1: process '${stranded.name}' has no start program, and no other check of the job has one that could begin it`,
+      `job '${job}': monit line ${stranded.line}, column 1: process '${stranded.name}' has no start program, and no other check of the job has one that could start it`,
     );
   return services;
 }
@@ -60,7 +60,7 @@ const startsStatement = (reader: TokenReader, token: Token | undefined): boolean
 function skipSet(reader: TokenReader, start: Token): void {
   const what = reader.peek();
   if (what?.kind !== 'word' || !setStatements.has(what.value.toLowerCase()))
-    throw reader.invalid(start, 'nothing that monit knows is set here');
+    throw reader.invalid(start, 'unknown setting');
   do reader.skip();
   while (!startsStatement(reader, reader.peek()));
 }

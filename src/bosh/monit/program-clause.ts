@@ -12,10 +12,10 @@ const defaultTimeoutSeconds = 30;
 export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   reader.accept('=');
   const text = reader.takeText();
-  if (text === undefined) throw reader.invalid(keyword, 'the program is not a double-quoted text');
+  if (text === undefined) throw reader.invalid(keyword, 'the program must be a double-quoted text');
   const [path, ...rest] = splitArguments(text.value) ?? [];
   if (path === undefined)
-    throw reader.invalid(text, 'the program is empty or has a single quote without an end');
+    throw reader.invalid(text, 'the program is empty or has an unterminated single quote');
   if (!path.startsWith('/')) throw reader.invalid(text, `the path of the program '${path}' must be absolute`);
   const hasTimeout = !reader.is(keyword, 'exec', 'execute');
   return { arguments: [path, ...rest], ...optionsAt(reader, hasTimeout) };

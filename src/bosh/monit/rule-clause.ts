@@ -188,7 +188,8 @@ function rateAt(reader: TokenReader): MonitRate {
 function recoveryAt(reader: TokenReader, test: MonitTest): MonitRule['recovery'] {
   const token = reader.peek();
   if (!reader.accept('else')) return undefined;
-  if (test.kind === 'changed') throw reader.invalid(token, 'a change has no recovery');
+  if (test.kind === 'changed')
+    throw reader.invalid(token, 'a test for a change cannot have a recovery action');
   reader.expect('if');
   reader.expect('recovered', 'passed', 'succeeded');
   const rate = rateAt(reader);
@@ -205,7 +206,7 @@ function actionAt(reader: TokenReader): MonitAction {
   if (reader.accept('start')) return { kind: 'start' };
   if (reader.accept('stop')) return { kind: 'stop' };
   if (reader.accept('unmonitor')) return { kind: 'unmonitor' };
-  throw reader.invalid(token, 'missing an action: alert, restart, start, stop, exec or unmonitor');
+  throw reader.invalid(token, 'an action is missing: alert, restart, start, stop, exec or unmonitor');
 }
 
 /** Reads a value and skips noise words before it. */

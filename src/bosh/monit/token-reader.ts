@@ -7,7 +7,7 @@ const noise = new Set(
     ' ',
   ),
 );
-const largest = 2 ** 31 - 1;
+const maxNumber = 2 ** 31 - 1;
 
 /** Reads the tokens of one monit file. Keywords are not case-sensitive, as in monit. */
 export class TokenReader {
@@ -81,7 +81,7 @@ export class TokenReader {
   takeNumber(): number | undefined {
     const token = this.peek();
     if (token?.kind !== 'word' || !/^[0-9]+(\.[0-9]+)?$/.test(token.value)) return undefined;
-    if (Number(token.value) > largest) throw this.invalid(token, `the number ${token.value} is too large`);
+    if (Number(token.value) > maxNumber) throw this.invalid(token, `the number ${token.value} is too large`);
     this.#index++;
     return Number(token.value);
   }
@@ -89,11 +89,11 @@ export class TokenReader {
   /**
    * Returns the next token, which must be a whole number from `least` to `max`. `what` names it in errors.
    */
-  wholeNumber(what: string, least: number, max = largest): number {
+  wholeNumber(what: string, least: number, max = maxNumber): number {
     const token = this.peek();
     const number = this.takeNumber();
     if (number !== undefined && Number.isInteger(number) && number >= least && number <= max) return number;
-    const range = max === largest ? `from ${least} on` : `from ${least} to ${max}`;
+    const range = max === maxNumber ? `from ${least} on` : `from ${least} to ${max}`;
     throw this.invalid(token, `${what} is not a whole number ${range}`);
   }
 
@@ -101,8 +101,8 @@ export class TokenReader {
   expect(...keywords: readonly [string, ...string[]]): void {
     if (this.accept(...keywords)) return;
     const token = this.peek();
-    const found = token === undefined ? 'the file ends' : `'${token.value}' stands here`;
-    throw this.invalid(token, `${found} where '${keywords[0]}' is expected`);
+    const found = token === undefined ? 'the file ends' : `found '${token.value}'`;
+    throw this.invalid(token, `'${keywords[0]}' is expected, but ${found}`);
   }
 
   /** Returns an error for a text that monit would reject as well. */
@@ -118,7 +118,7 @@ export class TokenReader {
     const clause = this.#lines[token.line - 1]?.slice(token.column - 1).trim() ?? token.value;
     return new ProductError(
       'AGENT_NOT_SUPPORTED',
-      `${this.#where(token)}: ${cause ?? `the agent does not know the clause '${clause}'`}: take it out of the job's monit file, or use a stemcell with upstream's agent and monit`,
+      `${this.#where(token)}: ${cause ?? `the agent does not support the clause '${clause}'`}: remove it from the job's monit file, or use a stemcell with upstream's agent and monit`,
     );
   }
 

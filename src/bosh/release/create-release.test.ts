@@ -196,7 +196,7 @@ test('a lost archive is packed again, and a final build never changes', async (t
   const path = join(directory, '.final_builds/packages/app/index.yml');
   const app = first.parts.find(({ name }) => name === 'app')?.digest ?? '';
   await writeFile(path, (await readFile(path, 'utf8')).replace(app, `sha256:${'0'.repeat(64)}`));
-  await assert.rejects(create({ final: true }), { code: 'RELEASE_INVALID', message: /final build of package 'app\/.*Bring the blobstore's file back/u });
+  await assert.rejects(create({ final: true }), { code: 'RELEASE_INVALID', message: /final build of package 'app\/.*Restore the blobstore's file/u });
 });
 
 test('changes outside of git are refused unless --force is given', async (t) => {

@@ -150,7 +150,7 @@ async function nextVersion(
   const seconds = timestampVersion === true ? now() : undefined;
   const next = final === true ? nextFinalVersion(lastFinal) : nextDevVersion(last, seconds);
   if (next !== undefined) return segment(formatReleaseVersion(next));
-  throw new ProductError('INVALID_ARGUMENT', `The last version of release '${name}' ends in no number; give the next with --version`);
+  throw new ProductError('INVALID_ARGUMENT', `The last version of release '${name}' does not end in a number; set the next version with --version`);
 }
 
 /**
@@ -168,7 +168,7 @@ async function openBlobstore(
   requireDirectory(path);
   if ((await pathOutside(directory, path)) === undefined) return new LocalBlobstore(path);
   if (final === true && force !== true && !existsSync(path)) throw noDirectory(path);
-  return new LocalBlobstore(path, () => notice(`The blobstore of the release is the folder '${path}', outside of it`));
+  return new LocalBlobstore(path, () => notice(`The release's blobstore is the folder '${path}', outside of the release`));
 }
 
 /**
@@ -216,14 +216,14 @@ function uncommittedError(directory: string, changes: string): ProductError {
   const lines = changes.split('\n');
   const more = lines.length > 10 ? [`and ${lines.length - 10} more`] : [];
   const shown = [...lines.slice(0, 10), ...more].join('\n');
-  const message = `'${directory}' has changes that git does not have; commit them, or take them with --force:\n${shown}`;
+  const message = `'${directory}' has uncommitted changes; commit them, or include them with --force:\n${shown}`;
   return new ProductError('RELEASE_UNCOMMITTED', message);
 }
 
 function exists(name: string, version: string, manifestPath: string): ProductError {
   return new ProductError(
     'RELEASE_EXISTS',
-    `Release '${name}' version '${version}' already exists; give another --version, or pack that one with 'create-release ${manifestPath} --tarball FILE'`,
+    `Release '${name}' version '${version}' already exists; use another --version, or pack the existing one with 'create-release ${manifestPath} --tarball FILE'`,
   );
 }
 

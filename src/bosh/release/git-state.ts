@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { runProgram } from '../../platform/run-program.ts';
 
 export interface GitState {
   /** The short hash; `non-git` outside of a repository, `empty` in a repository without a commit. */
@@ -19,7 +19,7 @@ export async function readGitState(directory: string): Promise<GitState> {
   if (status.error !== undefined) {
     const outside = !existsSync(join(directory, '.git')) && (await git(directory, ['rev-parse', '--git-dir'])).error;
     if (outside) return { commitHash: 'non-git', changes: '' };
-    throw new ProductError('RELEASE_INVALID', `git cannot tell the state of '${directory}': ${status.error}`);
+    throw new ProductError('RELEASE_INVALID', `git cannot read the state of '${directory}': ${status.error}`);
   }
   const head = await git(directory, ['rev-parse', '--short', 'HEAD']);
   return { commitHash: head.error === undefined ? head.output.trim() : 'empty', changes: status.output.trim() };
@@ -34,10 +34,19 @@ interface GitResult {
  * Runs git. Disables core.fsmonitor, because a repository's configuration may name a program there, which git
  * would run.
  */
-function git(directory: string, args: readonly string[]): Promise<GitResult> {
-  return new Promise((resolve) => {
-    execFile('git', ['-c', 'core.fsmonitor=false', ...args], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
-      resolve(error === null ? { output: stdout } : { output: stdout, error: stderr.trim() || error.message });
+async function git(directory: string, args: readonly string[]): Promise<GitResult> {
+  const options = ['-c', 'core.fsmonitor=false'];
+  try {
+    const { stdout, stderr, exitCode } = await runProgram({
+      file: 'git',
+      args: [...options, ...args],
+      environment: process.env,
+      directory,
     });
-  });
+    if (exitCode === 0) return { output: stdout };
+    return { output: stdout, error: stderr.trim() || `git ended with exit code ${exitCode}` };
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    return { output: '', error: error.message };
+  }
 }

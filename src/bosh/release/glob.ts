@@ -178,7 +178,7 @@ export function expandAlternatives(pattern: string): readonly string[] {
     if (done.length + waiting.length > maxAlternatives || characters > maxCharacters)
       throw new ProductError(
         'RELEASE_INVALID',
-        `The pattern '${pattern.slice(0, 200)}' stands for more than ${maxAlternatives} patterns, or more than ${maxCharacters} characters in all; ` +
+        `The pattern '${pattern.slice(0, 200)}' expands to more than ${maxAlternatives} patterns, or more than ${maxCharacters} characters in total; ` +
           'write fewer braces',
       );
   }

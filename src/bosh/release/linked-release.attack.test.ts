@@ -109,14 +109,14 @@ test('a blobstore outside of the release is named before its use, and created th
   await assert.rejects(create({ final: true }), missing);
   assert.deepEqual([await readdir(own), notices], [['key'], []]);
   await create({ final: true, force: true });
-  assert.match(notices.join('\n'), /^The blobstore of the release is the folder '.*own\/store', outside of it$/u);
+  assert.match(notices.join('\n'), /^The release's blobstore is the folder '.*own\/store', outside of the release$/u);
   assert.ok((await readdir(join(own, 'store'))).length > 0);
 
   await symlink(join(own, 'store'), join(release, 'linked'));
   await at('linked');
   await rm(join(release, '../cache'), { recursive: true });
   await create({ final: true });
-  assert.match(notices.at(-1) ?? '', /is the folder '.*release\/linked', outside of it/u);
+  assert.match(notices.at(-1) ?? '', /is the folder '.*release\/linked', outside of the release/u);
   const noticeCount = notices.length;
   await at('within');
   await create({ final: true });
@@ -124,12 +124,12 @@ test('a blobstore outside of the release is named before its use, and created th
 
   await symlink(join(own, 'new'), join(release, 'dangling'));
   await at('dangling');
-  const leadsNowhere = { code, message: /dangling' is a symbolic link that leads to nothing/u };
+  const leadsNowhere = { code, message: /dangling' is a symbolic link without a target/u };
   await assert.rejects(create({ final: true, force: true }), leadsNowhere);
   await at('within');
   await rm(join(release, 'dev_releases'), { recursive: true, force: true });
   await symlink(join(own, 'new'), join(release, 'dev_releases'));
-  await assert.rejects(create(), { code, message: /dev_releases' is a symbolic link that leads to nothing/u });
+  await assert.rejects(create(), { code, message: /dev_releases' is a symbolic link without a target/u });
   assert.deepEqual((await readdir(own)).toSorted(), ['key', 'store']);
 });
 

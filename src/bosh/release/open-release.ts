@@ -6,7 +6,7 @@ import { removeTree } from '../../platform/remove-tree.ts';
 import { ByteBudget, archiveLimits, type ArchiveLimits } from '../archive/archive-limits.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest.ts';
-import { ConfigErrors, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import { readJobSpec, type JobSpec, type Release, type ReleaseJob, type ReleasePackage } from './release.ts';
 import { readReleaseManifest, type PackagePart, type ReleaseManifest, type ReleasePart } from './release-manifest.ts';

@@ -4,7 +4,7 @@ import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { digestOfFile } from '../digest.ts';
-import { entriesOf, packArchive } from '../archive/pack-archive.ts';
+import { listEntries, packArchive } from '../archive/pack-archive.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { writeReleaseFixture } from '../testing/release-fixture.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
@@ -38,7 +38,7 @@ test('unsafe names, versions or fingerprints in a release.MF open no file', asyn
     assert.match(text, pattern);
     await writeFile(join(unpacked, 'release.MF'), text.replace(pattern, hostile));
     const archivePath = join(directory, 'hostile.tgz');
-    await packArchive(await entriesOf(unpacked, ''), archivePath);
+    await packArchive(await listEntries(unpacked, ''), archivePath);
     await assert.rejects(
       openRelease({ archivePath, directory: join(directory, 'opened'), within: directory }),
       { code: 'RELEASE_INVALID', message: /hostile\.tgz.*cannot be the name of one file/s },

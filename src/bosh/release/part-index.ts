@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
 import { compareBytes } from '../archive/pack-archive.ts';
-import { ConfigErrors, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import { assertInsideRelease } from './release-directory.ts';
 import type { PartKind, SourcePart } from './release-parts.ts';

@@ -49,10 +49,10 @@ export class PartStore {
    */
   async finalize(part: SourcePart, blobstore: LocalBlobstore): Promise<PackedPart> {
     const entry = await this.#final.find(part);
-    const final = entry && (await this.#archiveOf(entry));
+    const final = entry && (await this.#findArchive(entry));
     if (final !== undefined) return withArchive(part, final);
     const dev = await this.#dev.find(part);
-    const archive = (dev && (await this.#archiveOf(dev))) ?? (await this.#pack(part));
+    const archive = (dev && (await this.#findArchive(dev))) ?? (await this.#pack(part));
     if (entry !== undefined && archive.digest !== entry.digest) throw lostPartError(part, entry.digest, archive.digest);
     const blobId = await blobstore.create(archive.path, archive.digest);
     await this.#final.set(part, { digest: archive.digest, blobId });
@@ -63,13 +63,13 @@ export class PartStore {
   async find(part: PartName): Promise<Archive | undefined> {
     for (const index of [this.#dev, this.#final]) {
       const entry = await index.find(part);
-      const archive = entry && (await this.#archiveOf(entry));
+      const archive = entry && (await this.#findArchive(entry));
       if (archive !== undefined) return archive;
     }
     return undefined;
   }
 
-  async #archiveOf({ digest, blobId }: PartEntry): Promise<Archive | undefined> {
+  async #findArchive({ digest, blobId }: PartEntry): Promise<Archive | undefined> {
     const { cacheDirectory, blobstore } = this.#options;
     const path = join(cacheDirectory, digest);
     if (await hasDigest(path, digest)) return { digest, path };
@@ -108,6 +108,6 @@ function lostPartError({ kind, name, fingerprint }: PartName, expected: string, 
   return new ProductError(
     'RELEASE_INVALID',
     `The final build of ${kind} '${name}/${fingerprint}' has the digest ${expected} in .final_builds; its archive is neither in ~/.bosh/cache ` +
-      `nor in a local blobstore, and packing it again gives ${found}. Bring the blobstore's file back`,
+      `nor in a local blobstore, and packing it again gives ${found}. Restore the blobstore's file`,
   );
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve, relative } from 'node:path';
-import { ConfigErrors, rootField, type Field } from '../yaml/field.ts';
+import { ConfigErrors, rootField, type YamlField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import { readdir } from 'node:fs/promises';
 import { isProductError } from '../../errors/product-error.ts';
@@ -26,7 +26,7 @@ export async function readReleaseConfig(directory: string): Promise<ReleaseConfi
   const own = existsSync(privatePath) ? await readRoot(privatePath, problems) : undefined;
   const name = final.get('name');
   const previous = final.get('final_name');
-  if (name.isPresent && previous.isPresent) previous.problem("stands beside 'name'; keep one of them");
+  if (name.isPresent && previous.isPresent) previous.problem("cannot be used together with 'name'; keep one of them");
   const blobstore = final.get('blobstore');
   const config = {
     name: (previous.isPresent ? previous : name).requiredSegment(),
@@ -37,16 +37,16 @@ export async function readReleaseConfig(directory: string): Promise<ReleaseConfi
   return config;
 }
 
-function readBlobstore(directory: string, field: Field, own: Field | undefined): ReleaseConfig['blobstore'] {
+function readBlobstore(directory: string, field: YamlField, own: YamlField | undefined): ReleaseConfig['blobstore'] {
   const provider = field.get('provider').requiredText();
   if (provider !== 'local') return { provider, localPath: undefined };
-  const path = (from: Field): Field => from.get('options').get('blobstore_path');
+  const path = (from: YamlField): YamlField => from.get('options').get('blobstore_path');
   const overriding = own === undefined ? undefined : path(own.get('blobstore'));
   const chosen = overriding?.isPresent === true ? overriding : path(field);
   return { provider, localPath: resolve(directory, chosen.requiredText()) };
 }
 
-async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
+async function readRoot(path: string, problems: ConfigErrors): Promise<YamlField> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }
 
@@ -66,7 +66,7 @@ export async function syncBlobs(directory: string, blobstore: LocalBlobstore | u
   const unwanted = (name: string, what: string): void =>
     problems.add({ file: index, line: 1, column: 1 }, '', `'blobs/${name}' ${what}`);
   // Reject links, because a download could be written outside of blobs/.
-  for (const { name, isLink } of files) if (isLink) unwanted(name, 'is a symbolic link; put the file in its place');
+  for (const { name, isLink } of files) if (isLink) unwanted(name, 'is a symbolic link; replace it with the file');
   for (const [name, blob] of blobs) localPath(name, blob);
   problems.throwIfAny('RELEASE_INVALID');
   for (const [name, blob] of blobs) await syncBlob(join(blobsDirectory, name), blob, blobstore);
@@ -76,11 +76,11 @@ export async function syncBlobs(directory: string, blobstore: LocalBlobstore | u
   problems.throwIfAny('RELEASE_INVALID');
 }
 
-async function syncBlob(path: string, blob: Field, blobstore: LocalBlobstore | undefined): Promise<void> {
+async function syncBlob(path: string, blob: YamlField, blobstore: LocalBlobstore | undefined): Promise<void> {
   const digest = blob.get('sha').requiredText();
   if (digest === '' || (await hasDigest(path, digest))) return;
   const id = blob.get('object_id');
-  if (!id.isPresent) return blob.problem(`'${path}' is missing or has another digest than ${digest}, and no object_id says where it is`);
+  if (!id.isPresent) return blob.problem(`'${path}' is missing or has another digest than ${digest}, and it has no object_id`);
   if (blobstore === undefined)
     return blob.problem("it has to be downloaded, and config/final.yml names no blobstore of the provider 'local'; run 'bosh sync-blobs'");
   try {

@@ -4,7 +4,7 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { compareBytes } from '../archive/pack-archive.ts';
 import { verifyFile } from '../digest.ts';
-import { ConfigErrors, rootField, type Field } from '../yaml/field.ts';
+import { ConfigErrors, rootField, type YamlField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import type { ReleaseFile } from './fingerprint.ts';
 import { globFiles } from './glob.ts';
@@ -96,7 +96,7 @@ async function readPackage(path: string, directory: string, reading: Reading): P
   };
 }
 
-function readVendoredPackage(lock: Field): SourcePackage {
+function readVendoredPackage(lock: YamlField): SourcePackage {
   return {
     name: lock.get('name').requiredSegment(),
     dependencies: lock.get('dependencies').texts(),
@@ -108,7 +108,7 @@ function readVendoredPackage(lock: Field): SourcePackage {
 
 /** Returns the source files by their path in the package. If src and blobs have the same path, src wins. */
 async function packageFiles(
-  spec: Field,
+  spec: YamlField,
   roots: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<string, string>> {
@@ -172,7 +172,7 @@ async function licenseFiles(directory: string): Promise<readonly ReleaseFile[]> 
   return names.map((name) => ({ name, path: join(directory, name), ignoreMode: true }));
 }
 
-async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
+async function readRoot(path: string, problems: ConfigErrors): Promise<YamlField> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }
 
@@ -205,7 +205,7 @@ export async function assertInsideRelease(directory: string, path: string): Prom
   if (found === undefined) return;
   throw new ProductError(
     'RELEASE_INVALID',
-    `'${path}' leads out of the release, to '${found}', by a symbolic link; put a copy in its place`,
+    `'${path}' leads out of the release, to '${found}', through a symbolic link; replace the link with a copy`,
   );
 }
 
@@ -234,7 +234,7 @@ async function realpathOfExisting(path: string): Promise<string> {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
       throw new ProductError(
         'RELEASE_INVALID',
-        `'${path}' is a symbolic link that leads to nothing; make what it points to, or remove it`,
+        `'${path}' is a symbolic link without a target; create the target, or remove the link`,
       );
     return realpathOfExisting(dirname(path));
   }

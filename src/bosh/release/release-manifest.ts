@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { ConfigErrors, rootField } from '../yaml/field.ts';
-import type { Field } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/yaml-field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 
 export interface ReleasePart {
@@ -58,16 +58,16 @@ export async function readReleaseManifestFile(path: string): Promise<ReleaseMani
   return manifest;
 }
 
-function readPackage(field: Field, compiled: boolean): PackagePart {
+function readPackage(field: YamlField, compiled: boolean): PackagePart {
   const dependencies = field.get('dependencies').segments();
   return { ...readPart(field), dependencies, compiled, stemcell: field.get('stemcell').text() };
 }
 
-function readPart(field: Field): ReleasePart {
+function readPart(field: YamlField): ReleasePart {
   return { name: field.get('name').requiredSegment(), ...readDigests(field) };
 }
 
-function readDigests(field: Field): Omit<ReleasePart, 'name'> {
+function readDigests(field: YamlField): Omit<ReleasePart, 'name'> {
   const fingerprint = field.get(field.get('fingerprint').isPresent ? 'fingerprint' : 'version').requiredSegment();
   return { fingerprint, digest: field.get('sha1').requiredText() };
 }

@@ -1,6 +1,6 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { toValue } from '../yaml/yaml-node.ts';
-import type { Field } from '../yaml/field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 /** The parts of a job's `job.MF` that rendering needs. */
@@ -43,7 +43,7 @@ export interface Release {
 }
 
 /** Reads a job's `spec`, which is `job.MF` in an archive. Adds problems to the field's list. */
-export function readJobSpec(root: Field): JobSpec {
+export function readJobSpec(root: YamlField): JobSpec {
   const name = root.get('name').requiredSegment();
   const templates = root.get('templates').entries().map(([source, destination]) => ({
     source: localPath(source, destination),
@@ -57,7 +57,7 @@ export function readJobSpec(root: Field): JobSpec {
 }
 
 /** Checks that a path stays inside the job's directory (bosh-cli: templatescompiler/job_renderer.go). */
-export function localPath(path: string, field: Field): string {
+export function localPath(path: string, field: YamlField): string {
   const leads = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
   if (leads) field.problem(`${JSON.stringify(path)} must be a path inside its folder`);
   return path;

@@ -6,7 +6,7 @@ import { ImageTarGuess, imageTarProblem } from '../archive/image-tar.ts';
 import { openForReading } from '../archive/open-for-reading.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest.ts';
-import { ConfigErrors, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/yaml-field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import type { Stemcell } from './stemcell.ts';
 

@@ -1,5 +1,4 @@
-import { isObject } from '../../platform/fields.ts';
-import { parseJsonObject } from '../../platform/json.ts';
+import { isObject, parseJsonObject } from '../../platform/json.ts';
 import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -148,8 +147,8 @@ class RubyRenderer implements TemplateRenderer {
           return ruby;
         }
         this.#warn?.(
-          `'${command.name}' was not ready after ${(command.startTimeoutMs ?? 0) / 1000} s and was ended; ruby.wasm renders ` +
-            'the job templates instead. Mend it, or take it off the PATH',
+          `'${command.name}' was not ready after ${(command.startTimeoutMs ?? 0) / 1000} s and was killed; ruby.wasm renders ` +
+            'the job templates instead. Fix it, or remove it from the PATH',
         );
       } catch (error) {
         if (!isProductError(error, 'RUBY_FAILED')) throw error;
@@ -175,7 +174,7 @@ function parseResult(name: string, answer: string): RubyResult {
   }
   throw new ProductError(
     'RUBY_FAILED',
-    `'${name}', or a template before it, wrote to the standard output of ruby, which is not for templates`,
+    `'${name}', or a template before it, wrote to Ruby's standard output, which templates must not use`,
   );
 }
 

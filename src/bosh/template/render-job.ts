@@ -7,7 +7,7 @@ import { readRegularFile } from '../archive/open-for-reading.ts';
 import type { ReleaseJob } from '../release/release.ts';
 import type { TemplateContext, TemplateRenderer, TemplateToRender } from './template-renderer.ts';
 import { writeFile } from '../../platform/write-file.ts';
-import { entriesOf, packArchive, type ArchiveEntry } from '../archive/pack-archive.ts';
+import { listEntries, packArchive, type ArchiveEntry } from '../archive/pack-archive.ts';
 import { digestOfFile } from '../digest.ts';
 
 /** One release job with its properties from the manifest. */
@@ -200,7 +200,7 @@ export async function packRenderedJobs(jobs: readonly RenderedJob[], outFile: st
   const directories = await Promise.all(
     sorted.map(async ({ name, directory }): Promise<readonly ArchiveEntry[]> => [
       { kind: 'directory', name: `./${name}/`, mode: 0o755 },
-      ...(await entriesOf(directory, `./${name}/`)).map(withUsualMode),
+      ...(await listEntries(directory, `./${name}/`)).map(withUsualMode),
     ]),
   );
   await packArchive(directories.flat(), outFile, { mode: 0o600 });

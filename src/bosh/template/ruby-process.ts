@@ -84,7 +84,7 @@ export class RubyProcess {
     if (line === 'late') {
       throw new ProductError(
         'RUBY_FAILED',
-        `'${name}' was not rendered after ${idleTimeoutMs / 1000} s, so ${engine} was ended; that template of the release does not end`,
+        `'${name}' was not rendered after ${idleTimeoutMs / 1000} s, so ${engine} was killed; the template does not terminate`,
       );
     }
     if (line.done !== true) return line.value;
@@ -93,8 +93,8 @@ export class RubyProcess {
     }
     throw new ProductError(
       'RUBY_FAILED',
-      `${engine} ended while it rendered '${name}'; a template can neither use JavaScript nor more than 1 GiB of memory, and ` +
-        'all templates together render 64 MiB at most',
+      `${engine} ended while it rendered '${name}'; a template cannot use JavaScript or more than 1 GiB of memory, and ` +
+        'the output of all templates is limited to 64 MiB',
     );
   }
 

@@ -332,7 +332,8 @@ describe('native ruby', { skip: nativeSkip }, () => {
     await renderer.render([
       { name: 'x', template: `<% spawn("sh", "-c", '${script}', "${mark}", pgroup: true) %>`, context },
     ]);
-    assert.equal((await processesWith(mark)).length, 1);
+    // While the shell starts sleep, a second process has its command line.
+    assert.notDeepEqual(await processesWith(mark), []);
     await renderer.close();
     await waitUntil(async () => (await processesWith(mark)).length === 0);
   });
@@ -350,7 +351,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
       stdio: 'ignore',
       env: { BATCH: JSON.stringify({ command: native, batch }) },
     });
-    await waitUntil(async () => (await processesWith(mark)).length === 1);
+    await waitUntil(async () => (await processesWith(mark)).length > 0);
     deployer.kill('SIGKILL');
     await waitUntil(async () => (await processesWith(mark)).length === 0);
   });

@@ -104,7 +104,7 @@ function suite(renderer: TemplateRenderer): void {
     );
   });
 
-  test('there are no links', async () => {
+  test('links are not available', async () => {
     assert.equal(
       await render(
         "<% if_link('db') do |l| %>yes<% end.else do %>no<% end %><%= 'falsy' unless if_link('db') %>",

@@ -3,7 +3,7 @@ import { createPrivateKey, randomBytes, webcrypto, type KeyObject } from 'node:c
 import { isIP } from 'node:net';
 import type { Extension, KeyUsageFlags, Name, X509Certificate } from '@peculiar/x509';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Field } from '../yaml/field.ts';
+import type { YamlField } from '../yaml/yaml-field.ts';
 import { describePosition, lookUp, type YamlNode } from '../yaml/yaml-node.ts';
 import { readOptions, type VariableDefinition } from './variable.ts';
 import {
@@ -82,7 +82,7 @@ export async function generateCertificate(
   };
 }
 
-function readRequest(options: Field): CertificateRequest {
+function readRequest(options: YamlField): CertificateRequest {
   const isCa = options.get('is_ca').boolean() === true;
   const ca = options.get('ca').text();
   const keyLength = options.get('key_length').integer() ?? defaultCertificateBits;
@@ -196,7 +196,7 @@ async function loadAuthority(x509: X509, { name, definition, find }: AuthorityRe
       },
     );
   const value = await find(name);
-  if (value === undefined) throw optionError('is not given and not generated before it');
+  if (value === undefined) throw optionError('is neither given nor generated before it');
   const [certificate, key] = [lookUp(value, 'certificate'), lookUp(value, 'private_key')];
   if (certificate?.kind !== 'scalar' || key?.kind !== 'scalar')
     throw optionError("has no 'certificate' and 'private_key'");
@@ -207,7 +207,7 @@ async function loadAuthority(x509: X509, { name, definition, find }: AuthorityRe
     };
     if (authority.key.asymmetricKeyType === 'rsa') return authority;
   } catch (error) {
-    throw optionError('cannot be read; its certificate and private key have to be PEM', error);
+    throw optionError('cannot be read; its certificate and private key must be PEM', error);
   }
   throw optionError('has a key that is not RSA');
 }

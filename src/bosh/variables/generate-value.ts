@@ -37,7 +37,7 @@ export function createValueGenerator(options: GeneratorOptions): GenerateValue {
       default:
         throw new ProductError(
           'MANIFEST_INVALID',
-          `variables: '${definition.name}' has the type '${definition.type}', which cannot be generated; known are password, certificate, ssh and rsa`,
+          `variables: '${definition.name}' has the type '${definition.type}', which cannot be generated; the types are password, certificate, ssh and rsa`,
         );
     }
   };

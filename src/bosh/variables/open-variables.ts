@@ -191,6 +191,6 @@ async function readText(path: string): Promise<string> {
   if (bytes !== undefined) return bytes.toString('utf8');
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `The file '${path}' of --var-file has more than ${archiveLimits.manifest} bytes; a value of a manifest is shorter`,
+    `The file '${path}' of --var-file has more than ${archiveLimits.manifest} bytes, the limit for a value of a manifest`,
   );
 }

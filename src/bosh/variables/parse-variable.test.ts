@@ -54,7 +54,7 @@ test('a value that is only a YAML comment or marker is kept unchanged, and does 
   for (const text of ['#secret', '---', '&secret', '  ', '...']) assert.equal(parse(text), text);
 });
 
-test('a text loses one pair of wrapping quotes and nothing else', () => {
+test('only one pair of wrapping quotes is removed from a text', () => {
   assert.deepEqual(['"5"', "'5'", `"a\\nb"`, `'it''s'`, `"'x'"`, "''", '"@x"'].map(parse), [
     '5',
     '5',

@@ -12,7 +12,7 @@ export function parseVariable(name: string, text: string): JsonValue {
   if (text === '')
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `-v ${name}= has no value; for an empty text write -v "${name}=''"`,
+      `-v ${name}= has no value; for an empty text use -v "${name}=''"`,
     );
   const node = parseValue(name, text);
   if (isBlank(node)) return text;
@@ -25,7 +25,7 @@ function parseValue(name: string, text: string): YamlNode {
     return parseYaml(text, `-v ${name}=…`, 'INVALID_ARGUMENT');
   } catch (error) {
     if (!isProductError(error)) throw error;
-    const remedy = `--var-file ${name}=FILE takes any text as it is`;
+    const remedy = `--var-file ${name}=FILE reads any text unchanged`;
     throw new ProductError('INVALID_ARGUMENT', `${error.message}; ${remedy}`, { cause: error });
   }
 }

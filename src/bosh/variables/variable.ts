@@ -1,5 +1,5 @@
 import type { YamlNode } from '../yaml/yaml-node.ts';
-import { Field, ConfigErrors } from '../yaml/field.ts';
+import { YamlField, ConfigErrors } from '../yaml/yaml-field.ts';
 
 /** An entry of the manifest's `variables`. Without a type its value is only looked up, not generated. */
 export interface VariableDefinition {
@@ -22,15 +22,15 @@ export interface VariableSource {
 export function readOptions<T>(
   definition: VariableDefinition,
   known: readonly string[],
-  read: (options: Field) => T,
+  read: (options: YamlField) => T,
 ): T {
   const problems = new ConfigErrors();
   const node: YamlNode | undefined = definition.options;
   const parent = node?.position ?? { file: `variable '${definition.name}'`, line: 1, column: 1 };
-  const field = new Field(node, { path: `variables: '${definition.name}' options`, parent, problems });
+  const field = new YamlField(node, { path: `variables: '${definition.name}' options`, parent, problems });
   for (const [key, option] of field.entries()) {
     if (!known.includes(key))
-      option.problem(`is not an option of type '${definition.type}'; known are ${known.join(', ')}`);
+      option.problem(`is not an option of type '${definition.type}'; the options are ${known.join(', ')}`);
   }
   const value = read(field);
   problems.throwIfAny('MANIFEST_INVALID');

@@ -167,7 +167,7 @@ test('invalid definitions are errors with a position', async (t) => {
   const cases: readonly (readonly [type: string, options: unknown, message: RegExp])[] = [
     ['certificate', { common_name: 'x' }, /m\.yml:7:3: .*'v' options\.ca: must name the variable of the CA/],
     ['certificate', { is_ca: true, key_length: 1024 }, /key_length: must be one of 2048, 3072, 4096/],
-    ['certificate', { ca: 'nobody' }, /m\.yml:7:3: .*the CA 'nobody' is not given and not generated/],
+    ['certificate', { ca: 'nobody' }, /m\.yml:7:3: .*the CA 'nobody' is neither given nor generated/],
     ['certificate', { is_ca: true, extended_key_usage: ['x'] }, /must be one of client_auth, server_auth/],
     ['certificate', { is_ca: true, colour: 'red' }, /colour: is not an option of type 'certificate'/],
     ['password', { length: -1 }, /must not be negative/],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseVariable } from '../variables/parse-variable.ts';
-import { ConfigErrors, rootField } from './field.ts';
+import { ConfigErrors, rootField } from './yaml-field.ts';
 import { parseYaml } from './parse-yaml.ts';
 
 const secret = '}Pr0d-Passw0rd';

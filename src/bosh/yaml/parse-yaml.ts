@@ -161,7 +161,7 @@ class DocumentConverter {
     if (isAlias(node)) return this.#alias(node.source, node.range?.[0]);
     const before = this.#size++;
     if (this.#size > maxNodes)
-      throw this.#error(undefined, 'its aliases unfold to more than a million values');
+      throw this.#error(undefined, 'its aliases expand to more than a million values');
     const anchor = isNode(node) ? node.anchor : undefined;
     if (anchor === undefined) return this.#enter(node);
     this.#anchored.set(anchor, undefined);
@@ -207,7 +207,7 @@ class DocumentConverter {
     if (known === undefined) throw this.#error(offset, 'an alias refers to itself or to nothing');
     this.#trackDepth(this.#depth + known.height);
     this.#size += known.size;
-    if (this.#size > maxNodes) throw this.#error(offset, 'its aliases unfold to more than a million values');
+    if (this.#size > maxNodes) throw this.#error(offset, 'its aliases expand to more than a million values');
     return known.node;
   }
 

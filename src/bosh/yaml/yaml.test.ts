@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ConfigErrors, rootField } from './field.ts';
+import { ConfigErrors, rootField } from './yaml-field.ts';
 import { toGoYaml } from './go-yaml.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { fromValue, lookUp, toValue } from './yaml-node.ts';
@@ -215,7 +215,7 @@ test('fields report every error and continue', () => {
         'f.yml:1:7: name: expected text, found a list',
         'f.yml:2:7: size: expected a whole number, found text',
         'f.yml:3:7: list: expected a list, found a map',
-        "f.yml:5:3: map: the key '1' has to be text; put it in quotes",
+        "f.yml:5:3: map: the key '1' must be text; put it in quotes",
       ]);
       return true;
     },

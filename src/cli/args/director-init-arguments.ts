@@ -57,7 +57,7 @@ export function parseInitArguments(args: readonly string[]): InitArguments {
   const { values, positionals } = parseCommandLine(args, options, invalid);
   const [directory, extra] = positionals;
   if (directory === undefined)
-    throw invalid('A DIRECTORY is missing, which the files of the director are written to');
+    throw invalid('DIRECTORY is missing; the files of the director are written to it');
   if (extra !== undefined) throw invalid('Name one DIRECTORY');
   const { stemcell, 'vm-stemcell': vmStemcell, namespace, kubeconfig, context, release, address } = values;
   if (stemcell === undefined)
@@ -69,7 +69,7 @@ export function parseInitArguments(args: readonly string[]): InitArguments {
   const path = (text: string): string => resolve(expandHome(text));
   const way = oneOf('--way', accessModes, values.way);
   if (address !== undefined && !/^[A-Za-z0-9.:-]{1,253}$/u.test(address))
-    throw invalid(`--address '${address}' is neither a name nor an address`);
+    throw invalid(`--address '${address}' is not a valid host name or IP address`);
   if (way === 'loadbalancer' && address === undefined)
     throw invalid('--way loadbalancer needs --address: the present or future address of the load balancer');
   return {

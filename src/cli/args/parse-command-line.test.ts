@@ -11,7 +11,7 @@ import { expandHome } from './parse-command-line.ts';
 
 const inHome = (name: string): string => join(homedir(), name);
 
-test('a leading ~ stands for the home folder, and no other ~ does', () => {
+test('only a leading ~ stands for the home directory', () => {
   assert.equal(expandHome('~'), join(homedir(), ''));
   assert.equal(expandHome('~/a/b'), inHome('a/b'));
   for (const path of ['~other/a', 'a/~/b', './~', '/~']) assert.equal(expandHome(path), path);

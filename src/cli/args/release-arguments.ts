@@ -42,7 +42,7 @@ export function parseReleaseArguments(
   const { values, positionals } = parseCommandLine(args, options, invalid);
   const allowed: readonly string[] = [...allowedFlags, 'sha2', 'non-interactive', 'tty'];
   const unsupported = Object.keys(values).find((flag) => !allowed.includes(flag));
-  if (unsupported !== undefined) throw invalid(`This command takes no --${unsupported}`);
+  if (unsupported !== undefined) throw invalid(`This command does not accept --${unsupported}`);
   const { version, name, tarball, url } = values;
   if (version !== undefined && parseReleaseVersion(version) === undefined)
     throw invalid('--version needs a version such as 1.0.0, 1.0-beta.2 or 10+dev.1');

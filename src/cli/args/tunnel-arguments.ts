@@ -73,7 +73,7 @@ export function parseTunnelArguments(args: readonly string[]): TunnelArguments {
   const flags = parseFlags(values);
   if (values.stdio === true) {
     if (values.port !== undefined || values['allow-containers'] === true || end >= 0)
-      throw invalid('--stdio listens on no port and runs no command');
+      throw invalid('--stdio cannot be used with --port, --allow-containers or a command');
     return { kind: 'stdio', flags, destination: parseDestination(positionals) };
   }
   if (positionals.length > 0)

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
-import { poll, type PollOptions } from '../../deploy/poll.ts';
+import { poll, type PollOptions } from '../../platform/poll.ts';
 import { oneLine } from '../../errors/text.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -1,6 +1,6 @@
 import { objectAnnotations, objectLabels, vmScriptsVersion } from '../../bosh/object-labels.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 
@@ -34,7 +34,7 @@ export interface DiskSummary {
   readonly unclaimed: boolean;
 }
 
-interface Claim extends KubernetesObject {
+interface Claim extends NamespacedObject {
   spec?: { resources?: { requests?: { storage?: string } } };
   status?: { phase?: string };
 }
@@ -62,7 +62,7 @@ export async function listBoshObjects(
       ),
     ),
     disks: claimList.items.map((claim) => ({
-      cid: claim.metadata.name ?? '',
+      cid: claim.metadata.name,
       size: claim.spec?.resources?.requests?.storage ?? '-',
       phase: claim.metadata.deletionTimestamp === undefined ? (claim.status?.phase ?? '-') : 'Terminating',
       vm: vmOf.get(claim.metadata.name),
@@ -83,7 +83,7 @@ const disksInPod = (pod: Pod): (readonly [string, string | undefined])[] =>
 function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
   const deleted = pod.metadata.deletionTimestamp !== undefined;
   return {
-    cid: pod.metadata.name ?? '',
+    cid: pod.metadata.name,
     instance: instanceName(pod.metadata.annotations?.[metadata]),
     phase: deleted ? 'Terminating' : (pod.status?.phase ?? 'Pending'),
     address: pod.status?.podIP ?? '-',
@@ -93,14 +93,14 @@ function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
 }
 
 /** Length at which an instance name is truncated in a table. */
-const longestName = 200;
+const maxNameLength = 200;
 
 function instanceName(text: string | undefined): string {
   if (text === undefined) return '-';
   const value = tryParseJson(text);
   const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
   if (typeof name !== 'string') return '-';
-  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+  return name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name;
 }
 
 /** Returns undefined for invalid JSON: every user who may edit pods can set any annotation. */

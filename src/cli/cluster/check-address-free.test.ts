@@ -28,7 +28,7 @@ test('an address on which something listens is refused, by name', async (t) => {
       assert.equal(error.code, 'ADDRESS_TAKEN');
       assert.match(
         error.message,
-        new RegExp(`'hello' is taken: .* on 127\\.64\\.213\\.7:${port} already.*ss -ltnp`, 'u'),
+        new RegExp(`'hello' is in use: .* already listens on 127\\.64\\.213\\.7:${port}.*ss -ltnp`, 'u'),
       );
       assert.doesNotMatch(error.message, /s3cret/u);
       return true;

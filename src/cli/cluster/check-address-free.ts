@@ -65,8 +65,8 @@ export function assertAddressFree(
   if (taken === undefined) return;
   throw new ProductError(
     'ADDRESS_TAKEN',
-    `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is taken: something on this machine listens on ${taken} already, ` +
-      'perhaps a VM of another embedded cluster; no VM was changed. Stop that (ss -ltnp shows it), or have the manifest name another ' +
-      'address or port: static_ips and mbus, and in the example tags.url',
+    `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is in use: a process on this machine already listens on ${taken}, ` +
+      'perhaps a VM of another embedded cluster; no VM was changed. Stop it (ss -ltnp shows it), or use another ' +
+      'address or port in the manifest: static_ips and mbus, and in the example tags.url',
   );
 }

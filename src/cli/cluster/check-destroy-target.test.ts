@@ -76,7 +76,7 @@ for (const [what, storage, marks, requested] of [
   ['that is claimed', '64Mi', {}, disk],
   ['from before the request', '64Mi', unclaimed, { ...disk, requested_at: '2999-01-01T00:00:00.000Z' }],
 ] as const)
-  test(`a disk ${what} is not taken for the requested disk`, async (t) => {
+  test(`a disk ${what} is not treated as the requested disk`, async (t) => {
     const { server, refuse } = await killedCreateEnv(t, { disks: [requested] });
     await makeClaim(server, storage, marks);
 
@@ -88,7 +88,7 @@ test('if nothing is found, the advice does not propose to start a cluster that a
 
   for (const isRunning of [true, false])
     await assert.rejects(refuse(isRunning), ({ message }: Error) => {
-      assert.match(message, /'delete-env' deletes it where it is/);
+      assert.match(message, /'delete-env' with the flags of its create-env deletes it/);
       assert.equal(message.includes("'cluster start'"), !isRunning, message);
       for (const path of [statePath, `${statePath}.pending`])
         assert.ok(message.includes(`'${path}'`), message);

@@ -80,13 +80,13 @@ function clusterOfUnrecordedState(
   known: KnownResources,
   { directory, isRunning }: { readonly directory: string; readonly isRunning: boolean },
 ): ProductError {
-  const elsewhere = `'delete-env' deletes it where it is, with the flags of its create-env`;
+  const elsewhere = `'delete-env' with the flags of its create-env deletes it from its own cluster`;
   const files = `if that cluster no longer exists, remove ${paths.map((path) => `'${path}'`).join(', ')}`;
   return new ProductError(
     'OTHER_CLUSTER',
-    `${known.describe()}, and nothing ` +
+    `${known.describe()}, but nothing ` +
       (isRunning
-        ? `of that is on the embedded cluster in '${directory}'; nothing was changed. ${elsewhere}; ${files}`
+        ? `of it is on the embedded cluster in '${directory}'; nothing was changed. ${elsewhere}; ${files}`
         : `shows that it is on the embedded cluster in '${directory}'; nothing was changed. If it is on that cluster, start it with ` +
           `'cluster start' and run 'destroy' again; ${elsewhere}; ${files}`),
   );

@@ -53,8 +53,7 @@ export async function hasAnyDisk(
   const names = cids.map((cid) => readCid(cid).name);
   return items.some(
     (claim) =>
-      names.includes(claim.metadata.name ?? '') ||
-      unconfirmed.some((disk) => matchesPendingDisk(claim, disk)),
+      names.includes(claim.metadata.name) || unconfirmed.some((disk) => matchesPendingDisk(claim, disk)),
   );
 }
 

@@ -6,8 +6,7 @@ import type { ClusterIdentity } from '../../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../../errors/redact/secret-strings.ts';
 import { issuedCredentials, type Access } from '../../kubernetes/access/access.ts';
-import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { type KubernetesApi, ifAllowed } from '../../kubernetes/api.ts';
 import { secretsOfKubeconfig } from '../../kubernetes/access/kubeconfig-secrets.ts';
 import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
 import { openTransport } from '../../kubernetes/client/open-transport.ts';
@@ -121,11 +120,6 @@ export async function identifyCluster(
   kubeconfig: string,
 ): Promise<ClusterIdentity> {
   const identity = identityOfAccess(access, kubeconfig);
-  try {
-    const { metadata } = await api.get({ resource: namespaces, name: 'kube-system' });
-    return metadata.uid === undefined ? identity : { uid: metadata.uid, ...identity };
-  } catch (error) {
-    if (!isApiError(error, 403)) throw error;
-    return identity;
-  }
+  const namespace = await ifAllowed(api.get({ resource: namespaces, name: 'kube-system' }));
+  return namespace === undefined ? identity : { uid: namespace.metadata.uid, ...identity };
 }

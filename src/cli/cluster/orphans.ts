@@ -1,6 +1,5 @@
-import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { type KubernetesApi, type Resource, ifAllowed, ignoreNotFound } from '../../kubernetes/api.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
   persistentVolumes,
@@ -49,7 +48,7 @@ export interface Orphan {
   readonly createdAt: string;
 }
 
-interface Secret extends KubernetesObject {
+interface Secret extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -108,18 +107,6 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
   return { found, areVmsKnown: ofOwners !== undefined, areVolumesKnown: volumes !== undefined };
 }
 
-/**
- * Returns undefined if the account may not list these objects. Read-only roles often lack this permission.
- */
-async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
-  try {
-    return await objects;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
-}
-
 /** Names that the CPI gives to claims of disks and of VMs (src/cpi/objects/names.ts, src/cpi/vm/claims.ts). */
 const diskName = /^disk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
@@ -147,67 +134,108 @@ function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespac
  * - a volume that outlived the claim of a disk or a VM.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
-  const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
-  const disks = objects.claims.filter(isKind('disk'));
-  const isUnfinished = ({ metadata }: KubernetesObject): boolean =>
-    metadata.annotations?.[replaced] === 'true' && metadata.deletionTimestamp === undefined;
-  const successors = new Set(disks.filter(isUnfinished).map(({ metadata }) => metadata.annotations?.[copy]));
-  const copied = disks.filter(
-    ({ metadata }) => metadata.annotations?.[copy] !== undefined && metadata.deletionTimestamp === undefined,
-  );
-  const copyOf = new Map(
-    copied
-      .filter((claim) => !isUnfinished(claim))
-      .map(({ metadata }) => [metadata.annotations?.[copy], metadata.name]),
-  );
-  const isLeft = (claim: KubernetesObject): boolean =>
-    labelOf(claim, provisional) !== undefined &&
-    claim.metadata.deletionTimestamp === undefined &&
-    !copyOf.has(claim.metadata.name) &&
-    !successors.has(claim.metadata.name);
-  const orphan = (object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan => ({
-    ...{ what, disk },
-    name: object.metadata.name ?? '',
-    createdAt: object.metadata.creationTimestamp ?? '',
-  });
-  const isHeld = (claim: KubernetesObject): boolean =>
-    attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
-  const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
+  const { pods: podsOfDisks, snapshots, volumes } = objects;
+  const copies = new DiskCopies(objects.claims.filter(isKind('disk')));
   return [
     ...unfinishedVms(objects).map((secret) => orphan(secret, 'VM', undefined)),
-    ...objects.pods
-      .filter(isKind('attachment'))
-      .filter(
-        ({ metadata }) =>
-          (metadata.annotations?.[vmNamespace] ?? objects.vmNamespace) === objects.vmNamespace,
-      )
-      .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[vmUid]))
-      .map((pod) => orphan(pod, 'attachment', labelOf(pod, diskId))),
-    ...disks
-      .filter((claim) => copyOf.has(claim.metadata.name))
-      .map((claim) => orphan(claim, 'copy', copyOf.get(claim.metadata.name))),
-    ...disks.filter(isLeft).map((claim) => orphan(claim, 'left copy', labelOf(claim, replaces))),
-    ...disks
-      .filter(isUnfinished)
-      .map((claim) => orphan(claim, 'replaced disk', claim.metadata.annotations?.[copy])),
-    ...disks
-      .filter((claim) => !copyOf.has(claim.metadata.name) && labelOf(claim, provisional) === undefined)
-      .filter((claim) => !isUnfinished(claim))
-      .filter((claim) => labelOf(claim, unclaimed) !== undefined && !isHeld(claim))
-      .map((claim) => orphan(claim, 'disk', undefined)),
-    ...objects.snapshots
+    ...attachmentsOfDeletedVms(objects).map((pod) => orphan(pod, 'attachment', labelOf(pod, diskId))),
+    ...orphanedDisks(objects, copies),
+    ...snapshots
       .filter(isKind('snapshot'))
       .map((snapshot) => orphan(snapshot, 'snapshot', labelOf(snapshot, diskId))),
-    ...objects.snapshots
+    ...snapshots
       .filter(isKind('copy'))
-      .map((snapshot) => orphan(snapshot, 'helper snapshot', copyOf.get(snapshot.metadata.name?.slice(5)))),
-    ...objects.pods
+      .map((snapshot) => orphan(snapshot, 'helper snapshot', copies.diskOf(snapshot.metadata.name.slice(5)))),
+    ...podsOfDisks
       .filter(isKind('copy'))
-      .map((pod) => orphan(pod, 'helper pod', copyOf.get(labelOf(pod, diskId)))),
-    ...objects.volumes.map((volume) => orphan(volume, 'released volume', volume.spec.claimRef?.name)),
+      .map((pod) => orphan(pod, 'helper pod', copies.diskOf(labelOf(pod, diskId)))),
+    ...volumes.map((volume) => orphan(volume, 'released volume', volume.spec.claimRef?.name)),
   ].toSorted(
     (one, other) => one.createdAt.localeCompare(other.createdAt) || one.name.localeCompare(other.name),
   );
+}
+
+function orphan(object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan {
+  return { what, disk, name: object.metadata.name, createdAt: object.metadata.creationTimestamp ?? '' };
+}
+
+function orphanedDisks({ claims, pods: podsOfDisks }: ClusterObjects, copies: DiskCopies): Orphan[] {
+  const disks = claims.filter(isKind('disk'));
+  const attached = new Set(podsOfDisks.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
+  const isInUse = (claim: KubernetesObject): boolean =>
+    attached.has(claim.metadata.name) || labelOf(claim, vmId) !== undefined;
+  return [
+    ...disks
+      .filter((claim) => copies.isNamed(claim))
+      .map((claim) => orphan(claim, 'copy', copies.diskOf(claim.metadata.name))),
+    ...disks
+      .filter((claim) => copies.isUnused(claim))
+      .map((claim) => orphan(claim, 'left copy', labelOf(claim, replaces))),
+    ...disks
+      .filter(isReplaced)
+      .map((claim) => orphan(claim, 'replaced disk', claim.metadata.annotations?.[copy])),
+    ...disks
+      .filter((claim) => !copies.isNamed(claim) && labelOf(claim, provisional) === undefined)
+      .filter((claim) => !isReplaced(claim))
+      .filter((claim) => labelOf(claim, unclaimed) !== undefined && !isInUse(claim))
+      .map((claim) => orphan(claim, 'disk', undefined)),
+  ];
+}
+
+/** Returns true for a disk that a copy has replaced and that update_disk has not deleted. */
+const isReplaced = ({ metadata }: KubernetesObject): boolean =>
+  metadata.annotations?.[replaced] === 'true' && metadata.deletionTimestamp === undefined;
+
+/** The copies that update_disk makes: which disk names which copy. */
+class DiskCopies {
+  /** The disk by the name of its copy. */
+  readonly #disks: ReadonlyMap<string | undefined, string>;
+  /** The names of the copies that have replaced their disks. */
+  readonly #successors: ReadonlySet<string | undefined>;
+
+  constructor(disks: readonly KubernetesObject[]) {
+    const copied = disks.filter(
+      ({ metadata }) =>
+        metadata.annotations?.[copy] !== undefined && metadata.deletionTimestamp === undefined,
+    );
+    this.#disks = new Map(
+      copied
+        .filter((claim) => !isReplaced(claim))
+        .map((claim) => [claim.metadata.annotations?.[copy], claim.metadata.name]),
+    );
+    this.#successors = new Set(disks.filter(isReplaced).map(({ metadata }) => metadata.annotations?.[copy]));
+  }
+
+  /** Returns the disk whose copy has this name. */
+  diskOf(name: string | undefined): string | undefined {
+    return this.#disks.get(name);
+  }
+
+  /** Returns true if a disk names the claim as its copy. */
+  isNamed(claim: KubernetesObject): boolean {
+    return this.#disks.has(claim.metadata.name);
+  }
+
+  /** Returns true for a copy that no disk names and that has not replaced its disk. */
+  isUnused(claim: KubernetesObject): boolean {
+    return (
+      labelOf(claim, provisional) !== undefined &&
+      claim.metadata.deletionTimestamp === undefined &&
+      !this.isNamed(claim) &&
+      !this.#successors.has(claim.metadata.name)
+    );
+  }
+}
+
+/** Returns the attachment pods of VMs that no longer exist. Ignores VMs in other namespaces. */
+function attachmentsOfDeletedVms(objects: ClusterObjects): KubernetesObject[] {
+  const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
+  return objects.pods
+    .filter(isKind('attachment'))
+    .filter(
+      ({ metadata }) => (metadata.annotations?.[vmNamespace] ?? objects.vmNamespace) === objects.vmNamespace,
+    )
+    .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[vmUid]));
 }
 
 /**
@@ -243,12 +271,8 @@ async function listOurs<T extends KubernetesObject = KubernetesObject>(
   resource: Resource,
   namespace: string,
 ): Promise<T[]> {
-  try {
-    return (await api.list<T>(resource, { namespace, labelSelector: kind })).items;
-  } catch (error) {
-    if (isApiError(error, 404)) return [];
-    throw error;
-  }
+  const list = await ignoreNotFound(api.list<T>(resource, { namespace, labelSelector: kind }));
+  return list?.items ?? [];
 }
 
 const isKind =

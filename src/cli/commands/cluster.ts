@@ -11,7 +11,7 @@ import type { Command } from '../command.ts';
 export const cluster: Command = {
   name: 'cluster',
   usage: 'start [--node NAME=ZONE]...|stop|status|kubeconfig',
-  summary: 'Run the embedded cluster alone; kubeconfig prints what kubectl needs',
+  summary: 'Run only the embedded cluster; kubeconfig prints the settings for kubectl',
   async run([verb, ...rest], { installation, terminal }) {
     if (rest.length > 0 && verb !== 'start')
       throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further arguments`);

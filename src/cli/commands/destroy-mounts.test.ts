@@ -36,7 +36,7 @@ describeInNamespace(import.meta.filename, () => {
     ['root', []],
     ['another user', notRoot],
   ] as const) {
-    test(`destroy as ${who} removes nothing of the cluster if there is a mount among its volumes`, async (t) => {
+    test(`destroy as ${who} does not remove the cluster if one of its volumes is a mount`, async (t) => {
       const installation = await smallInstallation(t);
       const { home } = installation;
       const directory = join(home, '..', 'folder');

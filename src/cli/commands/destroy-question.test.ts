@@ -71,7 +71,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     });
   }
 
-  test('--non-interactive does not ask, and does not count as a yes', async (t) => {
+  test('--non-interactive suppresses the question and does not count as a yes', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.leftovers();
 

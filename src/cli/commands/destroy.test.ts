@@ -17,7 +17,7 @@ import { test } from 'node:test';
 import { mount, unmount } from '../../../embedded-cluster/node/mounts.ts';
 import { describeInNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
 import { acquireLock } from '../../deploy/lock.ts';
-import { poll } from '../../deploy/poll.ts';
+import { poll } from '../../platform/poll.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import type { RecordedCluster } from '../../deploy/state/recorded-cluster.ts';

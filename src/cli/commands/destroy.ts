@@ -61,7 +61,7 @@ async function confirmed(
     terminal.error(`Nothing was removed: ${reason}. Use --force to destroy without a question.`);
     return false;
   }
-  const paths = [(await filesOf(parsed)).statePath, ...(await credentialsOf(parsed))];
+  const paths = [(await filesOf(parsed)).statePath, ...(await findCredentialFiles(parsed))];
   const files = paths.map((path) => `'${path}'`).join(' and ');
   const answer = await terminal.ask(
     `Remove the cluster in ${installation.clusterDirectory} with all its disks, and ${files}? [yes/no] `,
@@ -81,7 +81,7 @@ async function confirmed(
 async function removeAll(parsed: EnvArguments, { installation, secrets }: CommandContext): Promise<void> {
   const deployment = await filesOf(parsed);
   const { clusterDirectory, workspace } = installation;
-  const credentials = await credentialsOf(parsed);
+  const credentials = await findCredentialFiles(parsed);
   const cluster = embeddedCluster(installation);
   const record = await assertDestroysOwnCluster(
     deployment,
@@ -103,7 +103,7 @@ const filesOf = ({ manifestPath, statePath }: EnvArguments): Promise<DeploymentF
  * Returns the credential files that `up` created by itself. A file of --vars-store stays. So does a file
  * without a state file, and one that another state file beside the manifest also uses.
  */
-async function credentialsOf(parsed: EnvArguments): Promise<string[]> {
+async function findCredentialFiles(parsed: EnvArguments): Promise<string[]> {
   const { manifestPath, varsStorePath } = parsed;
   const path = defaultVarsStorePath(manifestPath);
   if (varsStorePath !== undefined && resolve(varsStorePath) !== resolve(path)) return [];

@@ -139,7 +139,7 @@ describe('director init', () => {
     for (const run of [1, 2]) {
       const { out } = await init('--way', 'nodeport', '--address', '192.0.2.11', directory);
 
-      assert.match(out, /^Kept, since they were edited: ops\/cpi\.yml; remove one/mu, `run ${run}`);
+      assert.match(out, /^Kept because they were edited: ops\/cpi\.yml; remove a file/mu, `run ${run}`);
       assert.equal(await readFile(join(directory, 'ops/cpi.yml'), 'utf8'), edited);
     }
     const vars = await readFile(join(directory, 'vars.yml'), 'utf8');
@@ -165,7 +165,7 @@ describe('director init', () => {
     assert.ok((await lines()).includes(`bosh upload-stemcell --fix ${stemcell}`));
 
     const none = await init('--stemcell', withOurs, directory);
-    assert.match(none.out, /^Stemcell of VMs +missing +.*ours.*speaks no NATS.*--vm-stemcell FILE/mu);
+    assert.match(none.out, /^Stemcell of VMs +missing +.*ours.*does not support NATS.*--vm-stemcell FILE/mu);
     const deployment = (await lines()).join('\n').replace(/^[^]*^# 4\./mu, '');
     assert.doesNotMatch(deployment, /upload-stemcell|deploy /u);
     assert.match(deployment, /^echo 'No first deployment: .*--vm-stemcell FILE.* >&2$/mu);
@@ -193,7 +193,7 @@ describe('director init', () => {
     assert.match(ops, /-o ops\/debian-stemcell\.yml/u, "the director's own decides");
 
     const wrong = await problems(init('--vm-stemcell', withOurs, join(directory, '../other')));
-    assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*speaks no NATS/u);
+    assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*does not support NATS/u);
     assert.equal(await isThere(join(directory, '../other')), false);
   });
 
@@ -228,7 +228,7 @@ describe('director init', () => {
       ],
       [/Node ports: 32067 is taken by Service default\/web: delete/u, ['--way', 'nodeport']],
       [
-        /Fixed addresses: .* install it .*, say --static-ip .*, or choose --way tunnel/u,
+        /Fixed addresses: .* install it .*, use --static-ip .*, or choose --way tunnel/u,
         [...direct, '--internal-ip', '10.77.0.9'],
       ],
     ];
@@ -262,7 +262,7 @@ describe('director init', () => {
     );
     assert.match(
       problem,
-      /Pod Security: namespace 'bosh' refuses .*: kubectl label namespace bosh --overwrite/u,
+      /Pod Security: namespace 'bosh' rejects .*: kubectl label namespace bosh --overwrite/u,
     );
     assert.equal(await isThere(directory), false);
   });

@@ -27,7 +27,7 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const { findings, files, file } = await withKubernetes(
+  const { checks, files, file } = await withKubernetes(
     kubeconfig,
     async (api, access) => {
       const identity = await identifyCluster(api, access, kubeconfig);
@@ -38,23 +38,23 @@ export async function initDirector(
   terminal.out(
     formatTable(
       ['Check', 'Result', 'Details'],
-      findings.map(({ check, result, detail }) => [check, result, detail]),
+      checks.map(({ name, result, detail }) => [name, result, detail]),
     ),
   );
-  refuseMissing(findings);
+  assertNothingMissing(checks);
   const { written, keptFiles } = await writeDirectory(directory, files, file);
   terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
   if (keptFiles.length > 0)
     terminal.out(
-      `Kept, since they were edited: ${keptFiles.join(', ')}; remove one to have it written again\n`,
+      `Kept because they were edited: ${keptFiles.join(', ')}; remove a file to have it written again\n`,
     );
   terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
   return 0;
 }
 
-function refuseMissing(findings: readonly Check[]): void {
-  const needed = findings.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);
+function assertNothingMissing(checks: readonly Check[]): void {
+  const needed = checks.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);
   if (needed.length === 0) return;
-  const sentences = needed.map(({ check, detail }) => `${check}: ${detail}`);
+  const sentences = needed.map(({ name, detail }) => `${name}: ${detail}`);
   throw new ProductError('DIRECTOR_NOT_POSSIBLE', `Nothing was written. ${sentences.join('. ')}`);
 }

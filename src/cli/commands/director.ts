@@ -28,7 +28,7 @@ export const director: Command = {
   documentation: 'docs/director.md',
   usage: `${[...verbs.keys()].join('|')} ...`,
   summary:
-    'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
+    'Check whether a cluster can run a BOSH director, and write the files that create it; print its settings',
   verbs: [...verbs.values()].map(({ usage }) => usage),
   async run([name, ...args], context) {
     const verb = verbs.get(name);
@@ -68,6 +68,6 @@ function parseDirectory([directory, ...more]: readonly string[]): string {
   if (directory?.startsWith('-') !== true && more.length === 0) return directory ?? '.';
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `One folder is taken, which 'director init' wrote. Usage: director ${printEnvUsage}`,
+    `Name one folder that 'director init' wrote. Usage: director ${printEnvUsage}`,
   );
 }

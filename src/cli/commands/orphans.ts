@@ -59,14 +59,14 @@ const advice: Readonly<Record<Orphan['what'], string>> = {
 };
 
 const unknownVms =
-  'VMs were not looked for: the kubeconfig does not allow to list Secrets, which tell whether a create_vm has finished.\n';
+  'VMs were not checked: the kubeconfig does not allow listing Secrets, which show whether a create_vm has finished.\n';
 
 const unknownVolumes =
-  'Released volumes were not looked for: the kubeconfig does not allow to list PersistentVolumes.\n';
+  'Released volumes were not checked: the kubeconfig does not allow listing PersistentVolumes.\n';
 
 function report({ found, areVmsKnown, areVolumesKnown }: Orphans): string {
   const unknown = `${areVmsKnown ? '' : unknownVms}${areVolumesKnown ? '' : unknownVolumes}`;
-  if (found.length === 0) return `Nothing that a killed call may have left.\n${unknown}`;
+  if (found.length === 0) return `No objects that a killed call may have left.\n${unknown}`;
   const table = formatTable(
     ['What', 'Name', 'Of disk', 'Created'],
     found.map(({ what, name, disk, createdAt }) => [what, name, disk ?? '-', createdAt]),

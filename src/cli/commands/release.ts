@@ -114,7 +114,7 @@ export const release: Command = {
     printCreated(terminal, made.release);
     if (!made.hasExecutable)
       terminal.out(
-        'Without the executable for Linux on x86-64: wherever it runs, the CPI needs Node 24 (property node_path).\n\n',
+        'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
       );
     terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
     printBlock(terminal, made.variables);

@@ -67,7 +67,7 @@ test('status names a missing manifest or state file, and reports a manifest that
   });
   await writeFile(manifestPath, '');
   assert.equal(await run(manifestPath), 0);
-  assert.match(spoken.out, /Nothing of '.*m\.yml' is deployed: there is no state file '.*m-state\.json'/);
+  assert.match(spoken.out, /'.*m\.yml' is not deployed: there is no state file '.*m-state\.json'/);
 });
 
 interface Kubeconfig {
@@ -113,7 +113,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbourin
   };
 
   assert.match(await run(status, environment), /VM .*Instance/u);
-  assert.match(await run(orphans, environment), /Nothing that a killed call may have left/u);
+  assert.match(await run(orphans, environment), /No objects that a killed call may have left/u);
   await assert.rejects(
     run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(otherDirectory, 'ca.crt')}` }),
     { code: 'INVALID_ARGUMENT', message: /KUBECONFIG names several files.*--kubeconfig/u },

@@ -18,8 +18,7 @@ import { formatTable } from '../output/terminal.ts';
 export const status: Command = {
   name: 'status',
   usage: statusUsage,
-  summary:
-    'List VMs and disks in the cluster, unclaimed disks among them, and whether the VM of a manifest is there',
+  summary: 'List VMs and disks in the cluster, including unclaimed disks, and check the VM of a manifest',
   async run(args, { installation, terminal, secrets, environment }) {
     const values = parseStatusArguments(args);
     const deployment = await findDeployment(values);
@@ -42,9 +41,7 @@ export const status: Command = {
     const { files, isRecorded } = deployment;
     const { statePath } = files;
     if (!isRecorded) {
-      terminal.out(
-        `\nNothing of '${values.manifestPath}' is deployed: there is no state file '${statePath}'\n`,
-      );
+      terminal.out(`\n'${values.manifestPath}' is not deployed: there is no state file '${statePath}'\n`);
       return 0;
     }
     const { missingVm } = await inspectCluster(files, kubeconfig, {
@@ -94,8 +91,8 @@ export function report(vms: readonly VmSummary[], disks: readonly DiskSummary[])
     .filter((vm) => vm.outdated)
     .map(
       ({ cid }) =>
-        `VM '${oneLine(cid)}' was made by an earlier version of the CPI and keeps its scripts, which lack fixes of security, ` +
-        'until it is recreated: run up or create-env with --recreate, or bosh recreate if a director has made it\n',
+        `VM '${oneLine(cid)}' was made by an earlier version of the CPI and keeps its scripts, which lack security fixes, ` +
+        'until it is recreated: run up or create-env with --recreate, or bosh recreate if a director created it\n',
     );
   const unclaimed = disks
     .filter((disk) => disk.unclaimed && disk.vm === undefined)

@@ -48,7 +48,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
-  const others = logs === undefined ? [] : await listenersOfOthers(files, cluster);
+  const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
   await cluster.start((line) => terminal.error(line));
   const { environment, secrets } = context;
   const inspected = await inspectCluster(files, kubeconfig, { environment, onSecrets: secrets.add });
@@ -97,7 +97,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
  * Returns the listeners on this machine, none of which can belong to this deployment: its cluster does not
  * run, or it has no VM. Otherwise returns an empty list.
  */
-async function listenersOfOthers(files: DeploymentFiles, cluster: EmbeddedCluster): Promise<Listener[]> {
+async function findOtherListeners(files: DeploymentFiles, cluster: EmbeddedCluster): Promise<Listener[]> {
   const mayHaveVm = (await files.readKnownResources())?.hasVm === true;
   return mayHaveVm && (await cluster.isRunning()) ? [] : readListeners();
 }

@@ -37,7 +37,7 @@ export const volumes: Command = {
       'broker --config FILE|--demo',
       'Run the service broker for NFS and SMB shares; --demo sends the requests of the life of a binding',
     ],
-    ['migrate --config FILE', 'Take over the records of nfsbroker and smbbroker'],
+    ['migrate --config FILE', 'Import the records of nfsbroker and smbbroker'],
     [
       'driver --name nfsv3driver|smbdriver FLAGS',
       'Run the volume driver of a cell (root; docs/volumes/driver.md has the flags)',

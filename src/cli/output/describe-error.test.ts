@@ -50,7 +50,7 @@ test('shows the answer of Kubernetes with its code, and the remedy for invalid c
 test('shows the missing prerequisites of the machine without a stack', async () => {
   const error = await writeFile('/dev/full', 'x').catch((reason: unknown) => reason);
   const message =
-    "ENOSPC: no space left on device, write '/dev/full'; make room on the file system of that path";
+    "ENOSPC: no space left on device, write '/dev/full'; free space on the file system of that path";
 
   assert.equal(describeError(error), `The system rejected it: ${message}, then run the same command again`);
   const outer = new ProductError('FILE_NOT_WRITABLE', 'outer', { cause: error });

@@ -1,6 +1,6 @@
 import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
-import { roomStep } from '../../errors/room-step.ts';
+import { freeSpaceHint } from '../../errors/text.ts';
 import { isProductError } from '../../errors/product-error.ts';
 
 /**
@@ -66,7 +66,7 @@ function isResourceError(error: unknown): error is NodeJS.ErrnoException {
 
 /** Returns the message, with the next step if the file system is full. */
 function withStep(error: Error, more = ''): string {
-  const step = roomStep(error);
+  const step = freeSpaceHint(error);
   return step === undefined ? error.message : `${error.message}; ${step}${more}`;
 }
 

@@ -9,7 +9,7 @@ import { commandHelp, usage } from './usage.ts';
 
 const main = join(import.meta.dirname, '..', 'main.ts');
 
-test('--help after a command or sub-command prints its usage and does nothing else', async () => {
+test('--help after a command or sub-command only prints its usage', async () => {
   const help = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
   assert.match(

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isSshUser } from '../../bosh/ssh-user.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { pathSegment } from '../../platform/path-segment.ts';
@@ -33,7 +33,7 @@ export async function makeSessionDirectory(
   vmCid: string,
 ): Promise<SessionDirectory> {
   const path = join(await ensurePrivateDirectory(sessions), user);
-  const lock = await lockOf(path);
+  const lock = await takeLock(path);
   if (lock === undefined) throw new Error(`another session has the random name '${user}'`);
   writeNew(join(path, noteName), JSON.stringify({ vm: vmCid }));
   return openSession(path, lock);
@@ -51,7 +51,7 @@ export async function abandonedSessions(
   const root = await ensurePrivateDirectory(sessions);
   for (const user of (await readdir(root)).filter(isSshUser)) {
     const path = join(root, user);
-    const lock = await lockOf(path);
+    const lock = await takeLock(path);
     // This session is still running.
     if (lock === undefined) continue;
     const directory = openSession(path, lock);
@@ -76,7 +76,7 @@ async function readNote(path: string): Promise<string | undefined> {
   }
 }
 
-async function lockOf(path: string): Promise<FileLock | undefined> {
+async function takeLock(path: string): Promise<FileLock | undefined> {
   return takeFileLock(path, pathSegment('lock'));
 }
 

@@ -53,7 +53,10 @@ test('logs shows the logs of jobs by default, and accepts the name of a job', ()
   );
   for (const job of ["w';id;'", '../x', '-x', ''])
     assert.throws(() => of(`--job=${job}`), refused(/not a valid job name/));
-  assert.throws(() => of('--agent', '--job', 'web'), refused(/--job needs the logs of jobs/));
+  assert.throws(
+    () => of('--agent', '--job', 'web'),
+    refused(/--job cannot be used with --agent or --system/),
+  );
   assert.throws(() => of('-f', '--only', 'x'), refused(/cannot be used with/));
   assert.throws(() => of('--num', '0'), refused(/number of lines/));
 });

@@ -115,7 +115,7 @@ function logsProblem(request: {
   const invalidJob = jobs.find((name) => !/^[A-Za-z0-9_][\w.-]*$/.test(name));
   if (invalidJob !== undefined) return `'${invalidJob}' is not a valid job name`;
   if (jobs.length > 0 && !types.includes('job'))
-    return '--job needs the logs of jobs, which --agent and --system leave out';
+    return '--job cannot be used with --agent or --system, which exclude the logs of jobs';
   if (isFiltered && (follow || num !== undefined || jobs.length > 0))
     return '--only cannot be used with --job, -f or --num';
   return undefined;

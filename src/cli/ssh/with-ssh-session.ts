@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join, basename, resolve } from 'node:path';
 import { type Socks5Proxy, proxyVariable } from '../../bosh/agent-client/socks5-connect.ts';
-import { runProcess } from '../../deploy/process/run-process.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { openVm, type VmAccess, manifestEndpoint, type VmAccessOptions } from '../../deploy/vm-access.ts';
 import { readDirectorAgent } from '../../director/credentials.ts';
@@ -115,8 +115,8 @@ async function removeAccount(
 async function makeKey(directory: string, { environment, signal }: CommandContext): Promise<string> {
   const path = join(directory, 'key');
   const args = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
-  const run = { file: 'ssh-keygen', arguments: args, environment, signal, deadline: 60_000 };
-  const result = await runProcess(run).catch((error: unknown) => {
+  const run = { file: 'ssh-keygen', args, environment, signal, timeoutMs: 60_000 };
+  const result = await runProgram(run).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     const message = "There is no 'ssh-keygen' on PATH: install OpenSSH's client (Debian: openssh-client)";
     throw new ProductError('SSH_FAILED', message);

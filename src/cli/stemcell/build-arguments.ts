@@ -178,7 +178,7 @@ function check(what: keyof typeof patterns, value: string | undefined): void {
 function checkMirror(mirror: string): void {
   if (/:\/\/[^/\s]*@/u.test(mirror))
     throw invalidArgument(
-      'takes no user or password in --mirror, because they would be published in the image (/etc/apt/sources.list): ' +
+      'does not accept a user or password in --mirror, because they would be published in the image (/etc/apt/sources.list): ' +
         'name a mirror that needs none, such as a proxy or a copy (file:/, copy:/)',
     );
   check('mirror', mirror);

@@ -13,7 +13,7 @@ import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
 import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
-import { terminateGroup } from '../../stemcell/debian/terminate-group.ts';
+import { signalGroup } from '../../platform/run-program.ts';
 import { assertOutputFree } from '../../stemcell/output-directory.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../output/terminal.ts';
@@ -44,8 +44,8 @@ const lacksDavcli = ({ from }: BuildArguments): boolean =>
   from.kind === 'debian' && from.agent !== undefined && from.davcli === undefined;
 
 const withoutDavcli =
-  'The stemcell has no bosh-blobstore-dav, by which the agent reads and writes the blobstore of a director: in VMs of a director ' +
-  'the agent would end at its start and never answer. For those, build it again with --davcli FILE; create-env does not need it';
+  'The stemcell has no bosh-blobstore-dav, with which the agent reads and writes the blobstore of a director: in VMs of a director ' +
+  'the agent would exit at its start and never respond. For such VMs, build it again with --davcli FILE; create-env does not need it';
 
 function make(parsed: BuildArguments, context: CommandContext): Promise<PublishedStemcell> {
   const { from, identity, output } = parsed;
@@ -150,7 +150,7 @@ export async function buildAgent(
     detached: true,
   });
   const interrupt = (): void => {
-    if (child.pid !== undefined) terminateGroup(child.pid);
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
   };
   signal.addEventListener('abort', interrupt);
   let lastReported = '';

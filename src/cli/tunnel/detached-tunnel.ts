@@ -14,7 +14,7 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import { readRegularFile } from '../../platform/read-file.ts';
 import { mainModulePath } from '../installation.ts';
 import type { CommandContext } from '../command.ts';
-import { isObject } from '../../platform/fields.ts';
+import type { Field } from '../../platform/field.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 
 /** Exit code of a tunnel if another tunnel of the same director runs. */
@@ -140,7 +140,7 @@ export async function stopDetachedTunnel(
     if (Date.now() > end)
       throw new ProductError(
         'DEADLINE',
-        `The tunnel of '${directory}' (process ${running.pid}) has not ended within ${stopDeadlineMs / 1000} s; end it by: kill -9 ${running.pid}`,
+        `The tunnel of '${directory}' (process ${running.pid}) has not exited within ${stopDeadlineMs / 1000} s; kill it with: kill -9 ${running.pid}`,
       );
   terminal.out(`The tunnel of '${directory}' has stopped.\n`);
   return 0;
@@ -156,8 +156,8 @@ const tunnelFilePath = (directory: string): string => join(directory, 'tunnel.js
 /** Returns the running tunnel, or undefined if none runs, even if a killed one left a record. */
 export async function runningTunnel(directory: string): Promise<TunnelRecord | undefined> {
   const path = tunnelFilePath(directory);
-  const record = await readOwnJson(path, isTunnelRecord, (cause) => {
-    const message = `File '${path}' is not what the tunnel wrote; remove it if no tunnel of that folder runs`;
+  const record = await readOwnJson(path, parseTunnelRecord, (problem, cause) => {
+    const message = `File '${path}' is not what the tunnel wrote: ${problem}; remove it if no tunnel of that folder runs`;
     return new ProductError('DIRECTORY_INVALID', message, { cause });
   });
   return record !== undefined && isAlive(record) && isOwn(record) ? record : undefined;
@@ -174,16 +174,9 @@ export async function removeTunnelRecord(directory: string): Promise<void> {
   await removeDurably(tunnelFilePath(directory));
 }
 
-function isTunnelRecord(value: unknown): value is TunnelRecord {
-  if (!isObject(value)) return false;
-  const { pid, started, port } = value;
-  return (
-    // Process 1 is never a tunnel, and a negative number is a process group.
-    Number.isSafeInteger(pid) &&
-    Number(pid) > 1 &&
-    typeof started === 'string' &&
-    Number.isSafeInteger(port) &&
-    Number(port) > 0 &&
-    Number(port) < 65_536
-  );
-}
+const parseTunnelRecord = (file: Field): TunnelRecord => ({
+  // Process 1 is never a tunnel, and a negative number is a process group.
+  pid: file.get('pid').integer({ min: 2, max: Number.MAX_SAFE_INTEGER }),
+  started: file.get('started').string(),
+  port: file.get('port').integer({ min: 1, max: 65_535 }),
+});

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { findClientOwners } from '../../tunnel/client-owner.ts';
-import { findOwnSockets } from '../../tunnel/own-sockets.ts';
+import { clientOwnerFinder } from '../../tunnel/client-owner.ts';
+import { ownSocketFinder } from '../../tunnel/own-sockets.ts';
 import { startTunnel, type Tunnel } from '../../tunnel/start-tunnel.ts';
 import type { CommandContext } from '../command.ts';
 import type { TunnelDialer } from './with-tunnel.ts';
@@ -27,8 +27,8 @@ export function serveTunnel(
   return startTunnel({
     port,
     connect: way,
-    clientOwner: isLinux ? findClientOwners() : undefined,
-    ownSocket: isLinux && allowsContainers !== true ? findOwnSockets() : undefined,
+    clientOwner: isLinux ? clientOwnerFinder() : undefined,
+    ownSocket: isLinux && allowsContainers !== true ? ownSocketFinder() : undefined,
     uid: process.getuid?.(),
     log,
   });

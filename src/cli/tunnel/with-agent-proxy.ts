@@ -37,6 +37,6 @@ function directorDirectory(statePath: string | undefined): string {
   if (found !== undefined) return found;
   throw new ProductError(
     'FILE_NOT_FOUND',
-    `--tunnel looks for director.json of 'director init' in ${directories.map((each) => `'${each}'`).join(' and ')}; without one, open the tunnel by: bosh-kubernetes tunnel --kubeconfig FILE -- COMMAND`,
+    `--tunnel looks for director.json of 'director init' in ${directories.map((each) => `'${each}'`).join(' and ')}; without one, open the tunnel with: bosh-kubernetes tunnel --kubeconfig FILE -- COMMAND`,
   );
 }

@@ -1,5 +1,5 @@
 import { openRanges } from './host-local-ranges.ts';
-import { type JsonObject, isObject } from '../json.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import type { NetworkConfig } from '../plugin/config.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
 import { createHash } from 'node:crypto';
@@ -41,10 +41,10 @@ export function delegateConfig({
 export function delegateConfigFor(
   config: NetworkConfig,
   addresses: readonly string[],
-  way: IpRequestMethod,
+  method: IpRequestMethod,
 ): JsonObject {
   const plain = withHardwareAddress(withOpenRanges(delegateConfig(config), addresses), addresses);
-  switch (way) {
+  switch (method) {
     case 'runtimeConfig.ips': {
       const { runtimeConfig } = plain;
       return { ...plain, runtimeConfig: { ...(isObject(runtimeConfig) && runtimeConfig), ips: addresses } };
@@ -54,7 +54,7 @@ export function delegateConfigFor(
     case 'CNI_ARGS':
       return plain;
     default:
-      return way satisfies never;
+      return method satisfies never;
   }
 }
 
@@ -72,8 +72,8 @@ function withOpenRanges(config: JsonObject, addresses: readonly string[]): JsonO
 function withHardwareAddress(config: JsonObject, addresses: readonly string[]): JsonObject {
   const { type, runtimeConfig } = config;
   if (type !== 'bridge') return config;
-  const given = isObject(runtimeConfig) ? runtimeConfig : {};
-  return { ...config, runtimeConfig: { mac: hardwareAddress(addresses), ...given } };
+  const existing = isObject(runtimeConfig) ? runtimeConfig : {};
+  return { ...config, runtimeConfig: { mac: hardwareAddress(addresses), ...existing } };
 }
 
 /** Merges args, including their field `cni`; values of `last` win. */
@@ -88,19 +88,19 @@ function mergedArgs(first: unknown, last: unknown): JsonObject | undefined {
  * The ways to request an address from a delegate (containernetworking/cni CONVENTIONS.md). Only one is used
  * at a time: host-local would combine the addresses of several.
  */
-const requestWays = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
-export type IpRequestMethod = (typeof requestWays)[number];
+const ipRequestMethods = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
+export type IpRequestMethod = (typeof ipRequestMethods)[number];
 
 /**
  * Returns the way that `request` of the configuration sets, else the one that the delegate's IPAM plugin
  * supports. Throws CniError 7.
  */
-export function requestWay({ all: { request }, delegate: { ipam } }: NetworkConfig): IpRequestMethod {
+export function ipRequestMethod({ all: { request }, delegate: { ipam } }: NetworkConfig): IpRequestMethod {
   if (request === undefined)
     return isObject(ipam) && ipam['type'] === 'calico-ipam' ? 'CNI_ARGS' : 'runtimeConfig.ips';
-  const way = requestWays.find((known) => known === request);
-  if (way !== undefined) return way;
-  throw new CniError(cniErrorCode.invalidConfig, `'request' is none of ${requestWays.join(', ')}`);
+  const method = ipRequestMethods.find((known) => known === request);
+  if (method !== undefined) return method;
+  throw new CniError(cniErrorCode.invalidConfig, `'request' must be one of ${ipRequestMethods.join(', ')}`);
 }
 
 /** Returns CNI_ARGS with that address as its only address. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'node:test';
 import { openRanges } from './host-local-ranges.ts';
 
-test('opens the set that holds the address, and keeps gateway, routes and store', () => {
+test('opens the set that contains the address, and keeps gateway, routes and store', () => {
   const ipam = {
     type: 'host-local',
     dataDir: '/var/lib/cni/networks',
@@ -24,7 +24,7 @@ test('opens the set that holds the address, and keeps gateway, routes and store'
   });
 });
 
-test('knows the old form with one range', () => {
+test('reads the old form with one range', () => {
   const ipam = { type: 'host-local', subnet: '10.1.0.0/24', rangeStart: '10.1.0.100', gateway: '10.1.0.1' };
   assert.deepEqual(openRanges(ipam, ['10.1.0.7']), {
     type: 'host-local',

@@ -1,6 +1,6 @@
 import { addressBits, bitsOf, canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject } from '../json.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 
 /**
  * Returns the host-local configuration for a pod with fixed addresses. `rangeStart` and `rangeEnd` limit
@@ -14,7 +14,7 @@ export function openRanges(ipam: JsonObject, addresses: readonly string[]): Json
   if (outside !== undefined)
     throw new CniError(
       cniErrorCode.addressInvalid,
-      `the address ${outside} is in none of the subnets that host-local has here: ${sets.flat().map(subnetOf).join(', ')}`,
+      `the address ${outside} is in none of the subnets of host-local: ${sets.flat().map(subnetOf).join(', ')}`,
     );
   const others = Object.entries(ipam).filter(([key]) => !rangeKeys.includes(key));
   return {

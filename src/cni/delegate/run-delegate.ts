@@ -1,5 +1,5 @@
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
 import type { Environment, NetworkConfig } from '../plugin/config.ts';
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
@@ -37,7 +37,7 @@ export async function callDelegate(
  * any other code is not an error object.
  */
 function cniErrorOf(stdout: string): CniError | undefined {
-  const error = parseJson(stdout);
+  const error = tryParseJson(stdout);
   if (!isObject(error)) return undefined;
   const { code, msg, details } = error;
   if (typeof code !== 'number' || !Number.isSafeInteger(code) || code <= 0) return undefined;

@@ -38,7 +38,7 @@ describe('GC and STATUS by the executable', { skip: executableIsMissing }, () =>
 
   const answerOf = ({ stdout }: ProcessOutcome): unknown => JSON.parse(stdout);
 
-  test('GC hands the plugin behind it the attachments that are valid', async () => {
+  test('GC passes the valid attachments to the delegate', async () => {
     await plugin('keeps', 'exit 0');
     assert.deepEqual(await run('GC', 'keeps'), { stdout: '', stderr: '', code: 0 });
     assert.deepEqual(JSON.parse(await readFile(join(scratch, 'keeps.input'), 'utf8')), {
@@ -50,7 +50,7 @@ describe('GC and STATUS by the executable', { skip: executableIsMissing }, () =>
     assert.ok(!seen.some((line) => line.startsWith('CNI_CONTAINERID')));
   });
 
-  test('STATUS is what the plugin behind it says, and that it is there', async () => {
+  test('STATUS reports the status of the delegate, and an error if the delegate does not exist', async () => {
     await plugin('ready', 'exit 0');
     assert.deepEqual(await run('STATUS', 'ready'), { stdout: '', stderr: '', code: 0 });
     assert.match(await readFile(join(scratch, 'ready.environment'), 'utf8'), /^CNI_COMMAND=STATUS$/mu);
@@ -60,7 +60,7 @@ describe('GC and STATUS by the executable', { skip: executableIsMissing }, () =>
   });
 
   for (const verb of ['GC', 'STATUS']) {
-    test(`${verb}: an error of the plugin behind it is ours, code and details kept`, async () => {
+    test(`${verb}: an error of the delegate is returned with its code and details`, async () => {
       await plugin('sick', `echo why >&2; echo '{"code":51,"msg":"no more","details":"of it"}'; exit 1`);
       const outcome = await run(verb, 'sick');
       assert.deepEqual(answerOf(outcome), {
@@ -69,7 +69,7 @@ describe('GC and STATUS by the executable', { skip: executableIsMissing }, () =>
       assert.deepEqual([outcome.code, outcome.stderr], [1, 'why\n']);
     });
 
-    test(`${verb}: a plugin that dies, and a version without the verb, are one error each`, async () => {
+    test(`${verb}: a delegate that crashes, and a version without the verb, are one error each`, async () => {
       await plugin('dies', 'kill -9 $$');
       const died = await run(verb, 'dies');
       assert.equal(died.code, 1);

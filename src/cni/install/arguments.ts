@@ -33,20 +33,20 @@ export interface InstallArguments {
 
 export const usage = `Usage: static-ip COMMAND
 
-  install [--daemon-set NAME]   puts the plugin before this node's network and stays, so that it is still so when the network's own
-                                configuration changes; ended by SIGTERM it puts the former one back if the DaemonSet is gone
-  guard --daemon-set NAME       installs nothing, and puts the former one back like install, where that was killed
-  installed                     exit code 0 if it is in place
-  uninstall [--stay]            puts the former one back, and ends, or waits for SIGTERM
+  install [--daemon-set NAME]   puts the plugin in front of this node's network, and keeps it there when the network's own
+                                configuration changes; on SIGTERM restores the original network if the DaemonSet is deleted
+  guard --daemon-set NAME       installs nothing; restores the original network like install, in case install was killed
+  installed                     exits with code 0 if the plugin is installed
+  uninstall [--stay]            restores the original network, then exits (--stay: waits for SIGTERM)
 
   --conflist-directory DIRECTORY   default /etc/cni/net.d
   --bin-directory DIRECTORY        default /opt/cni/bin
-  --conflist FILE                  the network to put it before; default the first one, which the runtime uses
-  --plugin TYPE                    the plugin in it; default the first one with an ipam
-  --namespaces NAME,NAME           whose pods may ask for an address: those of the CPI's VMs; default bosh, and * for all
-                                   (installed: these three default to what the last install was told)
+  --conflist FILE                  the network to wrap; default the first one, which the runtime uses
+  --plugin TYPE                    the plugin of that network to wrap; default the first one with an ipam
+  --namespaces NAME,NAME           the namespaces whose pods may request an address; default bosh, * for all
+                                   (installed: these three default to the options of the last install)
 
-Without a command it is a CNI plugin, called by a container runtime.
+Without a command, static-ip is a CNI plugin, called by a container runtime.
 `;
 
 /** Parses the command line. Throws INVALID_ARGUMENT. */
@@ -56,15 +56,15 @@ export function parseArguments(args: readonly string[]): InstallArguments {
   if (values.help === true)
     return { command: 'help', paths: pathsOf(values), daemonSet: undefined, keepInstalled: false };
   if (!isCommand(command)) throw invalid(`there is no command '${command}'`);
-  if (more.length > 0) throw invalid(`'${more.join(' ')}' is not understood`);
+  if (more.length > 0) throw invalid(`unexpected argument '${more.join(' ')}'`);
   const daemonSet = values['daemon-set'];
   if (daemonSet !== undefined && command !== 'install' && command !== 'guard')
-    throw invalid('--daemon-set goes with install and guard');
+    throw invalid('--daemon-set is only for install and guard');
   if (daemonSet === undefined && command === 'guard') throw invalid('guard needs --daemon-set');
   const stay = values.stay ?? false;
-  if (stay && command !== 'uninstall') throw invalid('--stay goes with uninstall');
+  if (stay && command !== 'uninstall') throw invalid('--stay is only for uninstall');
   if (daemonSet !== undefined && !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/u.test(daemonSet))
-    throw invalid(`'${daemonSet}' is no name of a DaemonSet`);
+    throw invalid(`'${daemonSet}' is not a valid name of a DaemonSet`);
   return { command, paths: pathsOf(values), daemonSet, keepInstalled: stay };
 }
 
@@ -84,7 +84,9 @@ interface Values {
 function pathsOf(values: Values): CniPaths {
   const { conflist } = values;
   if (conflist?.includes('/') === true)
-    throw invalid(`--conflist ${conflist} is a path: the name of a file in the conflist directory is needed`);
+    throw invalid(
+      `--conflist ${conflist} is a path; it must be the name of a file in the conflist directory`,
+    );
   return {
     conflistDirectory: values['conflist-directory'] ?? '/etc/cni/net.d',
     binDirectory: values['bin-directory'] ?? '/opt/cni/bin',
@@ -98,7 +100,7 @@ function parseNamespaces(text: string): readonly string[] {
   const namespaces = text.split(',');
   const wrong = namespaces.find((name) => !isNamespace(name));
   if (wrong === undefined) return namespaces;
-  throw invalid(`--namespaces ${text}: '${wrong}' is no name of a namespace`);
+  throw invalid(`--namespaces ${text}: '${wrong}' is not a valid name of a namespace`);
 }
 
 function parsed(args: readonly string[]) {
@@ -125,4 +127,4 @@ function parsed(args: readonly string[]) {
 }
 
 const invalid = (message: string): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `${message}; static-ip help`);
+  new ProductError('INVALID_ARGUMENT', `${message}; see static-ip help`);

@@ -1,10 +1,10 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { inClusterAccess } from '../../kubernetes/access/server-access.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { allowanceIn, install, isInstalled, uninstall } from './install.ts';
+import { apiAccessIn, install, isInstalled, uninstall } from './install.ts';
 import { type InstallArguments, parseArguments, usage } from './arguments.ts';
 import { Executable } from './executable.ts';
-import { daemonSetState, runInstallLoop } from './daemon-set.ts';
+import { readDaemonSetState, runInstallLoop } from './daemon-set.ts';
 import { isSystemError } from './system-error.ts';
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -43,14 +43,14 @@ async function perform({ command, paths, daemonSet, keepInstalled }: InstallArgu
       await runInstallLoop({
         install:
           command === 'guard'
-            ? () => Promise.resolve('waiting for the end of the DaemonSet')
+            ? () => Promise.resolve('waiting until the DaemonSet is deleted')
             : () => install(paths, executable),
         uninstall: () => uninstall(paths),
-        daemonSet:
+        readDaemonSet:
           access === undefined || daemonSet === undefined
             ? undefined
-            : () => daemonSetState(access, daemonSet),
-        allowed: allowanceIn(paths),
+            : () => readDaemonSetState(access, daemonSet),
+        apiAccess: apiAccessIn(paths),
         clock: systemClock,
         log,
         stop: stopSignal(),

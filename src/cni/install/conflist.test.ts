@@ -28,11 +28,11 @@ const behind = (delegate: object, capabilities: object = {}): object => ({
   delegate,
 });
 
-test('puts the plugin before the one that has an ipam, and leaves the others', () => {
+test('puts static-ip in front of the plugin with an ipam, and does not change the others', () => {
   assert.deepEqual(wrap(list), { ...list, plugins: [behind(bridge), portmap] });
 });
 
-test('refuses a chain whose first plugin gives addresses by itself, unless the plugin is named', () => {
+test('rejects a chain whose first plugin chooses addresses itself, unless the plugin is named', () => {
   const awsCni = { type: 'aws-cni', mtu: '9001' };
   const egress = { type: 'egress-cni', enabled: 'false', ipam: { type: 'host-local' } };
   const chain = { ...list, plugins: [awsCni, egress, portmap] };
@@ -43,14 +43,14 @@ test('refuses a chain whose first plugin gives addresses by itself, unless the p
   assert.deepEqual(wrap(chain, { plugin: 'egress-cni' })['plugins'], [awsCni, behind(egress), portmap]);
 });
 
-test('or before the one that is named, whose capabilities are declared for it', () => {
+test('puts static-ip in front of a named plugin, and declares the capabilities of that plugin', () => {
   assert.deepEqual(wrap(list, { plugin: 'portmap' })['plugins'], [
     bridge,
     behind(portmap, portmap.capabilities),
   ]);
 });
 
-test('makes a list of a single configuration', () => {
+test('turns a single configuration into a list', () => {
   const single = { cniVersion: '0.4.0', name: 'pods', ...bridge };
   assert.deepEqual(wrap(single, { file: '10-pods.conf' }), {
     cniVersion: '0.4.0',
@@ -59,7 +59,7 @@ test('makes a list of a single configuration', () => {
   });
 });
 
-test('the delegate reads again what it read before', () => {
+test('the delegate gets the same configuration as before', () => {
   const fields = fc.dictionary(fc.string(), fc.jsonValue());
   fc.assert(
     fc.property(fields, fields, (more, ipam) => {
@@ -81,7 +81,7 @@ test('the delegate reads again what it read before', () => {
   );
 });
 
-test('of several versions it declares those that both know, and for a runtime that reads one only the oldest', () => {
+test('declares the versions that both support, and the oldest for a runtime that reads only one', () => {
   const { cniVersion: _, ...unversioned } = list;
   const plugins = [behind(bridge), portmap];
   const versions = ['1.0.0', '0.4.0', '1.1.0', '1.2.0', '0.2.0', 'x'];
@@ -110,21 +110,29 @@ test('reads a text with a byte order mark', () => {
   assert.equal(mentionsPlugin(`\uFEFF${JSON.stringify(wrap(list))}`), true);
 });
 
-test('refuses what cannot be put behind it, and names the file', () => {
+test('rejects a network that cannot be wrapped, and names the file', () => {
   const refused: readonly (readonly [unknown, object, RegExp])[] = [
     [1, {}, /10-pods\.conflist is not a JSON object/u],
-    [{ ...list, cniVersion: '0.2.0' }, {}, /no cniVersion of 0\.3\.0/u],
-    [{ ...list, cniVersion: undefined, cniVersions: ['0.2.0', '9.0.0'] }, {}, /no cniVersion of 0\.3\.0/u],
-    [{ ...list, cniVersion: undefined, cniVersions: '1.0.0' }, {}, /no cniVersion of 0\.3\.0/u],
+    [{ ...list, cniVersion: '0.2.0' }, {}, /no cniVersion that static-ip supports \(0\.3\.0/u],
+    [
+      { ...list, cniVersion: undefined, cniVersions: ['0.2.0', '9.0.0'] },
+      {},
+      /no cniVersion that static-ip supports \(0\.3\.0/u,
+    ],
+    [
+      { ...list, cniVersion: undefined, cniVersions: '1.0.0' },
+      {},
+      /no cniVersion that static-ip supports \(0\.3\.0/u,
+    ],
     [{ ...list, plugins: {} }, {}, /no list of plugins/u],
-    [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* by --plugin/u],
+    [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* with --plugin/u],
     [list, { plugin: 'calico' }, /has no plugin 'calico'/u],
   ];
   for (const [value, changes, message] of refused)
     assert.throws(() => wrap(value, changes), { code: 'STATIC_IP_NOT_INSTALLED', message });
 });
 
-test('knows a configuration that names it already', () => {
+test('recognizes a configuration that uses static-ip already', () => {
   assert.equal(mentionsPlugin(JSON.stringify(list)), false);
   assert.equal(mentionsPlugin(JSON.stringify(wrap(list))), true);
   assert.equal(mentionsPlugin('{"type":"static-ip"}'), true);

@@ -4,9 +4,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { CniPaths } from './arguments.ts';
 import { isSystemError } from './system-error.ts';
 import { annotationsCapability } from '../plugin/requested-addresses.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
-import { type CniVersion, isSupported, supportedVersions } from '../plugin/cni-version.ts';
-import { pluginType } from '../plugin/config.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
+import { type CniVersion, isSupported, supportedVersions, pluginType } from '../plugin/config.ts';
 
 /**
  * The file that this program writes. Runtimes use the first file by name, compared byte by byte (containerd:
@@ -22,11 +21,11 @@ export interface Network {
 }
 
 /** Returns the configuration that the runtime would use without ours; undefined if there is none yet. */
-export async function wrappedNetwork({
+export async function readWrappedNetwork({
   conflistDirectory,
   conflist,
 }: CniPaths): Promise<Network | undefined> {
-  const names = await networkFiles(conflistDirectory);
+  const names = await listNetworkFiles(conflistDirectory);
   const file = conflist === undefined ? names[0] : names.find((name) => name === conflist);
   if (file === undefined) return undefined;
   const [first = file] = names;
@@ -42,7 +41,7 @@ export async function wrappedNetwork({
  * Returns all configuration files except ours, in the order in which a runtime reads them. Only regular files
  * count, as in libcni.
  */
-export async function networkFiles(directory: string): Promise<readonly string[]> {
+export async function listNetworkFiles(directory: string): Promise<readonly string[]> {
   const names = (await readdir(directory)).filter(
     (name) => /\.(conf|conflist|json)$/u.test(name) && name !== managedConflistName,
   );
@@ -73,8 +72,7 @@ export async function readNetwork(directory: string, file: string): Promise<Netw
   }
 }
 
-const byBytes = (left: string, right: string): number =>
-  Buffer.compare(Buffer.from(left), Buffer.from(right));
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 export interface WrapOptions {
   /**
@@ -102,7 +100,7 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
     : { cniVersion: value['cniVersion'], name: value['name'], plugins: [value] };
   const list = { ...parsedList, ...versionsOf(parsedList) };
   if (list.cniVersion === undefined)
-    throw problem(file, `has no cniVersion of ${supportedVersions.join(', ')}, which static-ip speaks`);
+    throw problem(file, `has no cniVersion that static-ip supports (${supportedVersions.join(', ')})`);
   const plugins = parsedList['plugins'];
   if (!Array.isArray(plugins) || !plugins.every(isObject)) throw problem(file, 'has no list of plugins');
   const index = plugins.findIndex((each) =>
@@ -114,7 +112,7 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
     throw problem(
       file,
       plugin === undefined
-        ? 'has no plugin with an ipam: name the one that takes requested addresses by --plugin'
+        ? 'has no plugin with an ipam: name the one that takes requested addresses with --plugin'
         : `has no plugin '${plugin}'`,
     );
   return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate, namespaces)) }, undefined, 2)}\n`;
@@ -125,8 +123,8 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
  * ipam does not assign the address of the pod.
  */
 const chained = (first: JsonObject, later: JsonObject): string =>
-  `begins with plugin '${String(first['type'])}', which has no ipam and so gives pods their addresses by itself; static-ip cannot ask it for one. ` +
-  `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it by --plugin`;
+  `begins with plugin '${String(first['type'])}', which has no ipam and so chooses the addresses of pods itself; static-ip cannot request one from it. ` +
+  `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it with --plugin`;
 
 /** False for a text that its owner may still be writing. */
 export function isJson(text: string): boolean {
@@ -142,7 +140,7 @@ export function mentionsPlugin(text: string): boolean {
 }
 
 /** Removes a byte order mark; the plugin does the same for stdin. */
-const parsed = (text: string): unknown => parseJson(text.replace(/^\uFEFF/u, ''));
+const parsed = (text: string): unknown => tryParseJson(text.replace(/^\uFEFF/u, ''));
 
 interface Versions {
   readonly cniVersion: CniVersion | undefined;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
 import { ManualClock } from '../../kubernetes/testing/manual-clock.ts';
-import { type DaemonSetState, runInstallLoop, daemonSetState } from './daemon-set.ts';
+import { type DaemonSetState, runInstallLoop, readDaemonSetState } from './daemon-set.ts';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -35,7 +35,7 @@ async function life(
       events.push('uninstall');
       return Promise.resolve('removed');
     },
-    daemonSet:
+    readDaemonSet:
       answers === undefined
         ? undefined
         : () => {
@@ -45,9 +45,9 @@ async function life(
               ? Promise.reject(new ProductError('KUBERNETES_UNREACHABLE', 'no answer'))
               : Promise.resolve(answer);
           },
-    allowed: {
+    apiAccess: {
       isRecorded: () => isAllowed,
-      remember: () => {
+      record: () => {
         isAllowed = true;
         return Promise.resolve();
       },
@@ -59,49 +59,53 @@ async function life(
   return events;
 }
 
-test('an update or a reboot leaves the plugin in place', async () => {
-  assert.deepEqual(await life(['there'], 3), ['install', 'install', 'install']);
+test('the plugin stays installed during an update or a reboot', async () => {
+  assert.deepEqual(await life(['exists'], 3), ['install', 'install', 'install']);
 });
 
-test('a removed DaemonSet takes it away', async () => {
-  assert.deepEqual(await life(['there', 'removed'], 2), ['install', 'install', 'uninstall']);
+test('a removed DaemonSet removes the plugin', async () => {
+  assert.deepEqual(await life(['exists', 'removed'], 2), ['install', 'install', 'uninstall']);
 });
 
-test('one that went together with its Role too', async () => {
-  assert.deepEqual(await life(['there', 'refused']), ['install', 'uninstall']);
+test('a DaemonSet that is removed together with its Role removes the plugin', async () => {
+  assert.deepEqual(await life(['exists', 'forbidden']), ['install', 'uninstall']);
 });
 
-test('but a Role that never was there tells nothing', async () => {
-  assert.deepEqual(await life(['refused']), ['install']);
+test('a Role that never existed is no sign of a removed DaemonSet', async () => {
+  assert.deepEqual(await life(['forbidden']), ['install']);
 });
 
-test('and one that went before this container began, while a former one was allowed, means removal at the end', async () => {
-  assert.deepEqual(await life(['refused'], 1, undefined, true), ['install', 'uninstall']);
+test('a Role that an earlier container had, and this one does not, means removal at the end', async () => {
+  assert.deepEqual(await life(['forbidden'], 1, undefined, true), ['install', 'uninstall']);
 });
 
-test('an API that is away at the end is asked again', async () => {
-  assert.deepEqual(await life(['there', 'silent', 'silent', 'removed']), ['install', 'uninstall']);
+test('an API that does not respond at the end is asked again', async () => {
+  assert.deepEqual(await life(['exists', 'silent', 'silent', 'removed']), ['install', 'uninstall']);
 });
 
-test('and when it stays away, the plugin stays', async () => {
-  assert.deepEqual(await life(['there', 'silent']), ['install']);
+test('the plugin stays if the API never responds at the end', async () => {
+  assert.deepEqual(await life(['exists', 'silent']), ['install']);
 });
 
-test('a container that starts again after the DaemonSet went removes what the former one left', async () => {
+test('a container that starts after the DaemonSet was removed removes what the previous one left', async () => {
   assert.deepEqual(await life(['removed']), ['uninstall']);
 });
 
-test('a network that cannot be put behind the plugin is tried again, and a removal still removes', async () => {
+test('a network that cannot be wrapped is tried again, and a removal still works', async () => {
   const refuse = (): Promise<string> =>
     Promise.reject(new ProductError('STATIC_IP_NOT_INSTALLED', 'no plugin with an ipam'));
-  assert.deepEqual(await life(['there', 'removed'], 2, refuse), ['install', 'install', 'uninstall']);
+  assert.deepEqual(await life(['exists', 'removed'], 2, refuse), ['install', 'install', 'uninstall']);
 });
 
-test("nobody's pod leaves everything", async () => {
+test('a pod without a DaemonSet removes nothing', async () => {
   assert.deepEqual(await life(undefined), ['install']);
 });
 
-async function answered(context: TestContext, code: number, body: object): ReturnType<typeof daemonSetState> {
+async function answered(
+  context: TestContext,
+  code: number,
+  body: object,
+): ReturnType<typeof readDaemonSetState> {
   const requests: string[] = [];
   const { access, server, close } = await startTlsServer((request, response: ServerResponse) => {
     requests.push(`${request.method} ${request.url}`);
@@ -112,7 +116,7 @@ async function answered(context: TestContext, code: number, body: object): Retur
   // only the client may end the connection: an open one would keep the process alive until it is killed
   server.keepAliveTimeout = 0;
   const connected = once(server, 'secureConnection') as Promise<[Socket]>;
-  const state = await daemonSetState({ ...access, namespace: 'kube-system' }, 'static-ip');
+  const state = await readDaemonSetState({ ...access, namespace: 'kube-system' }, 'static-ip');
   // after a 403 the client checks whether the server is only starting, and sends the request once more
   const asks = 'GET /apis/apps/v1/namespaces/kube-system/daemonsets/static-ip';
   const again = code === 403 ? ['GET /readyz', asks] : [];
@@ -130,14 +134,14 @@ const status = (code: number): object => ({
   message: 'no',
 });
 
-test('tells a DaemonSet that is there from one that goes, is gone, or may not be seen', async (context) => {
-  const metadata = { name: 'static-ip' };
-  assert.equal(await answered(context, 200, { metadata }), 'there');
+test('tells apart a DaemonSet that exists, is being deleted, does not exist, or may not be read', async (context) => {
+  const metadata = { name: 'static-ip', namespace: 'kube-system', uid: 'uid-1', resourceVersion: '1' };
+  assert.equal(await answered(context, 200, { metadata }), 'exists');
   assert.equal(
     await answered(context, 200, { metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }),
     'removed',
   );
   assert.equal(await answered(context, 404, status(404)), 'removed');
-  assert.equal(await answered(context, 401, status(401)), 'refused');
-  assert.equal(await answered(context, 403, status(403)), 'refused');
+  assert.equal(await answered(context, 401, status(401)), 'forbidden');
+  assert.equal(await answered(context, 403, status(403)), 'forbidden');
 });

@@ -13,8 +13,8 @@ export interface Installer {
   readonly install: () => Promise<string>;
   readonly uninstall: () => Promise<string>;
   /** Absent: the pod has no DaemonSet. Rejects if the API does not respond. */
-  readonly daemonSet: (() => Promise<DaemonSetState>) | undefined;
-  readonly allowed: ApiAccess;
+  readonly readDaemonSet: (() => Promise<DaemonSetState>) | undefined;
+  readonly apiAccess: ApiAccess;
   readonly clock: Clock;
   readonly log: (line: string) => void;
   /** Aborted by SIGTERM. */
@@ -27,7 +27,7 @@ export interface Installer {
  */
 const pause = { recheckMs: 10_000, apiPollMs: 1000 };
 /** Milliseconds of the pod's grace period that may be spent on requests. */
-const apiTimeouts = 20_000;
+const apiTimeoutMs = 20_000;
 
 /**
  * Keeps the plugin installed until the stop signal, and then removes it if the DaemonSet is being deleted. If
@@ -42,15 +42,15 @@ export async function runInstallLoop(installer: Installer): Promise<void> {
     if (line !== last) log(line);
     last = line;
   };
-  let known = await lookedUp(installer, report);
-  while (!stop.aborted && known !== 'removed') {
+  let state = await readAndRecordState(installer, report);
+  while (!stop.aborted && state !== 'removed') {
     report(await installNow(installer));
     await clock.sleep(pause.recheckMs, stop);
     // a refusal means "removed" only after one successful read
-    if (known !== 'there' && !stop.aborted) known = await lookedUp(installer, report);
+    if (state !== 'exists' && !stop.aborted) state = await readAndRecordState(installer, report);
   }
-  if (known === 'removed' || (await isRemoved(installer))) log(await installer.uninstall());
-  else log('static-ip stays in place: the DaemonSet is still there');
+  if (state === 'removed' || (await isRemoved(installer))) log(await installer.uninstall());
+  else log('static-ip stays installed: the DaemonSet still exists');
 }
 
 /**
@@ -62,7 +62,7 @@ async function installNow({ install }: Installer): Promise<string> {
     return await install();
   } catch (error) {
     if (!isProductError(error) && !isSystemError(error)) throw error;
-    return `static-ip could not be put in place: ${error.message} [${error.code}]`;
+    return `static-ip could not be installed: ${error.message} [${error.code}]`;
   }
 }
 
@@ -72,51 +72,52 @@ async function installNow({ install }: Installer): Promise<string> {
  * DaemonSet is deleted.
  */
 async function isRemoved(installer: Installer): Promise<boolean> {
-  const { clock, log, allowed } = installer;
-  const end = clock.now() + apiTimeouts;
+  const { clock, log, apiAccess } = installer;
+  const end = clock.now() + apiTimeoutMs;
   for (;;) {
-    const state = await stateNow(installer, log);
-    if (state !== 'unknown') return state === 'removed' || (state === 'refused' && allowed.isRecorded());
-    if (installer.daemonSet === undefined || clock.now() >= end) return false;
+    const state = await readState(installer, log);
+    if (state !== 'unknown') return state === 'removed' || (state === 'forbidden' && apiAccess.isRecorded());
+    if (installer.readDaemonSet === undefined || clock.now() >= end) return false;
     await clock.sleep(pause.apiPollMs);
   }
 }
 
-async function lookedUp(
+async function readAndRecordState(
   installer: Installer,
   report: (line: string) => void,
 ): Promise<DaemonSetState | 'unknown'> {
-  const state = await stateNow(installer, report);
-  if (state === 'there') await installer.allowed.remember();
+  const state = await readState(installer, report);
+  if (state === 'exists') await installer.apiAccess.record();
   return state;
 }
 
-async function stateNow(
-  { daemonSet }: Installer,
+async function readState(
+  { readDaemonSet }: Installer,
   report: (line: string) => void,
 ): Promise<DaemonSetState | 'unknown'> {
-  if (daemonSet === undefined) return 'unknown';
+  if (readDaemonSet === undefined) return 'unknown';
   try {
-    const state = await daemonSet();
-    if (state === 'refused') report('the API does not let this pod read its DaemonSet: is the Role there?');
+    const state = await readDaemonSet();
+    if (state === 'forbidden')
+      report('the API does not let this pod read its DaemonSet; check that the Role exists');
     return state;
   } catch (error) {
     if (!isProductError(error) && !isApiError(error)) throw error;
-    report(`the API does not say whether the DaemonSet is there: ${error.message}`);
+    report(`could not check whether the DaemonSet exists: ${error.message}`);
     return 'unknown';
   }
 }
 
 const daemonSets: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', namespaced: true };
 
-/** The state of the DaemonSet; `refused` if the API does not allow reading it. */
-export type DaemonSetState = 'there' | 'removed' | 'refused';
+/** The state of the DaemonSet; `forbidden` if the API does not allow reading it. */
+export type DaemonSetState = 'exists' | 'removed' | 'forbidden';
 
 /**
  * Reads the DaemonSet once and closes the connection, which would keep the process alive. Rejects if the API
  * does not respond.
  */
-export async function daemonSetState(access: Access, name: string): Promise<DaemonSetState> {
+export async function readDaemonSetState(access: Access, name: string): Promise<DaemonSetState> {
   const transport = await openTransport(access, { timeoutMs: 5000 });
   try {
     const { metadata } = await new RestApi({ transport }).get({
@@ -124,10 +125,10 @@ export async function daemonSetState(access: Access, name: string): Promise<Daem
       namespace: access.namespace,
       name,
     });
-    return metadata.deletionTimestamp === undefined ? 'there' : 'removed';
+    return metadata.deletionTimestamp === undefined ? 'exists' : 'removed';
   } catch (error) {
     if (isApiError(error, 404)) return 'removed';
-    if (isApiError(error, 401) || isApiError(error, 403)) return 'refused';
+    if (isApiError(error, 401) || isApiError(error, 403)) return 'forbidden';
     throw error;
   } finally {
     transport.close();

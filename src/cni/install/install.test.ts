@@ -65,10 +65,10 @@ async function node(context: TestContext): Promise<Node> {
 
 const before = { 'bin/bridge': 'bridge', 'net.d/10-pods.conflist': bridge('pods') };
 
-test('installs beside what is there, and puts it back', async (context) => {
+test('installs beside the existing network, and restores it', async (context) => {
   const { paths, executable, state } = await node(context);
   assert.equal(await isInstalled(paths, executable), false);
-  assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+  assert.match(await install(paths, executable), /in front of 10-pods\.conflist/u);
   const { [`net.d/${managedConflistName}`]: ours = '', 'bin/static-ip': copy, ...rest } = await state();
   assert.deepEqual(rest, before);
   assert.equal(copy, 'the executable');
@@ -82,7 +82,7 @@ test('installs beside what is there, and puts it back', async (context) => {
   assert.deepEqual(await state(), before);
 });
 
-test('again it writes nothing', async (context) => {
+test('a second install writes nothing', async (context) => {
   const { paths: cniPaths, executable } = await node(context);
   await install(cniPaths, executable);
   const paths = [
@@ -95,7 +95,7 @@ test('again it writes nothing', async (context) => {
   assert.deepEqual(await inodes(), first);
 });
 
-test('from whatever a killed installer left, the next one installs, and a removal puts the former network back', async (context) => {
+test('after a killed installer, the next one installs, and a removal restores the original network', async (context) => {
   const whole = await node(context);
   await install(whole.paths, whole.executable);
   const finished = await whole.state();
@@ -125,7 +125,7 @@ test('from whatever a killed installer left, the next one installs, and a remova
   }
 });
 
-test('follows the network when its owner changes it, and goes when it goes', async (context) => {
+test('follows the network when its owner changes it, and is removed when the network is removed', async (context) => {
   const { paths, executable, state, file } = await node(context);
   await install(paths, executable);
   await file('net.d/10-pods.conflist', bridge('renamed'));
@@ -138,7 +138,7 @@ test('follows the network when its owner changes it, and goes when it goes', asy
   assert.equal(await isInstalled(paths, executable), false);
 });
 
-test('takes the network that the runtime uses, or the one that is named', async (context) => {
+test('wraps the network that the runtime uses, or the named one', async (context) => {
   const { paths, executable, state, file } = await node(context);
   await file('net.d/99-loopback.conf', '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}');
   await file('net.d/20-other.conflist', bridge('other'));
@@ -151,11 +151,11 @@ test('takes the network that the runtime uses, or the one that is named', async 
   assert.equal(await name(), 'other');
 });
 
-test('a network with a byte order mark is one', async (context) => {
+test('a network with a byte order mark is wrapped', async (context) => {
   const { paths, executable, file } = await node(context);
   await file('net.d/10-pods.conflist', `\uFEFF${bridge('pods')}`);
   for (let times = 0; times < 2; times += 1)
-    assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+    assert.match(await install(paths, executable), /in front of 10-pods\.conflist/u);
   assert.equal(await isInstalled(paths, executable), true);
 });
 
@@ -166,7 +166,7 @@ test('keeps a secret configuration secret', async (context) => {
   assert.equal((await stat(join(paths.conflistDirectory, managedConflistName))).mode & 0o777, 0o600);
 });
 
-test('has the rights of the configuration before it, whatever the umask', async (context) => {
+test('has the file mode of the wrapped configuration, whatever the umask is', async (context) => {
   const { paths, executable } = await node(context);
   const ours = join(paths.conflistDirectory, managedConflistName);
   const umask = process.umask(0o077);
@@ -181,14 +181,14 @@ test('has the rights of the configuration before it, whatever the umask', async 
   assert.equal((await stat(ours)).ino, ino, 'not written again');
 });
 
-test("a network that names the plugin by hand stays the operator's, with the executable that it needs", async (context) => {
+test('a network into which the operator put static-ip is not changed, and its executable is installed', async (context) => {
   const { paths, executable, state, file } = await node(context);
   await install(paths, executable);
   const ours = join(paths.conflistDirectory, managedConflistName);
   await rename(ours, join(paths.conflistDirectory, '05-mine.conflist'));
-  assert.match(await install(paths, executable), /05-mine\.conflist has static-ip in it already/u);
+  assert.match(await install(paths, executable), /05-mine\.conflist uses static-ip already/u);
   assert.equal(await isInstalled(paths, executable), true);
-  assert.match(await uninstall(paths), /stays, because 05-mine\.conflist names it/u);
+  assert.match(await uninstall(paths), /stays, because 05-mine\.conflist uses it/u);
   assert.deepEqual(Object.keys(await state()), [
     'bin/bridge',
     'bin/static-ip',
@@ -198,7 +198,7 @@ test("a network that names the plugin by hand stays the operator's, with the exe
   await file('net.d/05-mine.conflist', bridge('mine'));
 });
 
-test('says which file stands in the way, and changes nothing', async (context) => {
+test('names the file that prevents the installation, and changes nothing', async (context) => {
   const { paths, executable, state, file } = await node(context);
   await file('net.d/00-!.conflist', bridge('first'));
   const all = await state();
@@ -217,7 +217,7 @@ test('says which file stands in the way, and changes nothing', async (context) =
 
 const withoutIpam = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'portmap' }] });
 
-test('goes when its network goes, whatever is left cannot stand behind it, and says what', async (context) => {
+test('is removed with its network if no other network can be wrapped, and says why', async (context) => {
   const loopback = '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}';
   for (const [leftover, message] of [
     [undefined, /99-loopback\.conf has no plugin with an ipam/u],
@@ -235,7 +235,7 @@ test('goes when its network goes, whatever is left cannot stand behind it, and s
   }
 });
 
-test('stays while its network is being written, and says so', async (context) => {
+test('stays while its network is being written, and logs that', async (context) => {
   const { paths, executable, state, file } = await node(context);
   await install(paths, executable);
   const whole = (await state())[`net.d/${managedConflistName}`];
@@ -243,13 +243,13 @@ test('stays while its network is being written, and says so', async (context) =>
     await file('net.d/10-pods.conflist', half);
     assert.match(
       await install(paths, executable),
-      /10-pods\.conflist is no JSON.*00-0-static-ip\.conflist stays as it was/u,
+      /10-pods\.conflist is not valid JSON.*00-0-static-ip\.conflist is not changed/u,
     );
     assert.equal((await state())[`net.d/${managedConflistName}`], whole);
   }
 });
 
-test('what is no file is no network, as for a runtime', async (context) => {
+test('only regular files are networks, as for a runtime', async (context) => {
   const { paths, executable, state } = await node(context);
   const names = ['00-1-folder.conf', '00-2-fifo.conflist', '00-3-nowhere.conf', '00-4-loop.json'];
   const [directory = '', fifo = '', nowhere = '', loop = ''] = names.map((name) =>
@@ -259,9 +259,9 @@ test('what is no file is no network, as for a runtime', async (context) => {
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   await symlink('/nowhere', nowhere);
   await symlink(loop, loop);
-  assert.match(await install(paths, executable), /before 10-pods\.conflist/u);
+  assert.match(await install(paths, executable), /in front of 10-pods\.conflist/u);
   assert.equal(await isInstalled(paths, executable), true);
-  assert.match(await uninstall(paths), /is removed; the former network is back/u);
+  assert.match(await uninstall(paths), /is removed; the original network is restored/u);
   for (const path of [directory, fifo, nowhere, loop]) await rm(path, { recursive: true });
   assert.deepEqual(await state(), before);
 });
@@ -270,10 +270,10 @@ test('follows a symbolic link to a network', async (context) => {
   const { paths, executable, file } = await node(context);
   await file('elsewhere', bridge('linked'));
   await symlink('../elsewhere', join(paths.conflistDirectory, '05-link.conflist'));
-  assert.match(await install(paths, executable), /before 05-link\.conflist/u);
+  assert.match(await install(paths, executable), /in front of 05-link\.conflist/u);
 });
 
-test('a network that cannot be read stops no removal, and the executable that it may name stays', async (context) => {
+test('a network that cannot be read prevents no removal, and the executable that it may use stays', async (context) => {
   const { paths, executable, state } = await node(context);
   await install(paths, executable);
   await writeFile(join(paths.binDirectory, '.static-ip-allowed'), '');
@@ -282,7 +282,7 @@ test('a network that cannot be read stops no removal, and the executable that it
   await symlink('/proc/self/mem', unreadable);
   assert.match(
     await uninstall(paths),
-    /00-0-static-ip\.conflist is removed; the executable stays, because 20-unreadable\.conf may name it and cannot be read \(EIO/u,
+    /00-0-static-ip\.conflist is removed; the executable stays, because 20-unreadable\.conf may use it and cannot be read \(EIO/u,
   );
   await rm(unreadable);
   assert.deepEqual(Object.keys(await state()), ['bin/bridge', 'bin/static-ip', 'net.d/10-pods.conflist']);

@@ -3,8 +3,8 @@ import { pluginType } from '../plugin/config.ts';
 import { type CniPaths, defaultNamespaces } from './arguments.ts';
 import {
   type Network,
-  wrappedNetwork,
-  networkFiles,
+  readWrappedNetwork,
+  listNetworkFiles,
   managedConflistName,
   readNetwork,
   isJson,
@@ -16,7 +16,7 @@ import type { Executable } from './executable.ts';
 import { isSystemError } from './system-error.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, parseJson } from '../json.ts';
+import { isObject, tryParseJson } from '../../platform/json.ts';
 import { existsSync } from 'node:fs';
 
 /**
@@ -30,7 +30,7 @@ export async function install(paths: CniPaths, executable: Executable): Promise<
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   await saveOptions(paths);
-  const previous = await wrappedNetwork(paths);
+  const previous = await readWrappedNetwork(paths);
   if (previous === undefined) {
     await removeDurable(conflistDirectory, managedConflistName);
     return `${conflistDirectory} has no ${paths.conflist ?? 'network configuration'} yet: waiting for it`;
@@ -39,17 +39,17 @@ export async function install(paths: CniPaths, executable: Executable): Promise<
   if (present !== undefined && !isJson(previous.text)) {
     // its owner may still be writing the file
     await executable.install(binDirectory);
-    return `${previous.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
+    return `${previous.file} is not valid JSON: until it is, ${managedConflistName} is not changed`;
   }
   const text = mentionsPlugin(previous.text) ? undefined : await wrapOrRemove(paths, previous);
   await executable.install(binDirectory);
   if (text === undefined) {
     await removeDurable(conflistDirectory, managedConflistName);
-    return `${previous.file} has static-ip in it already: only the executable is kept up`;
+    return `${previous.file} uses static-ip already: only the executable is kept up to date`;
   }
   if (present?.text !== text || present.mode !== previous.mode)
     await writeAtomic(conflistDirectory, managedConflistName, text, previous.mode);
-  return `static-ip is before ${previous.file} by ${managedConflistName}`;
+  return `${managedConflistName} puts static-ip in front of ${previous.file}`;
 }
 
 /**
@@ -74,7 +74,7 @@ const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, previo
  */
 export async function isInstalled(requested: CniPaths, executable: Executable): Promise<boolean> {
   const paths = await withSavedOptions(requested);
-  const previous = await wrappedNetwork(paths);
+  const previous = await readWrappedNetwork(paths);
   if (previous === undefined || !(await executable.isSame(paths.binDirectory))) return false;
   if (mentionsPlugin(previous.text)) return true;
   const present = await readNetwork(paths.conflistDirectory, managedConflistName);
@@ -88,37 +88,37 @@ export async function isInstalled(requested: CniPaths, executable: Executable): 
 export async function uninstall(paths: CniPaths): Promise<string> {
   const { conflistDirectory, binDirectory } = paths;
   await removeDurable(conflistDirectory, managedConflistName);
-  const user = await firstUser(conflistDirectory);
+  const user = await findExecutableUser(conflistDirectory);
   if (user === undefined) await removeDurable(binDirectory, pluginType);
-  await forgetAllowance(paths);
+  await deleteApiAccess(paths);
   await deleteOptions(paths);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined
-    ? 'static-ip is removed; the former network is back'
+    ? 'static-ip is removed; the original network is restored'
     : `${managedConflistName} is removed; the executable stays, because ${user}`;
 }
 
 /** Returns why the executable is still needed, for a message. */
-async function firstUser(directory: string): Promise<string | undefined> {
-  const files = await networkFiles(directory);
-  const reasons = await Promise.all(files.map((file) => use(directory, file)));
+async function findExecutableUser(directory: string): Promise<string | undefined> {
+  const files = await listNetworkFiles(directory);
+  const reasons = await Promise.all(files.map((file) => findUse(directory, file)));
   return reasons.find((reason) => reason !== undefined);
 }
 
-async function use(directory: string, file: string): Promise<string | undefined> {
+async function findUse(directory: string, file: string): Promise<string | undefined> {
   try {
     const network = await readNetwork(directory, file);
-    return network !== undefined && mentionsPlugin(network.text) ? `${file} names it` : undefined;
+    return network !== undefined && mentionsPlugin(network.text) ? `${file} uses it` : undefined;
   } catch (error) {
     if (!isSystemError(error)) throw error;
     // a runtime may be able to read what this process cannot
-    return `${file} may name it and cannot be read (${error.message}): delete the executable if it does not`;
+    return `${file} may use it and cannot be read (${error.message}): delete the executable if that file does not use it`;
   }
 }
 
 /** A file in the directory of the plugins; runtimes ignore it. */
-const record = '.static-ip-choice';
+const optionsRecord = '.static-ip-choice';
 
 /**
  * Records on the node the options of an installer (network, plugin, namespaces), for a probe that has no
@@ -128,16 +128,16 @@ export async function saveOptions(paths: CniPaths): Promise<void> {
   const { binDirectory, conflist, plugin, namespaces } = paths;
   const hasOptions = [conflist, plugin, namespaces].some((each) => each !== undefined);
   const text = hasOptions ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
-  if (text === (await recorded(binDirectory))) return;
+  if (text === (await readSavedOptions(binDirectory))) return;
   if (text === undefined) await deleteOptions(paths);
-  else await writeAtomic(binDirectory, record, text, 0o644);
+  else await writeAtomic(binDirectory, optionsRecord, text, 0o644);
 }
 
 /**
  * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
  */
 export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
-  const value = parseJson((await recorded(paths.binDirectory)) ?? '');
+  const value = tryParseJson((await readSavedOptions(paths.binDirectory)) ?? '');
   const { conflist, plugin, namespaces } = isObject(value) ? value : {};
   return {
     ...paths,
@@ -149,12 +149,12 @@ export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
 
 /** Removes the record. Called when the plugin is removed. */
 export function deleteOptions({ binDirectory }: CniPaths): Promise<void> {
-  return removeDurable(binDirectory, record);
+  return removeDurable(binDirectory, optionsRecord);
 }
 
-async function recorded(directory: string): Promise<string | undefined> {
+async function readSavedOptions(directory: string): Promise<string | undefined> {
   try {
-    return await readFile(join(directory, record), 'utf8');
+    return await readFile(join(directory, optionsRecord), 'utf8');
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT') return undefined;
     throw error;
@@ -167,7 +167,7 @@ const textsOf = (value: unknown): readonly string[] | undefined =>
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 /** A file in the directory of the plugins; runtimes ignore it. */
-const allowanceRecord = '.static-ip-allowed';
+const apiAccessRecord = '.static-ip-allowed';
 
 /**
  * Records on the node that the API once allowed a pod of this node to read its DaemonSet. The next container
@@ -175,20 +175,20 @@ const allowanceRecord = '.static-ip-allowed';
  */
 export interface ApiAccess {
   readonly isRecorded: () => boolean;
-  readonly remember: () => Promise<void>;
+  readonly record: () => Promise<void>;
 }
 
-export function allowanceIn({ binDirectory }: CniPaths): ApiAccess {
+export function apiAccessIn({ binDirectory }: CniPaths): ApiAccess {
   return {
-    isRecorded: () => existsSync(join(binDirectory, allowanceRecord)),
-    remember: async () => {
-      if (!existsSync(join(binDirectory, allowanceRecord)))
-        await writeAtomic(binDirectory, allowanceRecord, '', 0o644);
+    isRecorded: () => existsSync(join(binDirectory, apiAccessRecord)),
+    record: async () => {
+      if (!existsSync(join(binDirectory, apiAccessRecord)))
+        await writeAtomic(binDirectory, apiAccessRecord, '', 0o644);
     },
   };
 }
 
 /** Removes the record. Called when the plugin is removed. */
-export function forgetAllowance({ binDirectory }: CniPaths): Promise<void> {
-  return removeDurable(binDirectory, allowanceRecord);
+export function deleteApiAccess({ binDirectory }: CniPaths): Promise<void> {
+  return removeDurable(binDirectory, apiAccessRecord);
 }

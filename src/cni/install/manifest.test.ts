@@ -42,7 +42,7 @@ function podSpecOf(name: string): PodSpec {
   return object.spec.template.spec;
 }
 
-test('the DaemonSet installs where it mounts, is guarded, and may ask for itself alone', () => {
+test('the DaemonSet mounts the directories of its installer, has a guard, and may read only itself', () => {
   const objects = loadAll(read('manifests/static-ip/daemonset.yaml')) as Manifest[];
   const named = (kind: string): Manifest =>
     objects.find((object) => object.kind === kind) ?? assert.fail(kind);
@@ -76,7 +76,7 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
   assert.equal(named('ServiceAccount').metadata.name, serviceAccountName);
 });
 
-test('the pods become Ready with what the docs let an operator add to the arguments, and removal leaves nothing', async (context) => {
+test('the pods become Ready with each documented option, and removal leaves nothing', async (context) => {
   const root = await mkdtemp(join(tmpdir(), 'static-ip-manifest-'));
   context.after(() => rm(root, { recursive: true, force: true }));
   const [conflistDirectory, binDirectory] = [join(root, 'net.d'), join(root, 'bin')];
@@ -115,7 +115,7 @@ test('the pods become Ready with what the docs let an operator add to the argume
   assert.deepEqual(await readdir(binDirectory), []);
 });
 
-test('remove.yaml removes from where that DaemonSet installs, before its pods are ready', () => {
+test('the pods of remove.yaml uninstall from the directories of the DaemonSet before they are ready', () => {
   const [from, to] = [podSpecOf('daemonset.yaml'), podSpecOf('remove.yaml')];
   const [installs = assert.fail()] = from.containers;
   const { paths } = parseArguments(installs.args);

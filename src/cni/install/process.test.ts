@@ -53,7 +53,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     };
   }
 
-  const installedMessage = 'static-ip is before 10-pods.conflist';
+  const installedMessage = '00-0-static-ip.conflist puts static-ip in front of 10-pods.conflist';
 
   async function untilLogged(child: ChildProcess, text: string): Promise<void> {
     let output = '';
@@ -73,21 +73,21 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     await ended;
   }
 
-  test('uninstall --stay waits for SIGTERM, the former network back', async (context) => {
+  test('uninstall --stay restores the original network and waits for SIGTERM', async (context) => {
     const { args, present } = await node(context);
     await installed(args);
     const child = spawn(built.path, [...args('uninstall'), '--stay'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(child, 'close');
-    await untilLogged(child, 'the former network is back');
+    await untilLogged(child, 'the original network is restored');
     assert.deepEqual(await present(), ['10-pods.conflist']);
     assert.equal(child.exitCode, null);
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
   });
 
-  test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
+  test('an installer that is killed at any moment leaves a working network, and the next one installs', async (context) => {
     const { root, args, present } = await node(context);
     for (let delay = 0; delay < 200; delay += 15) {
       const child = spawn(built.path, args('install'), { stdio: 'ignore' });
@@ -121,15 +121,15 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     assert.equal((await runExecutable(built.path, { args: args('installed') })).code, 1);
   });
 
-  test('what it is told wrongly it says in one line', async (context) => {
+  test('a wrong option is reported in one line', async (context) => {
     const { root } = await node(context);
     const wrong: readonly (readonly [string[], RegExp])[] = [
       [['instal'], /there is no command 'instal'/u],
       [['install', '--conflist', '../x'], /is a path/u],
       [['install', '--frobnicate'], /frobnicate/u],
-      [['uninstall', '--daemon-set', 'x'], /goes with install/u],
+      [['uninstall', '--daemon-set', 'x'], /is only for install/u],
       [['guard'], /guard needs --daemon-set/u],
-      [['install', '--stay'], /goes with uninstall/u],
+      [['install', '--stay'], /is only for uninstall/u],
       [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
     ];
     for (const [args, message] of wrong) {
@@ -184,7 +184,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       ['guard', true],
       ['guard', false],
     ] as const) {
-      test(`${command}: ${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
+      test(`${command}: ${removal ? 'a removed DaemonSet restores the original network' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
         const { root, args, present } = await node(context);
         const { url, removed } = await cluster(context, root);
         if (command === 'guard') await installed(args);
@@ -203,7 +203,10 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         );
         // a process that the end of the grace period kills would not exit with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
-        await untilLogged(child, command === 'guard' ? 'waiting for the end' : installedMessage);
+        await untilLogged(
+          child,
+          command === 'guard' ? 'waiting until the DaemonSet is deleted' : installedMessage,
+        );
         if (removal) removed();
         child.kill('SIGTERM');
         assert.deepEqual(await ended, [0, null]);

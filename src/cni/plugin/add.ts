@@ -1,13 +1,13 @@
 import { assertNamespaceAllowed, requestedAddresses, resultAddresses } from './requested-addresses.ts';
 import {
   argumentsWithAddress,
-  requestWay,
+  ipRequestMethod,
   delegateConfig,
   delegateConfigFor,
 } from '../delegate/delegate-config.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
 import { type DelegateContext, callDelegate } from '../delegate/run-delegate.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
 import type { NetworkConfig } from './config.ts';
 
 /**
@@ -15,21 +15,21 @@ import type { NetworkConfig } from './config.ts';
  * requests. If the delegate assigned others, its work is undone and ADD fails. Rejects a pod whose namespace
  * may not request addresses.
  */
-export async function add(ask: DelegateContext, config: NetworkConfig): Promise<string> {
+export async function add(context: DelegateContext, config: NetworkConfig): Promise<string> {
   const addresses = requestedAddresses(config.runtimeConfig);
-  if (addresses === undefined) return callDelegate(ask, config, delegateConfig(config));
-  assertNamespaceAllowed(config, ask.environment, addresses);
-  const { request, input } = prepareAdd(ask, config, addresses);
+  if (addresses === undefined) return callDelegate(context, config, delegateConfig(config));
+  assertNamespaceAllowed(config, context.environment, addresses);
+  const { request, input } = prepareAdd(context, config, addresses);
   const stdout = await withAddresses(callDelegate(request, config, input), addresses, config);
-  const result = parseJson(stdout);
+  const result = tryParseJson(stdout);
   const given = isObject(result) ? resultAddresses(result) : [];
   const missing = addresses.filter((address) => !given.includes(address));
   if (missing.length === 0) return stdout;
-  const remaining = await undo(ask, config, result);
+  const remaining = await undoAdd(context, config, result);
   throw new CniError(
     cniErrorCode.addressNotGiven,
     `the plugin '${config.delegate.type}' gave ${given.join(' and ') || 'no address'} instead of ${addresses.join(' and ')}: ` +
-      "its IPAM plugin takes no requests, or takes them another way ('request' of static-ip's configuration)",
+      "its IPAM plugin takes no requests, or takes them in another way (see 'request' of static-ip's configuration)",
     remaining,
   );
 }
@@ -39,18 +39,18 @@ interface AddInput {
   readonly input: JsonObject;
 }
 
-function prepareAdd(ask: DelegateContext, config: NetworkConfig, addresses: readonly string[]): AddInput {
-  const way = requestWay(config);
-  const input = delegateConfigFor(config, addresses, way);
-  if (way !== 'CNI_ARGS') return { request: ask, input };
+function prepareAdd(context: DelegateContext, config: NetworkConfig, addresses: readonly string[]): AddInput {
+  const method = ipRequestMethod(config);
+  const input = delegateConfigFor(config, addresses, method);
+  if (method !== 'CNI_ARGS') return { request: context, input };
   const [address = '', ...more] = addresses;
   if (more.length > 0)
     throw new CniError(
       cniErrorCode.addressInvalid,
-      `the pod asks for ${addresses.join(' and ')}, but CNI_ARGS, by which this network's IPAM plugin is asked, takes one address`,
+      `the pod requests ${addresses.join(' and ')}, but this network's IPAM plugin reads CNI_ARGS, which can have one address only`,
     );
-  const CNI_ARGS = argumentsWithAddress(ask.environment['CNI_ARGS'], address);
-  return { request: { ...ask, environment: { ...ask.environment, CNI_ARGS } }, input };
+  const CNI_ARGS = argumentsWithAddress(context.environment['CNI_ARGS'], address);
+  return { request: { ...context, environment: { ...context.environment, CNI_ARGS } }, input };
 }
 
 /** Puts the requested addresses in front of the delegate's error; its code and details stay. */
@@ -75,14 +75,18 @@ async function withAddresses<T>(
  * Returns the error of a failed undo, for the details of the main error: the runtime also calls DEL after a
  * failed ADD.
  */
-async function undo(ask: DelegateContext, config: NetworkConfig, prevResult: unknown): Promise<string> {
-  const environment = { ...ask.environment, CNI_COMMAND: 'DEL' };
+async function undoAdd(
+  context: DelegateContext,
+  config: NetworkConfig,
+  prevResult: unknown,
+): Promise<string> {
+  const environment = { ...context.environment, CNI_COMMAND: 'DEL' };
   const input = { ...delegateConfig(config), ...(isObject(prevResult) && { prevResult }) };
   try {
-    await callDelegate({ ...ask, environment }, config, input);
+    await callDelegate({ ...context, environment }, config, input);
     return '';
   } catch (error) {
     if (!(error instanceof CniError)) throw error;
-    return `DEL of what it made failed: ${error.message}`;
+    return `DEL after the failed ADD failed, too: ${error.message}`;
   }
 }

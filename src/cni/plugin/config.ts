@@ -1,6 +1,5 @@
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject, parseJson } from '../json.ts';
-import { type CniVersion, isSupported, supportedVersions } from './cni-version.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
 
 /** The name of this plugin's executable and `type`. */
 export const pluginType = 'static-ip';
@@ -17,14 +16,14 @@ export interface NetworkConfig {
 
 /** Parses the configuration on stdin, for every verb except VERSION. Throws CniError 1, 6 or 7. */
 export function parseNetworkConfig(text: string): NetworkConfig {
-  const all = parseJson(text);
+  const all = tryParseJson(text);
   if (!isObject(all))
     throw new CniError(cniErrorCode.undecodable, 'the network configuration on stdin is not a JSON object');
   const { cniVersion, name, delegate, runtimeConfig = {} } = all;
   if (!isSupported(cniVersion))
     throw new CniError(
       cniErrorCode.incompatibleVersion,
-      `cniVersion is ${shown(cniVersion)}: ${pluginType} speaks ${supportedVersions.join(', ')}`,
+      `cniVersion is ${shown(cniVersion)}: ${pluginType} supports ${supportedVersions.join(', ')}`,
     );
   if (typeof name !== 'string' || !/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/u.test(name))
     throw invalid(`the network's name is ${shown(name)}: letters, digits, '_', '.' and '-' are allowed`);
@@ -41,13 +40,13 @@ export function parseNetworkConfig(text: string): NetworkConfig {
 function parseDelegate(delegate: unknown, network: string): NetworkConfig['delegate'] {
   if (!isObject(delegate))
     throw invalid(
-      `network ${network} has no 'delegate': put the configuration of the plugin there that makes the interface`,
+      `network ${network} has no 'delegate': it must be the configuration of the plugin that creates the interface`,
     );
   const { type } = delegate;
   // the type becomes a file name
   if (typeof type !== 'string' || !/^[a-zA-Z0-9_.-]+$/u.test(type) || type === '.' || type === '..')
     throw invalid(
-      `the delegate of network ${network} has the type ${shown(type)}: the name of a plugin is needed`,
+      `the delegate of network ${network} has the type ${shown(type)}: it must be the name of a plugin`,
     );
   if (type === pluginType) throw invalid(`the delegate of network ${network} is ${pluginType} itself`);
   const { ipam } = delegate;
@@ -91,7 +90,7 @@ export function parseEnvironment(environment: Environment): Call {
   const verb = verbs.find((known) => known === environment['CNI_COMMAND']);
   if (verb === undefined)
     throw invalidVariable(
-      `CNI_COMMAND is ${shown(environment['CNI_COMMAND'])}: one of ${verbs.join(', ')} is needed`,
+      `CNI_COMMAND is ${shown(environment['CNI_COMMAND'])}: it must be one of ${verbs.join(', ')}`,
     );
   const missing = required[verb].filter((name) => (environment[name] ?? '') === '');
   if (missing.length > 0) throw invalidVariable(`${verb} needs ${missing.join(', ')} in the environment`);
@@ -105,7 +104,23 @@ function checkContainer(environment: Environment): void {
     throw invalidVariable(`CNI_CONTAINERID is ${shown(id)}: letters, digits, '_', '.' and '-' are allowed`);
   const name = environment['CNI_IFNAME'] ?? '';
   if (name === '.' || name === '..' || Buffer.byteLength(name) > 15 || /[/:\s]/u.test(name))
-    throw invalidVariable(`CNI_IFNAME is ${shown(name)}: that is no name of a network interface`);
+    throw invalidVariable(`CNI_IFNAME is ${shown(name)}: that is not a valid name of a network interface`);
 }
 
 const invalidVariable = (message: string): CniError => new CniError(cniErrorCode.invalidEnvironment, message);
+
+/** Versions of the CNI spec that this plugin supports, oldest first. */
+export const supportedVersions = ['0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'] as const;
+
+export type CniVersion = (typeof supportedVersions)[number];
+
+export const newestVersion: CniVersion = '1.1.0';
+
+export function isSupported(text: unknown): text is CniVersion {
+  return supportedVersions.some((version) => version === text);
+}
+
+/** True if `version` is `than` or newer. */
+export function isAtLeast(version: CniVersion, minimum: CniVersion): boolean {
+  return supportedVersions.indexOf(version) >= supportedVersions.indexOf(minimum);
+}

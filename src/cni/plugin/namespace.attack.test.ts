@@ -39,25 +39,25 @@ function attempt({
 
 const ofPod = (namespace: string): string => `IgnoreUnknown=1;K8S_POD_NAMESPACE=${namespace};K8S_POD_NAME=p`;
 
-test("a pod of another namespace that asks for a VM's address is refused, and gets no interface", async () => {
+test("a pod of another namespace that requests a VM's address is rejected, and gets no interface", async () => {
   const attempts: readonly [args: string | undefined, namespaces: unknown, code: number, message: RegExp][] =
     [
       [
         ofPod('mallory'),
         ['bosh'],
         104,
-        /pod of the namespace mallory asks for 10\.88\.0\.7 .* lists bosh: take/u,
+        /pod of the namespace mallory requests 10\.88\.0\.7 .* lists bosh: remove/u,
       ],
       [ofPod('mallory'), undefined, 104, /lists none/u],
       [ofPod('mallory'), [], 104, /lists none/u],
-      [ofPod('bosh-2'), ['bosh', 'cf'], 104, /namespace bosh-2 asks .* lists bosh, cf/u],
-      [ofPod(''), ['bosh'], 104, /of the namespace {2}asks/u],
-      [undefined, ['bosh'], 104, /does not tell the namespace/u],
-      ['K8S_POD_NAME=p', ['bosh'], 104, /does not tell the namespace/u],
-      [`${ofPod('bosh')};${ofPod('mallory')}`, ['bosh'], 104, /does not tell the namespace/u],
-      ['XK8S_POD_NAMESPACE=bosh', ['bosh'], 104, /does not tell the namespace/u],
-      [ofPod('mallory'), 'mallory', 7, /no list of names of namespaces/u],
-      [ofPod('mallory'), [['mallory']], 7, /no list of names of namespaces/u],
+      [ofPod('bosh-2'), ['bosh', 'cf'], 104, /namespace bosh-2 requests .* lists bosh, cf/u],
+      [ofPod(''), ['bosh'], 104, /of the namespace {2}requests/u],
+      [undefined, ['bosh'], 104, /whose namespace the runtime does not pass/u],
+      ['K8S_POD_NAME=p', ['bosh'], 104, /whose namespace the runtime does not pass/u],
+      [`${ofPod('bosh')};${ofPod('mallory')}`, ['bosh'], 104, /whose namespace the runtime does not pass/u],
+      ['XK8S_POD_NAMESPACE=bosh', ['bosh'], 104, /whose namespace the runtime does not pass/u],
+      [ofPod('mallory'), 'mallory', 7, /must be a list of names of namespaces/u],
+      [ofPod('mallory'), [['mallory']], 7, /must be a list of names of namespaces/u],
     ];
   for (const [args, namespaces, code, message] of attempts) {
     const delegate = recordingDelegate(gave('10.88.0.7'));
@@ -69,7 +69,7 @@ test("a pod of another namespace that asks for a VM's address is refused, and ge
   }
 });
 
-test('a pod of a listed namespace gets the address, and one that asks for none is left alone', async () => {
+test('a pod of a listed namespace gets the address, and one that requests none is not checked', async () => {
   for (const namespaces of [['bosh'], ['cf', 'bosh'], ['*']]) {
     const delegate = recordingDelegate(gave('10.88.0.7'));
     assert.equal((await attempt({ delegate, args: ofPod('bosh'), namespaces })).exitCode, 0);
@@ -78,7 +78,7 @@ test('a pod of a listed namespace gets the address, and one that asks for none i
   assert.equal((await attempt({ delegate, args: ofPod('mallory'), annotations: {} })).exitCode, 0);
 });
 
-test('a pod that is there already can go, whatever its namespace', async () => {
+test('an existing pod can be deleted, whatever its namespace is', async () => {
   const delegate = recordingDelegate({ exit: 0, stdout: '' });
   assert.equal(
     (await attempt({ delegate, args: ofPod('mallory'), namespaces: ['bosh'], verb: 'DEL' })).exitCode,

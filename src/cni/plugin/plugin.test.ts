@@ -56,7 +56,7 @@ test('the annotation is the one that the CPI writes', () => {
 });
 
 describe('ADD', () => {
-  test('asks for the address of the annotation, in the whole subnet, and passes the result on as it is', async () => {
+  test('requests the address of the annotation, in the whole subnet, and passes on the result unchanged', async () => {
     const delegate = recordingDelegate(gave('10.88.0.7'));
     const answer = await call('ADD', asking('10.88.0.7'), delegate);
     assert.deepEqual(answer, { stdout: gave('10.88.0.7').stdout, exitCode: 0 });
@@ -74,7 +74,7 @@ describe('ADD', () => {
   });
 
   for (const annotations of [{}, { other: 'x' }, null]) {
-    test(`leaves the delegate as it is for a pod with the annotations ${JSON.stringify(annotations)}`, async () => {
+    test(`passes the delegate's configuration unchanged for a pod with the annotations ${JSON.stringify(annotations)}`, async () => {
       const delegate = recordingDelegate(gave('10.88.128.1'));
       const answer = await call('ADD', config(annotations), delegate);
       assert.equal(answer.stdout, gave('10.88.128.1').stdout);
@@ -82,7 +82,7 @@ describe('ADD', () => {
     });
   }
 
-  test('fails where the runtime passes no annotations, and says what to do, without asking the delegate', async () => {
+  test('fails if the runtime passes no annotations, names the next step, and does not run the delegate', async () => {
     for (const runtimeConfig of [undefined, null, {}, { portMappings: [] }]) {
       const delegate = recordingDelegate(gave('10.88.128.1'));
       const answer = await call('ADD', config(undefined, { runtimeConfig }), delegate);
@@ -91,7 +91,7 @@ describe('ADD', () => {
     }
   });
 
-  test('takes an address of each family', async () => {
+  test('requests an address of each family', async () => {
     const ipam = {
       type: 'host-local',
       ranges: [...hostLocal.ranges, [{ subnet: 'fd00::/64', rangeStart: 'fd00::1000' }]],
@@ -103,7 +103,7 @@ describe('ADD', () => {
     assert.deepEqual(runtimeConfig, { ips: ['10.88.0.7', 'fd00::7'], mac: '0a:58:0a:58:00:07' });
   });
 
-  test('refuses an annotation that names no addresses', async () => {
+  test('rejects an annotation without valid addresses', async () => {
     for (const text of [
       '',
       '10.88.0',
@@ -143,7 +143,7 @@ describe('ADD', () => {
     assert.equal(exitCode, 1);
   });
 
-  test('a delegate that dies without a word is an error of its own', async () => {
+  test('a delegate that exits without a CNI error is an error of static-ip', async () => {
     assertError(
       await call('ADD', config({}), recordingDelegate({ exit: 'SIGKILL', stdout: '' })),
       100,
@@ -167,18 +167,18 @@ describe('ADD', () => {
     assert.ok('prevResult' in delegate.lastConfig());
   });
 
-  test('says so where even that failed', async () => {
+  test('reports a failed undo in the details', async () => {
     const delegate = recordingDelegate(
       { exit: 0, stdout: 'nothing' },
       { exit: 1, stdout: '{"code":5,"msg":"stuck"}' },
     );
     const { stdout } = await call('ADD', asking('10.88.0.7'), delegate);
     const { code, details } = JSON.parse(stdout) as { code: number; details: string };
-    assert.deepEqual([code, details], [103, 'DEL of what it made failed: stuck']);
+    assert.deepEqual([code, details], [103, 'DEL after the failed ADD failed, too: stuck']);
   });
 });
 
-describe('the way in which the delegate is asked', () => {
+describe('the method by which the delegate gets the address', () => {
   test('calico-ipam reads CNI_ARGS', async () => {
     const delegate = recordingDelegate(gave('10.1.0.7'));
     const input = asking('10.1.0.7', { delegate: { type: 'calico', ipam: { type: 'calico-ipam' } } });
@@ -193,16 +193,16 @@ describe('the way in which the delegate is asked', () => {
     assert.equal(delegate.lastConfig()['runtimeConfig'], undefined);
   });
 
-  test('which takes one address', async () => {
+  test('CNI_ARGS takes one address only', async () => {
     const input = asking('10.1.0.7,fd00::7', { delegate: { type: 'calico', ipam: { type: 'calico-ipam' } } });
     assertError(
       await call('ADD', input, recordingDelegate(gave('10.1.0.7'))),
       102,
-      /CNI_ARGS.*takes one address/u,
+      /CNI_ARGS, which can have one address only/u,
     );
   });
 
-  test('or as the configuration says, beside what is in args already', async () => {
+  test('uses the method of the configuration, and keeps other args', async () => {
     const delegate = recordingDelegate(gave('10.88.0.7'));
     const input = asking('10.88.0.7', { request: 'args.cni.ips', args: { cni: { labels: [] }, other: 1 } });
     assert.equal((await call('ADD', input, delegate)).exitCode, 0);
@@ -210,7 +210,7 @@ describe('the way in which the delegate is asked', () => {
     assertError(
       await call('ADD', asking('10.88.0.7', { request: 'prayer' }), delegate),
       7,
-      /'request' is none of/u,
+      /'request' must be one of/u,
     );
   });
 });
@@ -242,7 +242,7 @@ describe('DEL, CHECK, GC, STATUS', () => {
     assertError(
       await call('CHECK', asking('10.88.0.8', { prevResult }), delegate),
       103,
-      /asks for 10\.88\.0\.8 and has 10\.88\.0\.7/u,
+      /requests 10\.88\.0\.8 and has 10\.88\.0\.7/u,
     );
     assertError(await call('CHECK', asking('10.88.0.7'), delegate), 7, /needs a prevResult/u);
   });
@@ -268,7 +268,7 @@ describe('DEL, CHECK, GC, STATUS', () => {
     assertError(await call('STATUS', input, limited), 51, /no more/u);
   });
 
-  test('verbs that came later than the version that is spoken are refused', async () => {
+  test('a verb that the version of the configuration does not have is rejected', async () => {
     const delegate = recordingDelegate({ exit: 0, stdout: '' });
     assertError(
       await call('CHECK', config({}, { cniVersion: '0.3.1', prevResult }), delegate),
@@ -276,11 +276,11 @@ describe('DEL, CHECK, GC, STATUS', () => {
       /no CHECK in version 0\.3\.1/u,
     );
     for (const verb of ['GC', 'STATUS'])
-      assertError(await call(verb, config({}), delegate), 1, /came with 1\.1\.0/u);
+      assertError(await call(verb, config({}), delegate), 1, /was added in 1\.1\.0/u);
   });
 });
 
-test('VERSION answers in the version that is asked', async () => {
+test('VERSION responds in the version of the request', async () => {
   const delegate = recordingDelegate();
   const environment = { CNI_PATH: '', CNI_CONTAINERID: '', CNI_IFNAME: '' };
   const { stdout } = await call('VERSION', '{"cniVersion":"0.4.0"}', delegate, environment);
@@ -291,7 +291,7 @@ test('VERSION answers in the version that is asked', async () => {
   assert.match((await call('VERSION', '', delegate, environment)).stdout, /"cniVersion":"1\.1\.0"/u);
 });
 
-test('what is wrong with a call is said with the code of the spec', async () => {
+test('an invalid call is an error with the code of the spec', async () => {
   const delegate = recordingDelegate(gave('10.88.0.7'));
   const wrong: readonly (readonly [unknown, object, number, RegExp])[] = [
     [config({}), { CNI_COMMAND: undefined }, 4, /CNI_COMMAND is missing/u],
@@ -306,7 +306,7 @@ test('what is wrong with a call is said with the code of the spec', async () => 
     [config({}, { cniVersion: undefined }), {}, 1, /cniVersion is missing/u],
     [config({}, { name: '../pods' }), {}, 7, /network's name/u],
     [config({}, { delegate: undefined }), {}, 7, /has no 'delegate'/u],
-    [config({}, { delegate: { type: '../bridge' } }), {}, 7, /name of a plugin is needed/u],
+    [config({}, { delegate: { type: '../bridge' } }), {}, 7, /must be the name of a plugin/u],
     [config({}, { delegate: { type: 'static-ip' } }), {}, 7, /static-ip itself/u],
     [config({}, { runtimeConfig: [] }), {}, 7, /runtimeConfig/u],
     [config([]), {}, 7, /pod-annotations'\] is not an object/u],

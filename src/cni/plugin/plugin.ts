@@ -1,16 +1,20 @@
-import { supportedVersions, type CniVersion, newestVersion, isSupported, isAtLeast } from './cni-version.ts';
-import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
-import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
-import { delegateConfig } from '../delegate/delegate-config.ts';
-import { isObject, parseJson } from '../json.ts';
-import { add } from './add.ts';
 import {
+  supportedVersions,
+  type CniVersion,
+  newestVersion,
+  isSupported,
+  isAtLeast,
   type Environment,
   type Verb,
   parseEnvironment,
   type NetworkConfig,
   parseNetworkConfig,
 } from './config.ts';
+import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
+import { type RunDelegate, callDelegate, type DelegateContext } from '../delegate/run-delegate.ts';
+import { delegateConfig } from '../delegate/delegate-config.ts';
+import { isObject, tryParseJson } from '../../platform/json.ts';
+import { add } from './add.ts';
 import { requestedAddresses, resultAddresses } from './requested-addresses.ts';
 
 export interface PluginCall {
@@ -54,34 +58,34 @@ const verbsSince: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
 
 async function runVerb(
   verb: Exclude<Verb, 'VERSION'>,
-  ask: PluginCall & { readonly path: readonly string[] },
+  context: PluginCall & { readonly path: readonly string[] },
   input: string,
 ): Promise<string> {
   const config = parseNetworkConfig(input);
   if (!isAtLeast(config.cniVersion, verbsSince[verb]))
     throw new CniError(
       cniErrorCode.incompatibleVersion,
-      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it came with ${verbsSince[verb]}`,
+      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it was added in ${verbsSince[verb]}`,
     );
   switch (verb) {
     case 'ADD':
-      return add(ask, config);
+      return add(context, config);
     case 'CHECK':
-      return check(ask, config);
+      return check(context, config);
     case 'DEL':
     case 'GC':
-      return callDelegate(ask, config, delegateConfig(config));
+      return callDelegate(context, config, delegateConfig(config));
     case 'STATUS':
-      return status(ask, config);
+      return status(context, config);
     default:
       return verb satisfies never;
   }
 }
 
 /** Implements STATUS. A missing delegate means that no pod can be added now. */
-async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkConfig): Promise<string> {
+async function status(context: Parameters<typeof callDelegate>[0], config: NetworkConfig): Promise<string> {
   try {
-    return await callDelegate(ask, config, delegateConfig(config));
+    return await callDelegate(context, config, delegateConfig(config));
   } catch (error) {
     if (!(error instanceof CniError) || error.code !== cniErrorCode.invalidConfig) throw error;
     throw new CniError(cniErrorCode.notAvailable, error.message, error.details);
@@ -90,7 +94,7 @@ async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkCo
 
 /** Returns the caller's version if it is supported, for the response. */
 function versionOf(input: string): CniVersion {
-  const config = parseJson(input);
+  const config = tryParseJson(input);
   return isObject(config) && isSupported(config['cniVersion']) ? config['cniVersion'] : newestVersion;
 }
 
@@ -117,7 +121,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  * Implements CHECK: the result of ADD contains the addresses that the pod requests, and the CHECK of the
  * delegate succeeds.
  */
-export async function check(ask: DelegateContext, config: NetworkConfig): Promise<string> {
+export async function check(context: DelegateContext, config: NetworkConfig): Promise<string> {
   const { prevResult } = config.all;
   if (!isObject(prevResult))
     throw new CniError(cniErrorCode.invalidConfig, `CHECK of network ${config.name} needs a prevResult`);
@@ -128,7 +132,7 @@ export async function check(ask: DelegateContext, config: NetworkConfig): Promis
   if (missing.length > 0)
     throw new CniError(
       cniErrorCode.addressNotGiven,
-      `the pod asks for ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: make it anew`,
+      `the pod requests ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: recreate it`,
     );
-  return callDelegate(ask, config, delegateConfig(config));
+  return callDelegate(context, config, delegateConfig(config));
 }

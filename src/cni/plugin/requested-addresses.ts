@@ -1,6 +1,6 @@
 import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import { type JsonObject, isObject } from '../json.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import type { Environment, NetworkConfig } from './config.ts';
 
 /** The capability under which containerd passes a pod's annotations. */
@@ -39,8 +39,8 @@ function parseAddresses(text: unknown): readonly string[] {
   if (addresses.length === 0 || families.includes(undefined) || new Set(families).size < families.length)
     throw new CniError(
       cniErrorCode.addressInvalid,
-      `the pod's annotation ${addressAnnotation} is ${(JSON.stringify(text) ?? '').slice(0, 100)}: one IPv4 address, one IPv6 ` +
-        'address, or both with a comma between are needed',
+      `the pod's annotation ${addressAnnotation} is ${(JSON.stringify(text) ?? '').slice(0, 100)}: it must be one IPv4 address, one IPv6 ` +
+        'address, or both, separated by a comma',
     );
   return addresses.map(canonicalAddress);
 }
@@ -78,12 +78,12 @@ export function assertNamespaceAllowed(
   if (namespace !== undefined && allowed.includes(namespace)) return;
   const pod =
     namespace === undefined
-      ? 'a pod of which the runtime does not tell the namespace (K8S_POD_NAMESPACE in CNI_ARGS)'
+      ? 'a pod whose namespace the runtime does not pass (K8S_POD_NAMESPACE in CNI_ARGS)'
       : `a pod of the namespace ${namespace}`;
   throw new CniError(
     cniErrorCode.namespaceNotAllowed,
-    `${pod} asks for ${addresses.join(' and ')} by the annotation ${addressAnnotation}, and 'namespaces' of static-ip's ` +
-      `configuration lists ${allowed.join(', ') || 'none'}: take the annotation away, or add the namespace there`,
+    `${pod} requests ${addresses.join(' and ')} with the annotation ${addressAnnotation}, but 'namespaces' of static-ip's ` +
+      `configuration lists ${allowed.join(', ') || 'none'}: remove the annotation, or add the namespace there`,
   );
 }
 
@@ -94,7 +94,7 @@ function parseNamespaces(value: unknown, network: string): readonly string[] {
   if (isList(value)) return value;
   throw new CniError(
     cniErrorCode.invalidConfig,
-    `'namespaces' of network ${network} is no list of names of namespaces`,
+    `'namespaces' of network ${network} must be a list of names of namespaces`,
   );
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { supportedVersions } from '../plugin/cni-version.ts';
+import { supportedVersions } from '../plugin/config.ts';
 import { answerCall } from '../plugin/plugin.ts';
 import { runExecutable } from './executable.ts';
 import { fuzzedCalls, oddBytes } from './fuzzed-calls.ts';

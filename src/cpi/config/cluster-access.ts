@@ -1,14 +1,4 @@
-import {
-  type Location,
-  child,
-  optionalStringAt,
-  recordAt,
-  rejectUnknownKeys,
-  stringAt,
-  stringsAt,
-  invalidValue,
-  type Json,
-} from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import { httpsRequired } from '../../kubernetes/access/access.ts';
 import { pemProblem } from '../../kubernetes/access/pem.ts';
 
@@ -29,35 +19,28 @@ export interface KubernetesConfig extends AccessConfig {
 }
 
 /** Parses the section `kubernetes`. Throws INVALID_CONFIG. */
-export function parseKubernetes(value: unknown, place: Location): KubernetesConfig {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(
-    section,
-    [
-      ...accessKeys,
-      ...['namespace', 'kubelet_root_dir', 'image_pull_secrets'],
-      ...['attach', 'disk_namespace'],
-    ],
-    place,
-  );
+export function parseKubernetes(section: Field): KubernetesConfig {
+  section.rejectUnknownKeys([
+    ...accessKeys,
+    ...['namespace', 'kubelet_root_dir', 'image_pull_secrets'],
+    ...['attach', 'disk_namespace'],
+  ]);
   return {
-    ...parseAccess(section, place),
-    namespace: optionalStringAt(section['namespace'], child(place, 'namespace')),
+    ...parseAccess(section),
+    namespace: section.get('namespace').optional()?.nonEmptyString(),
     defaultNamespace: undefined,
-    kubeletRootDirectory: readAbsolutePath(section['kubelet_root_dir'], child(place, 'kubelet_root_dir')),
-    imagePullSecrets: stringsAt(section['image_pull_secrets'], child(place, 'image_pull_secrets')),
-    attach: readAttachStrategy(section['attach'], child(place, 'attach')),
-    diskNamespace: optionalStringAt(section['disk_namespace'], child(place, 'disk_namespace')),
+    kubeletRootDirectory: readAbsolutePath(section.get('kubelet_root_dir')) ?? '/var/lib/kubelet',
+    imagePullSecrets: section.get('image_pull_secrets').strings(),
+    attach: section.get('attach').optional()?.oneOf(attachStrategySettings) ?? 'hot',
+    diskNamespace: section.get('disk_namespace').optional()?.nonEmptyString(),
   };
 }
 
-function readAbsolutePath(value: unknown, place: Location): string {
-  if (value === undefined || value === null) return '/var/lib/kubelet';
-  const path = stringAt(value, place);
-  if (!path.startsWith('/') || path.split('/').includes('..')) {
-    throw invalidValue(place, 'has to be an absolute path without ".."');
-  }
-  return path.replace(/\/+$/u, '');
+function readAbsolutePath(field: Field): string | undefined {
+  const path = field.optional()?.nonEmptyString();
+  if (path !== undefined && (!path.startsWith('/') || path.split('/').includes('..')))
+    throw field.error('must be an absolute path without ".."');
+  return path?.replace(/\/+$/u, '');
 }
 
 /** A server and the credentials for it, without a kubeconfig. */
@@ -94,32 +77,33 @@ const serverOnlyKeys = ['ca', 'token', 'client_certificate', 'client_key'] as co
 export const accessKeys: readonly string[] = [...accessSources, 'context', ...serverOnlyKeys];
 
 /** Parses the access keys of the section `kubernetes`. Throws INVALID_CONFIG. */
-export function parseAccess(section: Json, place: Location): AccessConfig {
-  const kubeconfig = section['kubeconfig'] ?? undefined;
-  const url = optionalStringAt(section['server'], child(place, 'server'));
-  const context = optionalStringAt(section['context'], child(place, 'context'));
-  if (kubeconfig !== undefined && url !== undefined) {
-    throw invalidValue(child(place, 'server'), 'and kubeconfig are two ways to a cluster; give one of them');
-  }
-  if (context !== undefined && kubeconfig === undefined) {
-    throw invalidValue(child(place, 'context'), 'names a context of a kubeconfig, but there is none');
-  }
-  return { kubeconfig, context, server: parseServer(section, url, place) };
+export function parseAccess(section: Field): AccessConfig {
+  const kubeconfig = section.get('kubeconfig');
+  const server = section.get('server');
+  const context = section.get('context');
+  if (kubeconfig.isPresent && server.isPresent)
+    throw server.error('and kubeconfig are two ways to a cluster; give one of them');
+  if (context.isPresent && !kubeconfig.isPresent)
+    throw context.error('names a context of a kubeconfig, but there is none');
+  return {
+    kubeconfig: kubeconfig.value,
+    context: context.optional()?.nonEmptyString(),
+    server: parseServer(section),
+  };
 }
 
-function parseServer(section: Json, url: string | undefined, place: Location): ServerConfig | undefined {
-  if (url === undefined) {
-    for (const name of serverOnlyKeys) {
-      if ((section[name] ?? undefined) !== undefined)
-        throw invalidValue(child(place, name), 'needs kubernetes.server');
-    }
-    return undefined;
+function parseServer(section: Field): ServerConfig | undefined {
+  const url = section.get('server');
+  if (!url.isPresent) {
+    const other = serverOnlyKeys.map((name) => section.get(name)).find(({ isPresent }) => isPresent);
+    if (other === undefined) return undefined;
+    throw other.error('needs kubernetes.server');
   }
   const [ca, token, certificate, key] = serverOnlyKeys.map((name) =>
-    optionalStringAt(section[name], child(place, name)),
+    section.get(name).optional()?.nonEmptyString(),
   );
   if ((certificate === undefined) !== (key === undefined)) {
-    throw invalidValue(place, 'has only one of client_certificate and client_key; it needs both');
+    throw section.error('has only one of client_certificate and client_key; it needs both');
   }
   for (const [name, pem] of [
     ['ca', ca],
@@ -127,17 +111,18 @@ function parseServer(section: Json, url: string | undefined, place: Location): S
     ['client_key', key],
   ] as const) {
     const problem = pem && pemProblem(pem, name === 'client_key' ? 'key' : 'certificate');
-    if (problem !== undefined) throw invalidValue(child(place, name), problem);
+    if (problem !== undefined) throw section.get(name).error(problem);
   }
-  return { url: serverUrl(url, child(place, 'server')), ca, token, certificate, key };
+  return { url: serverUrl(url), ca, token, certificate, key };
 }
 
-function serverUrl(text: string, place: Location): string {
-  if (!URL.canParse(text)) throw invalidValue(place, 'is not a URL');
+function serverUrl(field: Field): string {
+  const text = field.nonEmptyString();
+  if (!URL.canParse(text)) throw field.error('is not a URL');
   const url = new URL(text);
   const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (url.protocol !== 'https:') throw invalidValue(place, httpsRequired);
-  if (!isBare) throw invalidValue(place, 'has to have host, port and path only');
+  if (url.protocol !== 'https:') throw field.error(httpsRequired);
+  if (!isBare) throw field.error('must have host, port and path only');
   return (url.origin + url.pathname).replace(/\/+$/u, '');
 }
 
@@ -145,11 +130,8 @@ function serverUrl(text: string, place: Location): string {
 export type AttachStrategy = 'hot' | 'recreate';
 
 /** `auto`: hot if the cluster admits an attachment pod; decided when the VM is made. */
-export type AttachStrategySetting = AttachStrategy | 'auto';
-
-/** Reads the configured strategy. Default: hot. */
-export function readAttachStrategy(value: unknown, place: Location): AttachStrategySetting {
-  if (value === undefined || value === null) return 'hot';
-  if (value === 'hot' || value === 'recreate' || value === 'auto') return value;
-  throw invalidValue(place, 'has to be hot, recreate or auto');
-}
+export type AttachStrategySetting = (typeof attachStrategySettings)[number];
+const attachStrategySettings = ['hot', 'recreate', 'auto'] as const satisfies readonly (
+  | AttachStrategy
+  | 'auto'
+)[];

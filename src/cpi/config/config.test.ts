@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { deepMerge } from './layers.ts';
 import { parseConfig } from './config.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 const pemOf = (label: string): string => `-----BEGIN ${label}-----\nMAA=\n-----END ${label}-----\n`;
 const pem = pemOf('CERTIFICATE');
@@ -15,7 +15,7 @@ const invalid = (message: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('the context wins key by key; a kubeconfig replaces the former as a whole', () => {
+test('the context wins key by key; a kubeconfig replaces the previous one completely', () => {
   const file = {
     kubernetes: {
       kubeconfig: { 'current-context': 'a', users: [] },
@@ -36,7 +36,7 @@ test('the context wins key by key; a kubeconfig replaces the former as a whole',
   assert.equal(config.agent.mbus, 'nats://file');
 });
 
-test('the context wins at every depth, and what it does not name stays', () => {
+test('the context wins at every depth, and other keys keep their values', () => {
   const east = {
     kubernetes: { namespace: 'east-ns', disk_namespace: 'east-disks' },
     deadlines: { release: 3 },
@@ -65,10 +65,10 @@ test('the context wins at every depth, and what it does not name stays', () => {
   assert.equal(parseConfig(file, context, 'west').kubernetes.namespace, undefined);
 });
 
-test('what is not known is refused by name, what has the wrong shape by its path', () => {
+test('an unknown key is rejected by its name, a wrong value by its path', () => {
   const cases: [unknown, RegExp][] = [
     [{ surprise: 1 }, /"surprise"/u],
-    [{ kubernetes: { attach: 'cold' } }, /kubernetes\.attach has to be/u],
+    [{ kubernetes: { attach: 'cold' } }, /kubernetes\.attach must be/u],
     [{ kubernetes: { namespace: 7 } }, /config\.kubernetes\.namespace/u],
     [{ kubernetes: { kubelet_root_dir: 'relative' } }, /kubelet_root_dir/u],
     [{ kubernetes: { kubelet_root_dir: '/a/../b' } }, /kubelet_root_dir/u],
@@ -122,7 +122,7 @@ test('a named context is an entry of contexts, which wins, or one of the kubecon
   assert.throws(() => parseConfig({ contexts: { east: 7 } }, {}), invalid(/config\.contexts\.east /u));
 });
 
-test('a later layer that names a way to a cluster replaces the former whole; its parts can be changed alone', () => {
+test('a later layer with cluster access replaces the earlier access completely; single settings of it can be changed', () => {
   const file = { kubernetes: { server: 'https://one', token: 'first', ca: pem, namespace: 'n' } };
   const other = parseConfig(file, { kubernetes: { kubeconfig: { users: [] } } }).kubernetes;
   assert.deepEqual([other.kubeconfig, other.server, other.namespace], [{ users: [] }, undefined, 'n']);
@@ -133,7 +133,7 @@ test('a later layer that names a way to a cluster replaces the former whole; its
   );
   const renewed = parseConfig(file, { kubernetes: { token: 'second' } }).kubernetes;
   assert.deepEqual([renewed.server?.url, renewed.server?.token], ['https://one', 'second']);
-  const east = (kubernetes: object): Json => ({ contexts: { east: { kubernetes } } });
+  const east = (kubernetes: object): JsonObject => ({ contexts: { east: { kubernetes } } });
   const inEast = parseConfig(east(file.kubernetes), east({ server: 'https://two' }), 'east').kubernetes;
   assert.deepEqual(
     [inEast.server?.url, inEast.server?.token, inEast.namespace],
@@ -156,7 +156,7 @@ test('a merge has every key of both, the second wins, and prototypes stay as the
       }
     }),
   );
-  const hostile = JSON.parse('{"kubernetes": {"__proto__": {"polluted": true}}}') as Json;
+  const hostile = JSON.parse('{"kubernetes": {"__proto__": {"polluted": true}}}') as JsonObject;
   deepMerge({ kubernetes: {} }, hostile);
   assert.equal('polluted' in {}, false);
 });

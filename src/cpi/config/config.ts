@@ -1,20 +1,11 @@
 import { type Deadlines, parseDeadlines } from './deadlines.ts';
 import { type KubernetesConfig, parseKubernetes } from './cluster-access.ts';
+import { quantityRange } from '../../kubernetes/types/quantity.ts';
 import { mergeLayers } from './layers.ts';
 import { type RegistryConfig, parseRegistry } from './registry.ts';
-import {
-  type Json,
-  type Location,
-  child,
-  optionalStringAt,
-  recordAt,
-  rejectUnknownKeys,
-  stringsAt,
-  booleanAt,
-  invalidValue,
-  positiveIntegerAt,
-} from '../input.ts';
-import { type SecurityProfile, optionalProfileAt } from './profile.ts';
+import type { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
+import { type SecurityProfile, profiles } from './profile.ts';
 import { type Resources, withDefaults, parseResources } from './resources.ts';
 
 export interface CpiConfig {
@@ -33,18 +24,17 @@ export interface CpiConfig {
  * `contextName` the context that its cids or cloud_properties name (config/layers.ts states the precedence).
  * Each section rejects unknown keys by name. Throws INVALID_CONFIG, which never quotes a value.
  */
-export function parseConfig(file: unknown, request: Readonly<Json>, contextName?: string): CpiConfig {
-  const place: Location = { code: 'INVALID_CONFIG', path: 'config' };
-  const { sections, kubeconfigContext } = mergeLayers({ file, request, contextName }, place);
-  const kubernetes = parseKubernetes(sections['kubernetes'], child(place, 'kubernetes'));
+export function parseConfig(file: unknown, request: JsonObject, contextName?: string): CpiConfig {
+  const { config, kubeconfigContext } = mergeLayers({ file, request, contextName });
+  const kubernetes = parseKubernetes(config.get('kubernetes'));
   return {
     kubernetes: kubeconfigContext === undefined ? kubernetes : inContext(kubernetes, kubeconfigContext),
-    proxies: parseProxyVariables(sections['env'], child(place, 'env')),
-    deadlines: parseDeadlines(sections['deadlines'], child(place, 'deadlines')),
-    networks: parseNetworksConfig(sections['networks'], child(place, 'networks')),
-    agent: parseAgent(sections['agent'], child(place, 'agent')),
-    defaults: parseDefaults(sections['defaults'], child(place, 'defaults')),
-    registry: parseRegistry(sections['registry'], child(place, 'registry')),
+    proxies: parseProxyVariables(config.get('env')),
+    deadlines: parseDeadlines(config.get('deadlines')),
+    networks: parseNetworksConfig(config.get('networks')),
+    agent: parseAgent(config.get('agent')),
+    defaults: parseDefaults(config.get('defaults')),
+    registry: parseRegistry(config.get('registry')),
   };
 }
 
@@ -62,18 +52,16 @@ export interface AgentConfig {
   readonly mbus: string | undefined;
   readonly ntp: readonly string[];
   /** Secret: may contain credentials. */
-  readonly blobstore: Json | undefined;
+  readonly blobstore: JsonObject | undefined;
 }
 
 /** Parses the section `agent`. Throws INVALID_CONFIG. */
-export function parseAgent(value: unknown, place: Location): AgentConfig {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(section, ['mbus', 'ntp', 'blobstore'], place);
-  const blobstore = section['blobstore'] ?? undefined;
+export function parseAgent(section: Field): AgentConfig {
+  section.rejectUnknownKeys(['mbus', 'ntp', 'blobstore']);
   return {
-    mbus: optionalStringAt(section['mbus'], child(place, 'mbus')),
-    ntp: stringsAt(section['ntp'], child(place, 'ntp')),
-    blobstore: blobstore === undefined ? undefined : recordAt(blobstore, child(place, 'blobstore')),
+    mbus: section.get('mbus').optional()?.nonEmptyString(),
+    ntp: section.get('ntp').strings(),
+    blobstore: section.get('blobstore').optional()?.record(),
   };
 }
 
@@ -85,21 +73,16 @@ export interface NetworksConfig {
 }
 
 /** Parses the section `networks`. Throws INVALID_CONFIG. */
-export function parseNetworksConfig(value: unknown, place: Location): NetworksConfig {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(section, ['address_strategy', 'network_policy'], place);
+export function parseNetworksConfig(section: Field): NetworksConfig {
+  section.rejectUnknownKeys(['address_strategy', 'network_policy']);
+  const strategy = section
+    .get('address_strategy')
+    .optional()
+    ?.oneOf(['auto', ...addressStrategies]);
   return {
-    addressStrategy: strategyAt(section['address_strategy'], child(place, 'address_strategy')),
-    networkPolicy: booleanAt(section['network_policy'], child(place, 'network_policy')) ?? false,
+    addressStrategy: strategy === 'auto' ? undefined : strategy,
+    networkPolicy: section.get('network_policy').optional()?.boolean() ?? false,
   };
-}
-
-function strategyAt(value: unknown, place: Location): AddressStrategy | undefined {
-  if (value === undefined || value === null || value === 'auto') return undefined;
-  const strategy = addressStrategies.find((known) => known === value);
-  if (strategy === undefined)
-    throw invalidValue(place, `has to be one of auto, ${addressStrategies.join(', ')}`);
-  return strategy;
 }
 
 /** The variables that a director removes from the environment of a CPI. The names are those of other CPIs. */
@@ -112,12 +95,11 @@ export type ProxyVariables = Readonly<Record<string, string>>;
  * Parses the section `env`: https_proxy and no_proxy apply to the API server, all three are in the
  * environment of exec plugins. They override those of this process. Throws INVALID_CONFIG.
  */
-export function parseProxyVariables(value: unknown, place: Location): ProxyVariables {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(section, variableNames, place);
+export function parseProxyVariables(section: Field): ProxyVariables {
+  section.rejectUnknownKeys(variableNames);
   const given: Record<string, string> = {};
   for (const name of variableNames) {
-    const text = optionalStringAt(section[name], child(place, name));
+    const text = section.get(name).optional()?.nonEmptyString();
     if (text !== undefined) Object.assign(given, { [name]: text, [name.toUpperCase()]: text });
   }
   return given;
@@ -131,18 +113,17 @@ export interface Defaults {
 }
 
 /** Parses the section `defaults`. Throws INVALID_CONFIG. */
-export function parseDefaults(value: unknown, place: Location): Defaults {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(section, ['resources', 'ephemeral_disk', 'profile'], place);
-  const resources = parseResources(section['resources'], child(place, 'resources'));
+export function parseDefaults(section: Field): Defaults {
+  section.rejectUnknownKeys(['resources', 'ephemeral_disk', 'profile']);
+  const resources = parseResources(section.get('resources'));
   return {
     // a VM without requests would be the first that a node under pressure evicts
     resources: withDefaults(resources, { requests: { cpu: '100m', memory: '128Mi' }, limits: {} }),
-    ephemeralDisk: parseEphemeralDisk(section['ephemeral_disk'], child(place, 'ephemeral_disk'), {
+    ephemeralDisk: parseEphemeralDisk(section.get('ephemeral_disk'), {
       sizeMiB: 1024,
       storageClass: undefined,
     }),
-    profile: optionalProfileAt(section['profile'], child(place, 'profile')) ?? 'privileged',
+    profile: section.get('profile').optional()?.oneOf(profiles) ?? 'privileged',
   };
 }
 
@@ -153,14 +134,11 @@ export interface EphemeralDisk {
 }
 
 /** Parses `{size: MiB, storage_class: name}`; either key may be absent. */
-export function parseEphemeralDisk(value: unknown, place: Location, defaults: EphemeralDisk): EphemeralDisk {
-  const disk = recordAt(value, place);
-  rejectUnknownKeys(disk, ['size', 'storage_class'], place);
-  const size = disk['size'] ?? undefined;
+export function parseEphemeralDisk(disk: Field, defaults: EphemeralDisk): EphemeralDisk {
+  disk.rejectUnknownKeys(['size', 'storage_class']);
   return {
-    sizeMiB: size === undefined ? defaults.sizeMiB : positiveIntegerAt(size, child(place, 'size')),
-    storageClass:
-      optionalStringAt(disk['storage_class'], child(place, 'storage_class')) ?? defaults.storageClass,
+    sizeMiB: disk.get('size').optional()?.integer(quantityRange) ?? defaults.sizeMiB,
+    storageClass: disk.get('storage_class').optional()?.nonEmptyString() ?? defaults.storageClass,
   };
 }
 

@@ -1,5 +1,4 @@
-import type { Location } from '../input.ts';
-import { child, positiveIntegerAt, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 
 /**
  * Deadlines in whole seconds. A wait that reaches its deadline reports what it waited for and the last thing
@@ -82,22 +81,15 @@ export function deadlineOfMethod(method: string, deadlines: Deadlines): number |
 }
 
 /** Parses the section `deadlines`. Throws INVALID_CONFIG. */
-export function parseDeadlines(value: unknown, place: Location): Deadlines {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(section, Object.keys(deadlineKeys), place);
+export function parseDeadlines(section: Field): Deadlines {
+  section.rejectUnknownKeys(Object.keys(deadlineKeys));
   const given: Partial<Record<keyof Deadlines, number>> = {};
   for (const [key, name] of Object.entries(deadlineKeys)) {
-    const seconds = section[key];
-    if (seconds !== undefined && seconds !== null) given[name] = secondsAt(seconds, child(place, key));
+    const seconds = section.get(key).optional()?.integer({ min: 1, max: maxSeconds });
+    if (seconds !== undefined) given[name] = seconds;
   }
   return { ...defaultDeadlines, ...given };
 }
 
-/** A runtime's timers are limited to 2^31 ms; longer ones fire at once. */
+/** A week. A runtime's timers are limited to 2^31 ms; longer ones fire at once. */
 const maxSeconds = 7 * 24 * 3600;
-
-function secondsAt(value: unknown, place: Location): number {
-  const seconds = positiveIntegerAt(value, place);
-  if (seconds > maxSeconds) throw invalidValue(place, `has to be ${maxSeconds} (a week) at most`);
-  return seconds;
-}

@@ -1,4 +1,5 @@
-import { type Json, type Location, child, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
+import { Field } from '../../platform/field.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
 import { accessSources, accessKeys } from './cluster-access.ts';
 
 /** The sections that a context in the section `contexts` may have, too. */
@@ -12,16 +13,18 @@ export interface Layers {
   /** The configuration that the job rendered. */
   readonly file: unknown;
   /** The context of the request. Its sections win key by key; the properties of a cpi-config are in it. */
-  readonly request: Readonly<Json>;
+  readonly request: JsonObject;
   /** The context that a cid or cloud_properties name; undefined: none. */
   readonly contextName: string | undefined;
 }
 
 export interface EffectiveConfig {
-  readonly sections: Json;
+  readonly config: Field;
   /** The named context, if it is one of the kubeconfig. */
   readonly kubeconfigContext: string | undefined;
 }
+
+const configField = (value: unknown): Field => new Field(value, 'config', 'INVALID_CONFIG');
 
 /**
  * Merges the layers to one configuration. A named context is an entry of the section `contexts`, which wins
@@ -29,100 +32,87 @@ export interface EffectiveConfig {
  * belong to the caller and are ignored; an unknown key of the file is rejected. Throws INVALID_CONFIG, which
  * never quotes a value.
  */
-export function mergeLayers({ file, request, contextName }: Layers, place: Location): EffectiveConfig {
-  const base = recordAt(file, place);
-  rejectUnknownKeys(base, topLevelKeys, place);
-  const overrides = readOverrides(request, place);
-  const { [contextsKey]: contexts, ...merged } = mergeLayer(base, overrides, place);
-  const entries = contextEntries(contexts, child(place, contextsKey));
-  if (contextName === undefined) return { sections: merged, kubeconfigContext: undefined };
-  const entry = entries.get(contextName);
-  if (entry !== undefined)
-    return { sections: mergeLayer(merged, entry, place), kubeconfigContext: undefined };
-  const { kubeconfig } = recordAt(merged['kubernetes'], child(place, 'kubernetes'));
-  if (kubeconfig === undefined || kubeconfig === null) {
-    throw invalidValue(
-      child(place, contextsKey),
+export function mergeLayers({ file, request, contextName }: Layers): EffectiveConfig {
+  const base = configField(file);
+  base.rejectUnknownKeys(topLevelKeys);
+  const { [contextsKey]: mergedContexts, ...merged } = mergeLayer(base, readOverrides(request));
+  const config = configField(merged);
+  const contexts = configField({ [contextsKey]: mergedContexts }).get(contextsKey);
+  for (const [, context] of contexts.entries()) context.rejectUnknownKeys(sections);
+  if (contextName === undefined) return { config, kubeconfigContext: undefined };
+  if (Object.hasOwn(contexts.record(), contextName))
+    return {
+      config: configField(mergeLayer(config, contexts.get(contextName))),
+      kubeconfigContext: undefined,
+    };
+  if (!config.get('kubernetes').get('kubeconfig').isPresent) {
+    throw contexts.error(
       `has no "${contextName}", and there is no kubeconfig that could have a context of this name`,
     );
   }
-  return { sections: merged, kubeconfigContext: contextName };
+  return { config, kubeconfigContext: contextName };
 }
 
 /**
  * Reads the sections of the request's context. The job's property `ntp` becomes agent.ntp here, as in the
  * job's template.
  */
-function readOverrides(request: Readonly<Json>, place: Location): Json {
-  const given: Json = Object.fromEntries(
+function readOverrides(request: JsonObject): Field {
+  const given = Object.fromEntries(
     topLevelKeys.map((key) => [key, request[key]]).filter(([, value]) => value !== undefined),
   );
-  if (request['ntp'] === undefined) return given;
-  const agent = recordAt(given['agent'], child(place, 'agent'));
-  return { ...given, agent: { ntp: request['ntp'], ...agent } };
-}
-
-function contextEntries(value: unknown, place: Location): Map<string, Json> {
-  const entries = Object.entries(recordAt(value, place)).map(([name, given]): [string, Json] => {
-    const entry = recordAt(given, child(place, name));
-    rejectUnknownKeys(entry, sections, child(place, name));
-    return [name, entry];
-  });
-  return new Map(entries);
+  if (request['ntp'] === undefined) return configField(given);
+  const agent = configField(given).get('agent').record();
+  return configField({ ...given, agent: { ntp: request['ntp'], ...agent } });
 }
 
 /**
  * Merges two layers. If the later layer configures cluster access or a registry, it replaces the earlier one
  * completely. Merged parts would not work, and could send a password to another server.
  */
-function mergeLayer(base: Json, over: Json, place: Location): Json {
-  const kept = dropAccess(dropRegistry(base, over, place), over, place);
-  return deepMerge(dropContextAccess(kept, over, child(place, contextsKey)), over);
+function mergeLayer(base: Field, over: Field): JsonObject {
+  const { [registryKey]: registry, ...kept } = dropAccess(base, over);
+  const replacesRegistry = Object.hasOwn(over.get(registryKey).record(), 'url');
+  const previous = base.get(contextsKey);
+  const contexts = over
+    .get(contextsKey)
+    .entries()
+    .map(([name, context]) => [name, dropAccess(previous.get(name), context)] as const);
+  return deepMerge(
+    {
+      ...kept,
+      ...(!replacesRegistry && { [registryKey]: registry }),
+      ...(contexts.length > 0 && {
+        [contextsKey]: { ...previous.record(), ...Object.fromEntries(contexts) },
+      }),
+    },
+    over.record(),
+  );
 }
 
-/** Removes the earlier registry if `over` names another URL. */
-function dropRegistry(base: Json, over: Json, place: Location): Json {
-  if (!Object.hasOwn(recordAt(over[registryKey], child(place, registryKey)), 'url')) return base;
-  const { [registryKey]: _, ...rest } = base;
-  return rest;
-}
-
-/** Removes the earlier cluster access if `over` configures one. */
-function dropAccess(base: Json, over: Json, place: Location): Json {
-  const later = recordAt(over['kubernetes'], child(place, 'kubernetes'));
-  if (!accessSources.some((name) => Object.hasOwn(later, name))) return base;
-  const former = Object.entries(recordAt(base['kubernetes'], child(place, 'kubernetes')));
-  return { ...base, kubernetes: Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key))) };
-}
-
-/** Removes the earlier cluster access of each context for which both layers configure one. */
-function dropContextAccess(base: Json, over: Json, place: Location): Json {
-  const later = Object.entries(recordAt(over[contextsKey], place));
-  if (later.length === 0) return base;
-  const contexts = new Map(Object.entries(recordAt(base[contextsKey], place)));
-  for (const [name, entry] of later) {
-    const own = child(place, name);
-    contexts.set(name, dropAccess(recordAt(contexts.get(name), own), recordAt(entry, own), own));
-  }
-  return { ...base, [contextsKey]: Object.fromEntries(contexts) };
+/** Returns the earlier layer, without its cluster access if `over` configures one. */
+function dropAccess(base: Field, over: Field): JsonObject {
+  const later = over.get('kubernetes').record();
+  if (!accessSources.some((name) => Object.hasOwn(later, name))) return base.record();
+  const previous = Object.entries(base.get('kubernetes').record());
+  return {
+    ...base.record(),
+    kubernetes: Object.fromEntries(previous.filter(([key]) => !accessKeys.includes(key))),
+  };
 }
 
 /**
  * Merges objects key by key; any other value replaces. A kubeconfig is one value: halves of two kubeconfigs
  * do not work together.
  */
-export function deepMerge(base: Json, over: Json): Json {
+export function deepMerge(base: JsonObject, over: JsonObject): JsonObject {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
-    const former = merged.get(key);
+    const previous = merged.get(key);
     merged.set(
       key,
-      isObject(former) && isObject(value) && key !== 'kubeconfig' ? deepMerge(former, value) : value,
+      isObject(previous) && isObject(value) && key !== 'kubeconfig' ? deepMerge(previous, value) : value,
     );
   }
   return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

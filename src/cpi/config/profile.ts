@@ -1,4 +1,3 @@
-import { type Location, optionalStringAt, invalidValue } from '../input.ts';
 import { type ContainerSecurityContext } from '../../kubernetes/types/pod.ts';
 
 /**
@@ -8,15 +7,6 @@ import { type ContainerSecurityContext } from '../../kubernetes/types/pod.ts';
 export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
 
 export type SecurityProfile = (typeof profiles)[number];
-
-/** Returns the name of a profile; undefined if none is given. */
-export function optionalProfileAt(value: unknown, place: Location): SecurityProfile | undefined {
-  const name = optionalStringAt(value, place);
-  if (name === undefined) return undefined;
-  const profile = profiles.find((known) => known === name);
-  if (profile === undefined) throw invalidValue(place, `has to be one of ${profiles.join(', ')}`);
-  return profile;
-}
 
 /** Returns the securityContext of the VM's container. With baseline it satisfies Pod Security "baseline". */
 export function profileSecurity(profile: SecurityProfile): ContainerSecurityContext {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { type CpiConfig, parseConfig } from './config.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { secretsOfConfig } from '../secrets-of.ts';
+import { secretsOfConfig } from './config-secrets.ts';
 
 const base = { url: 'https://registry.example:5000', repository: 'bosh/stemcells' };
 const parse = (registry: object, request: object = {}): CpiConfig['registry'] =>
@@ -28,7 +28,7 @@ test('a registry has a URL and a repository; the rest has defaults', () => {
   );
 });
 
-test('what cannot be meant is refused by name, and nothing of it is quoted', () => {
+test('an invalid value is rejected by its name, and is not quoted', () => {
   for (const [changes, path] of [
     [{ url: undefined }, 'registry needs url'],
     [{ url: 'registry.example' }, 'registry.url'],

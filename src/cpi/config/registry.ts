@@ -1,17 +1,6 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/image-reference.ts';
 import { pemProblem } from '../../kubernetes/access/pem.ts';
-import {
-  type Json,
-  type Location,
-  child,
-  booleanAt,
-  isUnset,
-  optionalStringAt,
-  recordAt,
-  rejectUnknownKeys,
-  stringAt,
-  invalidValue,
-} from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 
 /** The registry that heavy stemcells are pushed to. */
 export interface RegistryConfig {
@@ -40,51 +29,45 @@ const keys = [
 ] as const;
 
 /** Parses the section `registry`; undefined if no registry is configured. Throws INVALID_CONFIG. */
-export function parseRegistry(value: unknown, place: Location): RegistryConfig | undefined {
-  const section = recordAt(value, place);
-  rejectUnknownKeys(section, keys, place);
-  if (isUnset(section, keys)) return undefined;
-  const origin = readOrigin(section, place);
-  const repository = stringAt(section['repository'], child(place, 'repository'));
-  if (!isRepository(repository))
-    throw invalidValue(
-      child(place, 'repository'),
-      'has to be a repository such as bosh/stemcells, in lower case',
-    );
-  const ca = optionalStringAt(section['ca'], child(place, 'ca'));
+export function parseRegistry(section: Field): RegistryConfig | undefined {
+  section.rejectUnknownKeys(keys);
+  // the job renders null for each property that is not set
+  if (!keys.some((key) => section.get(key).isPresent)) return undefined;
+  const origin = readOrigin(section);
+  const repository = section
+    .get('repository')
+    .stringThat(isRepository, 'must be a repository such as bosh/stemcells, in lower case');
+  const ca = section.get('ca').optional()?.nonEmptyString();
   const problem = ca && pemProblem(ca, 'certificate');
-  if (problem !== undefined) throw invalidValue(child(place, 'ca'), problem);
-  const pullHost = optionalStringAt(section['pull_host'], child(place, 'pull_host')) ?? new URL(origin).host;
-  if (!isHost(pullHost))
-    throw invalidValue(child(place, 'pull_host'), 'has to be host or host:port, as in an image reference');
+  if (problem !== undefined) throw section.get('ca').error(problem);
+  const pullHost = section
+    .get('pull_host')
+    .optional()
+    ?.stringThat(isHost, 'must be host or host:port, as in an image reference');
   return {
-    ...{ origin, repository, ca, pullHost },
-    credentials: readCredentials(section, place),
-    deletion: readDeletionPolicy(section['delete'], child(place, 'delete')),
+    ...{ origin, repository, ca },
+    pullHost: pullHost ?? new URL(origin).host,
+    credentials: readCredentials(section),
+    deletion: section.get('delete').optional()?.oneOf(['required', 'best-effort']) ?? 'required',
   };
 }
 
-function readOrigin(section: Json, place: Location): string {
-  const text = optionalStringAt(section['url'], child(place, 'url'));
-  if (text === undefined) throw invalidValue(place, 'needs url and repository');
-  const allowsPlainHttp = booleanAt(section['plain_http'], child(place, 'plain_http')) ?? false;
+function readOrigin(section: Field): string {
+  const url = section.get('url');
+  if (!url.isPresent) throw section.error('needs url and repository');
+  const text = url.nonEmptyString();
+  const allowsPlainHttp = section.get('plain_http').optional()?.boolean() ?? false;
   const problem = registryUrlProblem(text, allowsPlainHttp);
-  if (problem !== undefined) throw invalidValue(child(place, 'url'), problem);
+  if (problem !== undefined) throw url.error(problem);
   return new URL(text).origin;
 }
 
-function readCredentials(section: Json, place: Location): RegistryConfig['credentials'] {
-  const username = optionalStringAt(section['username'], child(place, 'username'));
-  const password = optionalStringAt(section['password'], child(place, 'password'));
+function readCredentials(section: Field): RegistryConfig['credentials'] {
+  const username = section.get('username').optional()?.nonEmptyString();
+  const password = section.get('password').optional()?.nonEmptyString();
   if (username === undefined && password === undefined) return undefined;
   if (username === undefined || password === undefined)
-    throw invalidValue(place, 'has only one of username and password; it needs both');
-  if (username.includes(':')) throw invalidValue(child(place, 'username'), 'must not have a colon');
+    throw section.error('has only one of username and password; it needs both');
+  if (username.includes(':')) throw section.get('username').error('must not have a colon');
   return { username, password };
-}
-
-function readDeletionPolicy(value: unknown, place: Location): RegistryConfig['deletion'] {
-  if (value === undefined || value === null || value === 'required') return 'required';
-  if (value !== 'best-effort') throw invalidValue(place, 'has to be required or best-effort');
-  return value;
 }

@@ -1,4 +1,4 @@
-import { type Location, recordAt, rejectUnknownKeys, child, invalidValue, stringAt } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import { parseMilli } from '../../kubernetes/types/quantity.ts';
 
 type Quantities = Readonly<Record<string, string>>;
@@ -14,28 +14,22 @@ const quantity = /^[0-9]+(?:\.[0-9]+)?(?:[eE][0-9]{1,2}|m|k|[MGTPE]|[KMGTPE]i)?$
  * Parses `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. Rejects a
  * request above its limit, as the API would (core/validation: ValidateResourceRequirements).
  */
-export function parseResources(value: unknown, place: Location): Resources {
-  const resources = recordAt(value, place);
-  rejectUnknownKeys(resources, ['requests', 'limits'], place);
+export function parseResources(field: Field): Resources {
+  field.rejectUnknownKeys(['requests', 'limits']);
   const parsed = {
-    requests: quantitiesAt(resources['requests'], child(place, 'requests')),
-    limits: quantitiesAt(resources['limits'], child(place, 'limits')),
+    requests: readQuantities(field.get('requests')),
+    limits: readQuantities(field.get('limits')),
   };
-  assertWithinLimits(parsed, place);
+  assertWithinLimits(parsed, field);
   return parsed;
 }
 
-/**
- * Rejects a request above the limit of the same resource; `place` is the location of `{requests, limits}`.
- */
-export function assertWithinLimits({ requests, limits }: Resources, place: Location): void {
+/** Rejects a request above the limit of the same resource. `field` has the `{requests, limits}`. */
+export function assertWithinLimits({ requests, limits }: Resources, field: Field): void {
   for (const [name, limit] of Object.entries(limits)) {
     const request = Object.hasOwn(requests, name) ? requests[name] : undefined;
     if (request === undefined || !isGreater(request, limit)) continue;
-    throw invalidValue(
-      child(child(place, 'limits'), name),
-      `is ${limit}, less than the ${request} that are requested`,
-    );
+    throw field.get('limits').get(name).error(`is ${limit}, less than the ${request} that are requested`);
   }
 }
 
@@ -44,10 +38,10 @@ export function assertWithinLimits({ requests, limits }: Resources, place: Locat
  * default that contradicts a requested value is changed: a smaller default limit is raised to the request, a
  * larger default request is lowered to the limit.
  */
-export function withDefaults(asked: Resources, defaults: Resources): Resources {
+export function withDefaults(requested: Resources, defaults: Resources): Resources {
   return {
-    requests: { ...replaced(defaults.requests, asked.limits, isGreater), ...asked.requests },
-    limits: { ...atLeast(asked.requests, defaults.limits), ...asked.limits },
+    requests: { ...replaced(defaults.requests, requested.limits, isGreater), ...requested.requests },
+    limits: { ...atLeast(requested.requests, defaults.limits), ...requested.limits },
   };
 }
 
@@ -71,16 +65,12 @@ function replaced(
 const isGreater = (one: string, other: string): boolean =>
   (parseMilli(one) ?? 0n) > (parseMilli(other) ?? 0n);
 
-function quantitiesAt(value: unknown, place: Location): Record<string, string> {
-  const entries: [string, string][] = [];
-  for (const [name, given] of Object.entries(recordAt(value, place)))
-    entries.push([name, quantityAt(given, child(place, name))]);
-  return Object.fromEntries(entries);
-}
+const readQuantities = (field: Field): Record<string, string> =>
+  Object.fromEntries(field.entries().map(([name, amount]) => [name, readQuantity(amount)]));
 
 /** Returns a quantity as text. A number is accepted too. */
-export function quantityAt(value: unknown, place: Location): string {
-  const text = typeof value === 'number' ? String(value) : stringAt(value, place);
-  if (!quantity.test(text)) throw invalidValue(place, 'is not a Kubernetes quantity such as 500m, 2 or 4Gi');
+export function readQuantity(field: Field): string {
+  const text = typeof field.value === 'number' ? String(field.value) : field.nonEmptyString();
+  if (!quantity.test(text)) throw field.error('is not a Kubernetes quantity such as 500m, 2 or 4Gi');
   return text;
 }

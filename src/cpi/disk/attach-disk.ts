@@ -1,22 +1,10 @@
-import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { CallContext } from '../call.ts';
 import type { AttachDiskRequest } from '../protocol/methods.ts';
 import { label } from '../objects/labels.ts';
 import { findVm } from '../vm/vms.ts';
-import { requireActiveVm } from './attach/attachments.ts';
-import { assertNotLocked } from './attach/disk-owner.ts';
-import { attachHot, clearAttachment, refuseLeftMount } from './attach/hot.ts';
-import type { RecreatedVm } from './attach/recreate.ts';
-import { strategyOf } from './attach/strategy.ts';
-import { discardReplacement } from './update/replacement.ts';
-import {
-  type PersistentVolumeClaim,
-  claimReference,
-  findDisk,
-  diskDeletedError,
-  diskNotFoundError,
-} from './disks.ts';
-import { noFormerCids } from './former-cids.ts';
+import { diskAttacher } from './attach/strategy.ts';
+import { type PersistentVolumeClaim, claimReference, findDisk, requireUsable } from './disks.ts';
+import { noPreviousCids } from './previous-cids.ts';
 
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the disk
@@ -26,44 +14,11 @@ import { noFormerCids } from './former-cids.ts';
  */
 export async function attachDisk(call: CallContext, { vmCid, diskCid }: AttachDiskRequest): Promise<string> {
   const [pod, claim] = await Promise.all([findVm(call, vmCid), findDisk(call, diskCid)]);
-  const recreated = await vmWithRecreateStrategy(call, vmCid, pod);
-  if (recreated !== undefined) {
-    const usable = requireUsableClaim(call, diskCid, claim);
-    await clearAttachment(call, usable.metadata.name ?? '');
-    await refuseLeftMount(call, usable);
-    await discardReplacement(call, usable);
-    const { attachByRecreate } = await import('./attach/recreate.ts');
-    const hint = await attachByRecreate(call, recreated, usable);
-    await acknowledgeReplacement(call, usable, diskCid);
-    return hint;
-  }
-  const vm = await requireActiveVm(call, vmCid, pod);
-  const usable = requireUsableClaim(call, diskCid, claim);
-  await assertNotLocked(call, usable);
-  await discardReplacement(call, usable);
-  const hint = await attachHot(call, vm, usable);
-  await acknowledgeReplacement(call, usable, diskCid);
+  const attacher = await diskAttacher(call, vmCid, pod);
+  const disk = requireUsable(call, diskCid, claim);
+  const hint = await attacher.attach(disk);
+  await acknowledgeReplacement(call, disk, diskCid);
   return hint;
-}
-
-function requireUsableClaim(
-  call: CallContext,
-  diskCid: string,
-  claim: PersistentVolumeClaim | undefined,
-): PersistentVolumeClaim {
-  if (claim === undefined) throw diskNotFoundError(call, diskCid);
-  if (claim.metadata.deletionTimestamp === undefined) return claim;
-  throw diskDeletedError(diskCid, 'is being deleted');
-}
-
-/** Loads the other strategy only if the VM may have it. */
-async function vmWithRecreateStrategy(
-  call: CallContext,
-  vmCid: string,
-  pod: Pod | undefined,
-): Promise<RecreatedVm | undefined> {
-  if (pod !== undefined && strategyOf(pod) === 'hot') return undefined;
-  return (await import('./attach/recreate.ts')).findRecreatedVm(call, vmCid, pod);
 }
 
 /**
@@ -76,5 +31,5 @@ async function acknowledgeReplacement(
   cid: string,
 ): Promise<void> {
   if (metadata.name !== cid || metadata.labels?.[label.replaces] === undefined) return;
-  await call.api.patch(claimReference(call, cid), { metadata: { labels: noFormerCids(metadata.labels) } });
+  await call.api.patch(claimReference(call, cid), { metadata: { labels: noPreviousCids(metadata.labels) } });
 }

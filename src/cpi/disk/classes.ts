@@ -13,26 +13,26 @@ import {
   volumeAnnotations,
 } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
-import { type Location, child, invalidValue } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import type { DiskProperties } from './disk-properties.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 /**
  * Checks that every class named exists and that all of them belong to one driver. A claim of a missing class
- * would wait for ever. A missing API is INVALID_ARGUMENT too, because no caller of create_disk tolerates
+ * would wait for ever. `field` has the names, for errors. A missing API is INVALID_ARGUMENT too, because no caller of create_disk tolerates
  * another type (bosh-director: disk_manager.rb), and the cloud_properties must be corrected. Classes that the
  * role may not read are not checked.
  */
 export async function checkClasses(
   call: CallContext,
   properties: Partial<DiskProperties>,
-  place: Location,
+  field: Field,
 ): Promise<void> {
   const { storageClass, attributesClass, snapshotClass } = properties;
   const locations = {
-    storage: child(place, 'storage_class'),
-    attributes: child(place, 'volume_attributes_class'),
-    snapshots: child(place, 'snapshot_class'),
+    storage: field.get('storage_class'),
+    attributes: field.get('volume_attributes_class'),
+    snapshots: field.get('snapshot_class'),
   };
   const [storage, attributes, snapshots] = await Promise.all([
     readClass<StorageClass>(call, storageClasses, storageClass, locations.storage),
@@ -47,7 +47,7 @@ async function readClass<T extends KubernetesObject>(
   call: CallContext,
   resource: Resource,
   name: string | undefined,
-  place: Location,
+  field: Field,
 ): Promise<T | undefined> {
   if (name === undefined || name === '') return undefined;
   try {
@@ -55,15 +55,13 @@ async function readClass<T extends KubernetesObject>(
   } catch (error) {
     if (isMissingResource(error)) {
       const { plural, group, version } = resource;
-      throw invalidValue(
-        place,
+      throw field.error(
         `names a class, and the cluster has no API for them (${plural}.${group}/${version}): leave it out`,
       );
     }
     if (isApiError(error, 404)) {
       const hint = resource === storageClasses ? '; static volumes have the class ""' : '';
-      throw invalidValue(
-        place,
+      throw field.error(
         `names a class that the cluster does not have: "${name}"; make it, or name one of kubectl get ${resource.plural}${hint}`,
       );
     }
@@ -73,12 +71,11 @@ async function readClass<T extends KubernetesObject>(
   }
 }
 
-function checkDriver(storage: StorageClass | undefined, driver: string | undefined, place: Location): void {
+function checkDriver(storage: StorageClass | undefined, driver: string | undefined, field: Field): void {
   if (storage === undefined || driver === undefined || driver === storage.provisioner) return;
   const { metadata, provisioner } = storage;
-  throw invalidValue(
-    place,
-    `names a class of driver ${driver}, and storage_class "${metadata.name ?? ''}" is of driver ${provisioner}: name one of that driver`,
+  throw field.error(
+    `names a class of driver ${driver}, and storage_class "${metadata.name}" is of driver ${provisioner}: name one of that driver`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateDiskRequest } from '../protocol/methods.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { checkClasses } from './classes.ts';
 import { buildClaim } from './disks.ts';
 import { parseDiskProperties } from './disk-properties.ts';
@@ -16,9 +16,9 @@ export async function createDisk(
   call: CallContext,
   { sizeMiB, cloudProperties }: CreateDiskRequest,
 ): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_disk.cloud_properties' };
-  const properties = parseDiskProperties(cloudProperties, place);
-  await checkClasses(call, properties, place);
+  const field = new Field(cloudProperties, 'create_disk.cloud_properties', 'INVALID_ARGUMENT');
+  const properties = parseDiskProperties(field);
+  await checkClasses(call, properties, field);
   const cid = `disk-${call.newUuid()}`;
   const { directorUuid } = call;
   const namespace = call.diskNamespace;

@@ -4,15 +4,19 @@ import { conflictError, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { DeleteDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
-import { replacementName, discardReplacement, removeHelpers } from './update/replacement.ts';
-import { removeLeftCopies } from './update/remove-left-copies.ts';
-import { claimReference, findDisk } from './disks.ts';
+import {
+  replacementName,
+  discardReplacement,
+  Replacement,
+  removeOrphanedReplacements,
+} from './update/replacement.ts';
+import { claimReference, findDisk, patchIfUnchanged } from './disks.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 
 /**
  * The number of attempts if other calls or controllers change the claim between the read and the deletion.
  */
-const tries = 10;
+const maxAttempts = 10;
 
 /**
  * delete_disk(disk_cid): returns when the claim is deleted. A missing disk is success. An attached disk is
@@ -21,7 +25,7 @@ const tries = 10;
  * (attach/attachments.ts). Model: hot.pml
  */
 export async function deleteDisk(call: CallContext, { diskCid: cid }: DeleteDiskRequest): Promise<null> {
-  for (let attempts = tries; attempts > 0; attempts -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findDisk(call, cid);
     if (claim === undefined) return finish(call, cid);
     await waitUntilDetached(call, claim, 'deleted');
@@ -41,7 +45,7 @@ export async function deleteDisk(call: CallContext, { diskCid: cid }: DeleteDisk
 }
 
 async function finish(call: CallContext, cid: string): Promise<null> {
-  await removeLeftCopies(call, cid);
+  await removeOrphanedReplacements(call, cid);
   return null;
 }
 
@@ -51,9 +55,9 @@ async function finish(call: CallContext, cid: string): Promise<null> {
  */
 async function removeOwnHelpers(
   call: CallContext,
-  { metadata: { name = '', namespace = '' }, spec: { dataSource } }: PersistentVolumeClaim,
+  { metadata: { name }, spec: { dataSource } }: PersistentVolumeClaim,
 ): Promise<void> {
-  if (dataSource !== undefined) await removeHelpers(call, namespace, name);
+  if (dataSource !== undefined) await new Replacement(call, name).removeHelpers();
 }
 
 /**
@@ -64,16 +68,9 @@ async function markDeleting(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const { name = '', resourceVersion, deletionTimestamp, annotations = {} } = claim.metadata;
+  const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
-      metadata: { resourceVersion, annotations: { [annotation.deleting]: 'true' } },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
+  return patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: 'true' } });
 }
 
 /**
@@ -81,7 +78,7 @@ async function markDeleting(
  * attach_disk has changed the claim since.
  */
 async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
-  const { name = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
+  const { name, uid = '', resourceVersion = '', deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return true;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
   try {
@@ -96,7 +93,7 @@ async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolu
 
 async function waitUntilDeleted(
   call: CallContext,
-  { metadata: { name = '', uid = '' } }: PersistentVolumeClaim,
+  { metadata: { name, uid = '' } }: PersistentVolumeClaim,
   cid: string,
 ): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteDisk;

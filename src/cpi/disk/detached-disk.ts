@@ -1,17 +1,11 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
-import {
-  describeVmOf,
-  findAttachment,
-  vmStillExists,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-} from './attach/attachments.ts';
-import { lockOwner } from './attach/disk-owner.ts';
-import { vmWithLeftMount } from './attach/left-mount.ts';
+import { removeAttachmentPod, vmWithLeftoverMount } from './attach/attached-elsewhere.ts';
+import { AttachmentPod } from './attach/attachment-pod.ts';
+import { lockOwner } from './attach/disk-lock.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
-import { findDisk, diskDeletedError, diskNotFoundError } from './disks.ts';
+import { findDisk, requireUsable } from './disks.ts';
 
 /**
  * Returns the claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does.
@@ -21,11 +15,7 @@ export async function requireDetachedDisk(
   cid: string,
   operation: string,
 ): Promise<PersistentVolumeClaim> {
-  const claim = await findDisk(call, cid);
-  if (claim === undefined) throw diskNotFoundError(call, cid);
-  if (claim.metadata.deletionTimestamp !== undefined) {
-    throw diskDeletedError(cid, 'is being deleted');
-  }
+  const claim = requireUsable(call, cid, await findDisk(call, cid));
   await waitUntilDetached(call, claim, operation);
   return claim;
 }
@@ -43,13 +33,13 @@ export async function waitUntilDetached(
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const { name = '' } = claim.metadata;
-  const attachment = await findAttachment(call, name);
-  const holder = await lockOwner(call, claim);
-  const isEnding = attachment?.metadata.deletionTimestamp !== undefined;
-  const isAttached = attachment !== undefined && !isEnding && (await vmStillExists(call, attachment));
-  const lockedBy = holder === undefined ? undefined : `VM '${holder}'`;
-  const vm = isAttached ? describeVmOf(call, attachment) : lockedBy;
+  const { name } = claim.metadata;
+  const attachmentPod = await AttachmentPod.find(call, name);
+  const lockedBy = await lockOwner(call, claim);
+  const isAttached =
+    attachmentPod !== undefined && !attachmentPod.isTerminating && (await attachmentPod.vmExists());
+  const lockingVm = lockedBy === undefined ? undefined : `VM '${lockedBy}'`;
+  const vm = isAttached ? attachmentPod.describeVm() : lockingVm;
   if (vm !== undefined) {
     throw new ProductError(
       'DISK_BUSY',
@@ -57,22 +47,20 @@ export async function waitUntilDetached(
     );
   }
   // its VM is deleted, so no call detaches it any more; its container unmounts when nothing uses the disk
-  if (attachment !== undefined && !isEnding) await deleteAttachmentPod(call, attachment);
-  if (attachment !== undefined)
-    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.detachDisk);
-  await refuseLeftMount(call, claim, purpose);
+  if (attachmentPod !== undefined) await removeAttachmentPod(call, attachmentPod);
+  await assertNotMountedInVm(call, claim, purpose);
   await waitUntilOnNoNode(call, claim);
 }
 
-async function refuseLeftMount(
+async function assertNotMountedInVm(
   call: CallContext,
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
-  const vmCid = await vmWithLeftMount(call, claim);
+  const vmCid = await vmWithLeftoverMount(call, claim);
   if (vmCid === undefined) return;
   throw new ProductError(
     'DISK_BUSY',
-    `disk '${claim.metadata.name ?? ''}' may still be mounted in VM '${vmCid}', though its attachment is gone; detach it, or delete the VM, before it is ${purpose}`,
+    `disk '${claim.metadata.name}' may still be mounted in VM '${vmCid}', though its attachment pod was deleted; detach it, or delete the VM, before it is ${purpose}`,
   );
 }

@@ -104,7 +104,7 @@ test('attach, list, detach: the hint lies inside the volume; the same pair again
   assert.equal(attachment.spec.terminationGracePeriodSeconds, 31_536_000);
   assert.equal(attachment.spec.containers[0]?.image, vm.spec.containers[0]?.image);
   assert.deepEqual(attachment.spec.volumes?.find(({ name }) => name === 'disks')?.hostPath, {
-    path: `/data/kubelet/pods/${vm.metadata.uid ?? ''}/volumes/kubernetes.io~empty-dir/hub/disks`,
+    path: `/data/kubelet/pods/${vm.metadata.uid}/volumes/kubernetes.io~empty-dir/hub/disks`,
     type: 'Directory',
   });
 
@@ -195,7 +195,7 @@ test('a verb that meets a VM on its way out lets go of its disks', async (t) => 
     const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {}, vmCid });
     await attachDisk(cloud, { vmCid, diskCid: disk });
     const reference = { resource: pods, namespace, name: vmCid };
-    const { uid = '' } = (await api.get<Pod>(reference)).metadata;
+    const { uid } = (await api.get<Pod>(reference)).metadata;
     await api.delete(reference);
     await meet(cloud, disk);
     await waitForDeletion(cloud, { reference, uid, deadlineSeconds: 10, what: 'the VM' });
@@ -295,7 +295,7 @@ test('create_disk of a dynamic disk or a block volume is NOT_SUPPORTED before an
   await createDisk(cloud, { sizeMiB: 64, cloudProperties: { volume_mode: 'Filesystem' } });
   await assert.rejects(
     createDisk(cloud, { sizeMiB: 64, cloudProperties: { access_mode: 'ReadWriteMany' } }),
-    /access_mode has to be/u,
+    /access_mode must be/u,
   );
   const cid = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { access_mode: 'ReadWriteOncePod' } });
   const claim = await cloud.api.get<PersistentVolumeClaim>({

@@ -1,12 +1,13 @@
 import type { DiskProperties } from './disk-properties.ts';
 import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { CallContext } from '../call.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { annotation, baseLabels, isManaged, label } from '../objects/labels.ts';
 import { isDiskCid } from '../objects/names.ts';
 import { conflictError } from '../objects/objects.ts';
-import { selectorsOf } from './former-cids.ts';
+import { selectorsOf } from './previous-cids.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseQuantity } from '../../kubernetes/types/quantity.ts';
 
@@ -35,7 +36,7 @@ export function buildClaim(plan: DiskSpec): PersistentVolumeClaim {
     metadata: {
       name: cid,
       namespace,
-      labels: { ...baseLabels('disk', plan.directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
+      labels: { ...baseLabels(plan, 'disk'), [label.diskId]: cid, [label.unclaimed]: 'true' },
       annotations: diskTypeAnnotations(properties),
     },
     spec: {
@@ -78,8 +79,33 @@ export async function findClaim(call: CallContext, cid: string): Promise<Persist
   return claim !== undefined && isManaged(claim, 'disk') ? claim : undefined;
 }
 
+/** The labels and annotations of a claim that a patch changes; null removes one. */
+export interface ClaimPatch {
+  readonly labels?: Readonly<Record<string, string | null | undefined>>;
+  readonly annotations?: Readonly<Record<string, string | null | undefined>>;
+}
+
+/**
+ * Writes to exactly the version of the claim that was read. Returns undefined, without writing, if the claim
+ * has changed since, or is deleted.
+ */
+export async function patchIfUnchanged(
+  call: CallContext,
+  { metadata: { name, resourceVersion = '' } }: PersistentVolumeClaim,
+  metadata: ClaimPatch,
+): Promise<PersistentVolumeClaim | undefined> {
+  try {
+    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
+      metadata: { resourceVersion, ...metadata },
+    });
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
+    throw error;
+  }
+}
+
 /** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */
-const tries = 3;
+const maxAttempts = 3;
 
 /**
  * Finds the claim of a disk. If update_disk has replaced the disk and the caller may not know the new cid,
@@ -90,17 +116,17 @@ const tries = 3;
  */
 export async function findDisk(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, cid);
     const own = claim !== undefined && isProvisional(claim) ? undefined : claim;
     if (own !== undefined && !isReplaced(own)) return own;
-    const standing = own !== undefined && isUnfinished(own) ? [own] : await listCopies(call, cid);
-    const disk = standing.find((copy) => !isReplaced(copy));
+    const standing = own !== undefined && isUnfinished(own) ? [own] : await listReplacements(call, cid);
+    const disk = standing.find((replacement) => !isReplaced(replacement));
     if (disk !== undefined) return disk;
     const unfinished = standing.find(isUnfinished);
     if (unfinished === undefined) return standing[0] ?? own;
-    const { finishReplacement } = await import('./update/finish-replacement.ts');
-    await finishReplacement(call, unfinished);
+    const { completeReplacement } = await import('./update/complete-replacement.ts');
+    await completeReplacement(call, unfinished);
   }
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
@@ -109,7 +135,7 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
  * Returns the replacements that took the place of that disk one after the other. Those that have been
  * replaced themselves may still exist.
  */
-async function listCopies(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
+async function listReplacements(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
   const { namespace } = claimReference(call, cid);
   const lists = await Promise.all(
     selectorsOf(cid).map((labelSelector) =>
@@ -118,7 +144,7 @@ async function listCopies(call: CallContext, cid: string): Promise<PersistentVol
   );
   return lists
     .flatMap(({ items }) => items)
-    .filter((copy) => isManaged(copy, 'disk') && !isProvisional(copy));
+    .filter((replacement) => isManaged(replacement, 'disk') && !isProvisional(replacement));
 }
 
 const isUnfinished = (claim: PersistentVolumeClaim): boolean =>
@@ -134,6 +160,17 @@ export function diskNotFoundError(call: CallContext, cid: string): ProductError 
     `there is no disk '${cid}' in namespace ${call.diskNamespace}; if it was made elsewhere, correct ` +
       `kubernetes.namespace or kubernetes.disk_namespace; ${restoreHint}`,
   );
+}
+
+/** Returns the claim of a disk that a call may change. Rejects with DISK_NOT_FOUND. */
+export function requireUsable(
+  call: CallContext,
+  cid: string,
+  claim: PersistentVolumeClaim | undefined,
+): PersistentVolumeClaim {
+  if (claim === undefined) throw diskNotFoundError(call, cid);
+  if (claim.metadata.deletionTimestamp !== undefined) throw diskDeletedError(cid, 'is being deleted');
+  return claim;
 }
 
 /** Returns the error for a disk that is deleted while a call works on it. */

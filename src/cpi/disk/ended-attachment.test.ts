@@ -178,7 +178,7 @@ test('an attachment that is ended while it is asked is no witness for a free dis
 
   await assert.rejects(
     detachDisk(meanwhile, { vmCid, diskCid: disk }),
-    rejection('DISK_BUSY', /could not be asked .*detach it again/u),
+    rejection('DISK_BUSY', /could not be reached .*detach it again/u),
   );
 
   assert.ok(isAsked);
@@ -223,7 +223,7 @@ for (const [verb, change] of [
       change({ ...cloud, api: failing }, { vmCid, diskCid: disk }),
       rejection(
         'KUBERNETES_API',
-        /etcdserver: no leader.*; disk '.*' may be in the VM, so its attachment stays/u,
+        /etcdserver: no leader.*; disk '.*' may be in the VM, so its attachment pod stays/u,
       ),
     );
 

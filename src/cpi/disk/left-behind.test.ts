@@ -19,7 +19,7 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
-import { attachmentReference } from './attach/attachments.ts';
+import { attachmentReference } from './attach/attachment-pod.ts';
 import { volumeAttachments, waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
@@ -68,7 +68,7 @@ test('detach_disk does not call a disk detached while the VM runs and cannot be 
   await nodeSays(api, ready);
   await assert.rejects(detachDisk(unreachable(cloud), { vmCid, diskCid: disk }), {
     code: 'DISK_BUSY',
-    message: /could not be asked for 1 s .*no shell/u,
+    message: /could not be checked for 1 s .*no shell/u,
   });
   await assert.rejects(detachDisk(cloud, { vmCid, diskCid: disk }), { code: 'DISK_NOT_ATTACHED' });
 });
@@ -150,14 +150,14 @@ test('why its driver does not take a disk from a node stands in the error: no ev
   const { cloud, api, disk } = await forsaken(t);
   await bind(api, disk, 'pv-1');
   const { metadata } = await onNode(api, 'csi-1', 'pv-1');
-  const reference = { resource: volumeAttachments, name: metadata.name ?? '' };
+  const reference = { resource: volumeAttachments, name: metadata.name };
   const finalizers = ['external-attacher/driver-test'];
   for (const key of ['attachError', 'detachError']) {
     const status = { [key]: { message: `rpc error: ${key} of volume 7` } };
     await api.patch(reference, { metadata: { finalizers }, status });
     await assert.rejects(deleteDisk(cloud, { diskCid: disk }), {
       message: new RegExp(
-        `its driver said: rpc error: ${key} of volume 7; see whether the attacher of its driver runs`,
+        `its driver reported: rpc error: ${key} of volume 7; see whether the attacher of its driver runs`,
         'u',
       ),
     });

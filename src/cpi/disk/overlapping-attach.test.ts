@@ -134,7 +134,10 @@ test('an attach_disk that fails does not take the disk from the same call that h
 
   await assert.rejects(
     attachDisk({ ...cloud, exec: deaf }, { vmCid, diskCid: disk }),
-    rejection('DEADLINE', /so its attachment stays: the same call again finishes it, detach_disk takes/u),
+    rejection(
+      'DEADLINE',
+      /so its attachment pod stays: the same call again finishes the attach, detach_disk detaches/u,
+    ),
   );
 
   assert.ok(isAnswered);
@@ -155,7 +158,7 @@ test('an attachment that starts while a failed attach_disk takes it back is judg
 
   await assert.rejects(
     attachDisk({ ...cloud, api: interceptingApi(cloud.api, starts) }, { vmCid, diskCid: disk }),
-    rejection('DISK_NOT_ATTACHABLE', /cannot be written.*its attachment stays/u),
+    rejection('DISK_NOT_ATTACHABLE', /cannot be written.*its attachment pod stays/u),
   );
 
   assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
@@ -302,7 +305,7 @@ test('an attachment that is deleted by force while attach_disk has the disk moun
 
   await assert.rejects(
     attachDisk({ ...cloud, exec }, { vmCid, diskCid: disk }),
-    rejection('DISK_NOT_ATTACHABLE', /its attachment was deleted meanwhile/u),
+    rejection('DISK_NOT_ATTACHABLE', /its attachment pod was deleted meanwhile/u),
   );
 });
 
@@ -355,11 +358,11 @@ test('an attachment that cannot work is taken back each time, and does not count
     command.pod === vmCid
       ? Promise.reject(new ProductError('DEADLINE', 'not to be asked'))
       : cloud.exec(command);
-  const create = (async (resource, object, ...more) => {
+  const create = (async (resource, object) => {
     const { spec } = object as unknown as Pod;
     const [container] = spec.containers;
     const containers = [{ ...container, image: brokenImage }];
-    return cloud.api.create(resource, { ...object, spec: { ...spec, containers } }, ...more);
+    return cloud.api.create(resource, { ...object, spec: { ...spec, containers } });
   }) as CallContext['api']['create'];
   const missing = { ...interceptingApi(cloud.api, () => Promise.resolve()), create };
   for (let left = 2; left > 0; left -= 1) {

@@ -13,7 +13,7 @@ import {
   testCloud,
   vmCidOfTest as vmCid,
 } from '../testing/test-cloud.ts';
-import { agentSocketExit } from '../vm/wait-for-agent.ts';
+import { agentSocketExit } from '../vm/scripts/agent-socket.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rebootVm } from '../vm/reboot-vm.ts';

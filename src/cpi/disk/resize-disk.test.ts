@@ -93,7 +93,7 @@ test('a file system that grows at the next mount counts as done', async (t) => {
 
 test('a pending file system is that of the growth that was asked for, not of an earlier one', () => {
   const claim = (allocated?: string): PersistentVolumeClaim => ({
-    metadata: {},
+    metadata: { name: 'disk-1', namespace },
     spec: {},
     status: {
       capacity: { storage: '64Mi' },
@@ -121,7 +121,7 @@ test('a size that the driver says it never can do is an error', async (t) => {
   await say({ conditions: [{ type, status: 'True', message: 'expanding disk-1: at most 100 MiB' }] });
   await assert.rejects(
     resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
-    rejection('DISK_UPDATE_FAILED', /its driver says expanding disk-1: at most 100 MiB/u),
+    rejection('DISK_UPDATE_FAILED', /its driver reports expanding disk-1: at most 100 MiB/u),
   );
 });
 

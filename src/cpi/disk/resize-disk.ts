@@ -18,14 +18,14 @@ export async function resizeDisk(
   { diskCid: cid, sizeMiB }: ResizeDiskRequest,
 ): Promise<null> {
   const claim = await requireDetachedDisk(call, cid, 'resized');
-  const [now, wanted] = [requestedBytes(claim), parseBytes(sizeMiB)];
+  const [now, requested] = [requestedBytes(claim), parseBytes(sizeMiB)];
   const refuse = (why: string): ProductError =>
     new ProductError(
       'NOT_SUPPORTED',
       `disk '${cid}' cannot be made ${sizeMiB} MiB: ${why}; ${directorFallbackHint}`,
     );
-  if (wanted < now) throw refuse(`it has ${formatMiB(now)}, and volumes do not shrink`);
-  if (wanted === now && (claim.status?.phase !== 'Bound' || hasReachedSize(claim, wanted))) return null;
+  if (requested < now) throw refuse(`it has ${formatMiB(now)}, and volumes do not shrink`);
+  if (requested === now && (claim.status?.phase !== 'Bound' || hasReachedSize(claim, requested))) return null;
   if (claim.status?.phase !== 'Bound') throw refuse('it was never attached, so it has no volume yet');
   const classes = await readStorageClasses(call);
   const name = claim.spec.storageClassName ?? '';

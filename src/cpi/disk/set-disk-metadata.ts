@@ -5,10 +5,10 @@ import type { CallContext } from '../call.ts';
 import type { DiskMetadataRequest } from '../protocol/methods.ts';
 import { label, metadataPatch } from '../objects/labels.ts';
 import { claimReference, isReplaced, findDisk, diskNotFoundError } from './disks.ts';
-import { noFormerCids } from './former-cids.ts';
+import { noPreviousCids } from './previous-cids.ts';
 
 /** The number of attempts if a replacement takes the disk's place between the read and the write. */
-const tries = 3;
+const maxAttempts = 3;
 
 /**
  * set_disk_metadata(disk_cid, metadata): sends one patch, which also removes the mark `unclaimed`. Sends a
@@ -19,11 +19,11 @@ export async function setDiskMetadata(
   call: CallContext,
   { diskCid: cid, metadata }: DiskMetadataRequest,
 ): Promise<null> {
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const { name, labels: present } = (await findDisk(call, cid))?.metadata ?? {};
     if (name === undefined) throw diskNotFoundError(call, cid);
     // a caller that describes a disk knows the disk, and knows this cid
-    const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
+    const labels = { [label.unclaimed]: null, ...(name === cid && noPreviousCids(present)) };
     const patched = await patchIfExists(call, name, metadataPatch(metadata, labels));
     if (patched !== undefined && !isReplaced(patched)) return null;
   }

@@ -64,7 +64,7 @@ test('update_disk does not delete a disk that another process has attached since
     );
     const { metadata } = await claimOf(cloud, disk);
     assert.equal(metadata.deletionTimestamp, undefined);
-    assert.equal(metadata.annotations?.[annotation.copy], undefined);
+    assert.equal(metadata.annotations?.[annotation.replacement], undefined);
     assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
     await detachDisk(cloud, { vmCid, diskCid: disk });
   }
@@ -80,7 +80,7 @@ test('a copy that has become the disk is not dropped by who read the disk before
     updateDisk({ ...cloud, api: crashingApi(cloud.api, 2, 'after') }, update),
     (error) => error instanceof Crash,
   );
-  const copy = (await claimOf(cloud, disk)).metadata.annotations?.[annotation.copy] ?? '';
+  const copy = (await claimOf(cloud, disk)).metadata.annotations?.[annotation.replacement] ?? '';
   const intercept = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
     assert.equal(await updateDisk(cloud, update), copy);
   });
@@ -109,7 +109,7 @@ test('metadata for a disk that is just being replaced is that of its copy', asyn
   const { metadata } = await claimOf(cloud, disk);
   assert.notEqual(metadata.deletionTimestamp, undefined);
   await setDiskMetadata(cloud, { diskCid: disk, metadata: { deployment: 'zookeeper' } });
-  const copy = await claimOf(cloud, metadata.annotations?.[annotation.copy] ?? '');
+  const copy = await claimOf(cloud, metadata.annotations?.[annotation.replacement] ?? '');
   assert.match(copy.metadata.annotations?.[annotation.metadata] ?? '', /zookeeper/u);
 });
 
@@ -190,7 +190,7 @@ for (const attach of ['hot', 'recreate']) {
     };
     await assert.rejects(
       detachDisk(deaf, { vmCid, diskCid: disk }),
-      rejection('DISK_BUSY', /could not be asked for 1 s .*\(no route to it\); /u),
+      rejection('DISK_BUSY', /could not be (reached|checked) for 1 s .*\(no route to it\); /u),
     );
     assert.deepEqual(await getDisks(cloud, { vmCid }), [disk]);
   });

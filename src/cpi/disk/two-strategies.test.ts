@@ -63,7 +63,7 @@ test('a disk that a VM of the other strategy was given before the attachment is 
   assert.deepEqual(await disksOfBoth(cloud), [[], [disk]]);
   const { items } = await api.list<Pod>(pods, { namespace });
   assert.deepEqual(
-    items.filter(({ metadata }) => metadata.name?.startsWith('attach-')),
+    items.filter(({ metadata }) => metadata.name.startsWith('attach-')),
     [],
   );
 });

@@ -227,7 +227,7 @@ test('an attachment that is deleted by force as soon as it has taken the mount o
   );
   await assert.rejects(
     detachDisk({ ...cloud, api: deleting }, { vmCid, diskCid: disk }),
-    rejection('DISK_BUSY', /is changed by others again and again/u),
+    rejection('DISK_BUSY', /other calls keep changing/u),
   );
   await detachDisk(cloud, { vmCid, diskCid: disk });
 });

@@ -40,7 +40,7 @@ const copied = (cloud: CallContext, disk: string): Promise<string | null> =>
 async function assertAttached(world: StorageCloud, disk: string): Promise<void> {
   const { metadata } = await claimOf(world, disk);
   assert.equal(metadata.deletionTimestamp, undefined);
-  assert.equal(metadata.annotations?.[annotation.copy], undefined);
+  assert.equal(metadata.annotations?.[annotation.replacement], undefined);
   assert.deepEqual(await getDisks(world.cloud, { vmCid }), [disk]);
   assert.deepEqual(
     (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
@@ -134,7 +134,7 @@ for (const [type, killedAt] of [
     const { cloud, disk } = world;
     const killed = fromThenOn((request) => request.startsWith(killedAt));
     await assert.rejects(copied(seen(cloud, killed), disk), /killed/u);
-    const former = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy] ?? '';
+    const former = (await claimOf(world, disk)).metadata.annotations?.[annotation.replacement] ?? '';
     const again = seen(
       cloud,
       atRequest(`get persistentvolumeclaims ${former}`, async () => {

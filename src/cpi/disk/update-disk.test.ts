@@ -25,7 +25,7 @@ import { resizeDisk } from './resize-disk.ts';
 import { setDiskMetadata } from './set-disk-metadata.ts';
 import { updateDisk } from './update-disk.ts';
 import { verbOf } from '../testing/verb-of.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 async function attributesClass(
   { api }: StorageCloud,
@@ -154,7 +154,7 @@ test('update_disk to what no driver can do: NotSupported, and nothing changed', 
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const unbound = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'later' } });
-  const cases: [string, number, Json, RegExp][] = [
+  const cases: [string, number, JsonObject, RegExp][] = [
     [disk, 64, { storage_class: 'foreign' }, /no driver copies that/u],
     [disk, 64, { storage_class: 'none' }, /no storage class "none"/u],
     [disk, 64, { storage_class: '' }, /no storage class ""/u],
@@ -170,7 +170,7 @@ test('update_disk to what no driver can do: NotSupported, and nothing changed', 
     );
   }
   assert.deepEqual(await diskObjects(world), before);
-  assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+  assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.replacement], undefined);
   for (const type of [{ type: 'x' }, { storage_class: '../x' }, { volume_attributes_class: 'A' }, []]) {
     await assert.rejects(verbOf('update_disk')(world.cloud, [disk, 64, type]), rejection('INVALID_ARGUMENT'));
   }
@@ -189,11 +189,11 @@ for (const target of ['other', 'later']) {
       updateDisk(world.cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: { storage_class: target } }),
       rejection(
         'NOT_SUPPORTED',
-        /no space left on device.*provisioner of its driver.*the copy was taken back/su,
+        /no space left on device.*provisioner of its driver.*the copy was rolled back/su,
       ),
     );
     assert.deepEqual(await diskObjects(world), [disk]);
-    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.replacement], undefined);
   });
 }
 

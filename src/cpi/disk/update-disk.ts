@@ -1,10 +1,10 @@
 import type { CallContext } from '../call.ts';
 import type { UpdateDiskRequest } from '../protocol/methods.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { annotation } from '../objects/labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-disk.ts';
 import { checkSnapshotClass, findStorageClass, readStorageClasses } from './classes.ts';
-import { copyDisk } from './update/copy-disk.ts';
+import { replaceDisk } from './update/replace-disk.ts';
 import {
   expandVolume,
   checkAttributesClass,
@@ -28,16 +28,17 @@ export async function updateDisk(
   call: CallContext,
   { diskCid: cid, sizeMiB, cloudProperties }: UpdateDiskRequest,
 ): Promise<string | null> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'update_disk.cloud_properties' };
-  const properties = parseDiskProperties(cloudProperties, place);
+  const properties = parseDiskProperties(
+    new Field(cloudProperties, 'update_disk.cloud_properties', 'INVALID_ARGUMENT'),
+  );
   const claim = await requireDetachedDisk(call, cid, 'updated');
   const classes = await readStorageClasses(call);
-  const question: UpdateInput = { claim, sizeMiB, properties, classes };
-  const plan = planUpdate(question);
-  await checkSnapshotClassChange(call, question);
-  const copy = await applyPlan(call, cid, question, plan);
-  if (copy !== undefined) return copy;
-  const { name = '' } = claim.metadata;
+  const input: UpdateInput = { claim, sizeMiB, properties, classes };
+  const plan = planUpdate(input);
+  await checkSnapshotClassChange(call, input);
+  const replacement = await applyPlan(call, cid, input, plan);
+  if (replacement !== undefined) return replacement;
+  const { name } = claim.metadata;
   return name === cid ? null : name;
 }
 
@@ -59,10 +60,10 @@ async function checkSnapshotClassChange(
 async function applyPlan(
   call: CallContext,
   cid: string,
-  question: UpdateInput,
+  input: UpdateInput,
   plan: UpdatePlan,
 ): Promise<string | undefined> {
-  const { claim, sizeMiB, properties, classes } = question;
+  const { claim, sizeMiB, properties, classes } = input;
   const { attributesClass, snapshotClass } = properties;
   switch (plan.kind) {
     case 'keep':
@@ -77,13 +78,13 @@ async function applyPlan(
       if (plan.grows) await expandVolume(call, claim, sizeMiB);
       await annotateDiskType(call, claim, properties);
       return undefined;
-    case 'copy': {
+    case 'replace': {
       const driver = plan.source.provisioner;
       if (attributesClass !== undefined) await checkAttributesClass(call, attributesClass, driver);
       const answer = await findSnapshotClass(call, { named: snapshotClass, driver });
-      const means = 'lacking' in answer ? undefined : answer.className;
+      const means = 'missing' in answer ? undefined : answer.className;
       const { source, target } = plan;
-      return copyDisk(call, {
+      return replaceDisk(call, {
         ...{ cid, claim, sizeMiB, properties, source, target },
         snapshotClass: means,
       });

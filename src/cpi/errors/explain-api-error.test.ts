@@ -53,7 +53,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       { method: 'POST', path: pods },
     ),
     'KUBERNETES_FORBIDDEN',
-    /attachments of disks are privileged .*kubernetes\.disk_namespace\), or run kubectl label namespace bosh /u,
+    /attachment pods are privileged .*kubernetes\.disk_namespace\), or run kubectl label namespace bosh /u,
   ],
   [
     apiError(
@@ -69,7 +69,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       "pods \"attach-disk-1\" is forbidden: ValidatingAdmissionPolicy 'bosh-attachments-only' with binding 'bosh-attachments-only' denied request: only the accounts of the BOSH CPI",
     ),
     'KUBERNETES_FORBIDDEN',
-    /ValidatingAdmissionPolicy bosh-attachments-only has to admit it/u,
+    /ValidatingAdmissionPolicy bosh-attachments-only must admit it/u,
   ],
   [
     apiError(
@@ -111,12 +111,12 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'pods "vm-1" is forbidden: unable to create new content in namespace bosh because it is being terminated',
     ),
     'KUBERNETES_FORBIDDEN',
-    /wait until the namespace is gone/u,
+    /wait until the namespace is deleted/u,
   ],
   [
     apiError(403, 'admission webhook "policy.example" denied the request: no privileged pods'),
     'KUBERNETES_FORBIDDEN',
-    /webhook policy\.example has to admit it/u,
+    /webhook policy\.example must admit it/u,
   ],
   [
     apiError(403, 'pods "vm-1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi'),
@@ -142,7 +142,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'pods "attach-disk-1" is forbidden: [minimum cpu usage per Container is 100m, but request is 10m, minimum memory usage per Container is 64Mi, but request is 32Mi]',
     ),
     'KUBERNETES_FORBIDDEN',
-    /container hold, which .*lower the min of the LimitRange, or have the disks in another namespace \(kubernetes\.disk_namespace\)$/u,
+    /container hold, which .*lower the min of the LimitRange, or keep the disks in another namespace \(kubernetes\.disk_namespace\)$/u,
   ],
   [
     apiError(
@@ -150,7 +150,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'pods "attach-disk-1" is forbidden: cpu max limit to request ratio per Container is 2, but provided ratio is 50.000000',
     ),
     'KUBERNETES_FORBIDDEN',
-    /container hold, which .*raise the maxLimitRequestRatio of the LimitRange or lower its default limit, or have/u,
+    /container hold, which .*raise the maxLimitRequestRatio of the LimitRange or lower its default limit, or keep/u,
   ],
   [
     apiError(
@@ -181,7 +181,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
     'KUBERNETES_FORBIDDEN',
     /set requests\.cpu by resources in cloud_properties or by defaults\.resources$/u,
   ],
-  [apiError(403, 'no'), 'KUBERNETES_FORBIDDEN', /has to admit it$/u],
+  [apiError(403, 'no'), 'KUBERNETES_FORBIDDEN', /must admit it$/u],
   [
     apiError(401, 'Unauthorized', { reason: 'Unauthorized' }),
     'KUBERNETES_UNAUTHORIZED',
@@ -200,14 +200,14 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
   [
     apiError(404, 'pods "vm-1" not found', { details: { kind: 'pods', name: 'vm-1' } }),
     'KUBERNETES_NOT_FOUND',
-    /removed meanwhile/u,
+    /deleted during the call, or never existed/u,
   ],
   [
     apiError(422, 'Pod "vm-1" is invalid', {
       details: { causes: [{ field: 'spec.containers[0].image', message: 'Required value' }] },
     }),
     'KUBERNETES_INVALID',
-    /is invalid; spec\.containers\[0\]\.image: Required value; correct the cloud_properties/u,
+    /is invalid; spec\.containers\[0\]\.image: Required value; correct this value in the cloud_properties/u,
   ],
   [
     apiError(
@@ -217,7 +217,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       { method: 'POST', path: pods },
     ),
     'KUBERNETES_INVALID',
-    /such a limit of cpu and memory, which is the default of a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\): set resources\.limits in cloud_properties .*or raise that default$/u,
+    /no property sets this limit of cpu and memory; it is the default of a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\): set resources\.limits in cloud_properties .*or raise that default$/u,
   ],
   [
     apiError(
@@ -244,15 +244,19 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
   [apiError(415, 'the body was in an unknown format'), 'KUBERNETES_NOT_FOUND', /does not serve/u],
   [apiError(409, 'the object has been modified'), 'KUBERNETES_CONFLICT', /run the call again/u],
   [apiError(410, 'too old resource version'), 'KUBERNETES_CONFLICT', /run the call again/u],
-  [apiError(429, 'too many requests'), 'KUBERNETES_BUSY', /look at its load/u],
+  [apiError(429, 'too many requests'), 'KUBERNETES_BUSY', /check its load/u],
   [apiError(503, 'the server is currently unable to handle the request'), 'KUBERNETES_BUSY', /load/u],
   [apiError(408, 'the server answered 408'), 'KUBERNETES_BUSY', /load/u],
-  [apiError(502, 'the server answered 502: <html>'), 'KUBERNETES_BUSY', /proxy or load balancer before it/u],
-  [apiError(524, 'the server answered 524'), 'KUBERNETES_BUSY', /proxy or load balancer before it/u],
+  [
+    apiError(502, 'the server answered 502: <html>'),
+    'KUBERNETES_BUSY',
+    /proxy or load balancer in front of it/u,
+  ],
+  [apiError(524, 'the server answered 524'), 'KUBERNETES_BUSY', /proxy or load balancer in front of it/u],
   [apiError(500, 'etcdserver: mvcc: database space exceeded'), 'KUBERNETES_API', /API server's log/u],
 ];
 
-test('every answer of Kubernetes has a code, its own words and a next step', () => {
+test('each error of Kubernetes has a code, the message of the server and a next step', () => {
   for (const [error, code, next] of cases) {
     const explained = explainApiError(error);
     assert.equal(explained.code, code, error.message);
@@ -261,7 +265,7 @@ test('every answer of Kubernetes has a code, its own words and a next step', () 
   }
 });
 
-test('the object and the namespace are named where the request is known', () => {
+test('a known request is described by its object and namespace', () => {
   const words = (method: ApiRequest['method'], path: string): string =>
     explainApiError(apiError(500, 'no', { reason: 'InternalError' }, { method, path })).message;
   assert.match(
@@ -277,7 +281,7 @@ test('the object and the namespace are named where the request is known', () => 
   assert.match(words('PATCH', '/version'), /^changing \/version failed: /u);
 });
 
-test('create_vm says whether time may mend it, in the type that the director knows', () => {
+test('create_vm reports whether a retry may help, with the type that the director knows', () => {
   const retried = new Set<ErrorCode>([
     'QUOTA_EXCEEDED',
     'NO_DISK_SPACE',

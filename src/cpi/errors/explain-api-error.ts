@@ -36,7 +36,7 @@ function explanation(error: ApiError, limitRange?: string): Explanation {
         code: 'KUBERNETES_UNAUTHORIZED',
         next:
           'the credentials are wrong, have expired or are of another cluster: renew the token, the certificate or the login of the ' +
-          "kubeconfig, or kubernetes.token and kubernetes.client_certificate; of a pod's service account, see whether it is still there",
+          "kubeconfig, or kubernetes.token and kubernetes.client_certificate; if the CPI uses a pod's service account, check that it still exists",
       };
     case 403:
       return explainForbidden(error);
@@ -47,23 +47,23 @@ function explanation(error: ApiError, limitRange?: string): Explanation {
     case 415:
       return {
         code: 'KUBERNETES_NOT_FOUND',
-        next: 'the cluster does not serve this kind of request: see which Kubernetes it is',
+        next: 'the cluster does not serve this kind of request: check the version of Kubernetes',
       };
     case 409:
     case 410:
       return {
         code: 'KUBERNETES_CONFLICT',
-        next: 'something else changed it at the same time: run the call again',
+        next: 'another client changed it at the same time: run the call again',
       };
     case 413:
       return {
         code: 'KUBERNETES_INVALID',
-        next: 'make the env or the metadata of the VM smaller: it is too large for the API',
+        next: 'the request is too large for the API: make the env or the metadata of the VM smaller',
       };
     default:
       // the server's own errors; other transient ones come from load, or from a proxy before the server
       if (error.code !== 500 && isTransientStatus(error.code)) return explainBusy;
-      return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
+      return { code: 'KUBERNETES_API', next: "check the API server's log, then run the call again" };
   }
 }
 
@@ -73,13 +73,13 @@ function invalid(error: ApiError, limitRange?: string): Explanation {
   if (limited.length > 0) return belowRequest(error, limited, limitRange);
   return {
     code: 'KUBERNETES_INVALID',
-    next: 'correct the cloud_properties or the property that this comes from',
+    next: 'correct this value in the cloud_properties or in the properties of the CPI',
   };
 }
 
 const explainBusy: Explanation = {
   code: 'KUBERNETES_BUSY',
-  next: 'look at its load, and at what proxy or load balancer before it says, then run the call again',
+  next: 'check its load, and the log of a proxy or load balancer in front of it, then run the call again',
 };
 
 function explainNotFound({ status, message }: ApiError): Explanation {
@@ -91,12 +91,12 @@ function explainNotFound({ status, message }: ApiError): Explanation {
   if (name === undefined) {
     return {
       code: 'KUBERNETES_NOT_FOUND',
-      next: 'the cluster does not serve this kind of object: see which Kubernetes it is, and what is installed there',
+      next: 'the cluster does not serve this kind of object: check the version of Kubernetes, and which add-ons are installed',
     };
   }
   return {
     code: 'KUBERNETES_NOT_FOUND',
-    next: 'it was removed meanwhile, or never there: run the call again',
+    next: 'it was deleted during the call, or never existed: run the call again',
   };
 }
 

@@ -15,7 +15,7 @@ const forbiddenPatterns: readonly [RegExp, (groups: readonly string[], error: Ap
     /exceeded quota: ([^,]+)/u,
     ([quota = ''], { status }) => ({
       code: status.details?.kind === 'persistentvolumeclaims' ? 'NO_DISK_SPACE' : 'QUOTA_EXCEEDED',
-      next: `raise ResourceQuota ${quota} or remove what is not needed`,
+      next: `raise ResourceQuota ${quota} or delete objects that are not needed`,
     }),
   ],
   [/failed quota: .*?: must specify (.+)/u, ([missing = '']) => missingResources(missing)],
@@ -48,17 +48,17 @@ const forbiddenPatterns: readonly [RegExp, (groups: readonly string[], error: Ap
   // plugin/pkg/admission/namespace/lifecycle
   [
     /because it is being terminated/u,
-    () => forbidden('wait until the namespace is gone and make it again, or use another'),
+    () => forbidden('wait until the namespace is deleted and create it again, or use another one'),
   ],
   // apiserver: pkg/admission/plugin/webhook
   [
     /admission webhook "([^"]+)" denied/u,
-    ([name = '']) => forbidden(`the policy behind webhook ${name} has to admit it`),
+    ([name = '']) => forbidden(`the policy behind webhook ${name} must admit it`),
   ],
   // apiserver: pkg/admission/plugin/policy/validating
   [
     /ValidatingAdmissionPolicy '([^']+)' .*denied/u,
-    ([name = '']) => forbidden(`ValidatingAdmissionPolicy ${name} has to admit it`),
+    ([name = '']) => forbidden(`ValidatingAdmissionPolicy ${name} must admit it`),
   ],
   // plugin/pkg/admission/limitranger
   [
@@ -89,7 +89,7 @@ export function explainForbidden(error: ApiError): Explanation {
     const found = pattern.exec(error.message);
     if (found !== null) return explain(found.slice(1), error);
   }
-  return forbidden('a role, an admission plugin or a policy of the cluster has to admit it');
+  return forbidden('a role, an admission plugin or a policy of the cluster must admit it');
 }
 
 function missingObject(what: string, property: string): Explanation {
@@ -104,11 +104,11 @@ function podSecurity(level: string, { message, request }: ApiError): string {
   const admits = `the namespace admits pods of the level ${level} only`;
   if (message.startsWith('pods "attach-'))
     return (
-      `${admits}, and attachments of disks are privileged with every profile: have the disks in a namespace that admits them ` +
+      `${admits}, and attachment pods are privileged whatever the profile of the VM is: keep the disks in a namespace that admits them ` +
       `(kubernetes.disk_namespace), or run ${labelled('privileged')}`
     );
   if (level === 'restricted')
-    return `${admits}, which no profile of a VM meets: run ${labelled('baseline')} and give the VM the profile baseline, or admit privileged`;
+    return `${admits}, which no profile of a VM meets: run ${labelled('baseline')} and give the VM the profile baseline, or admit privileged pods`;
   return `${admits}: give the VM that profile (profile in cloud_properties or defaults.profile), or run ${labelled('privileged')}`;
 }
 
@@ -125,13 +125,13 @@ function missingResources(missing: string): Explanation {
   }));
   const fixed = wanted.filter(({ others }) => others.length > 0);
   if (fixed.length === 0) {
-    const words = listed(wanted.map(({ resource }) => resource));
+    const words = joinUnique(wanted.map(({ resource }) => resource));
     return forbidden(`set ${words} by resources in cloud_properties or by defaults.resources`);
   }
-  const resources = listed(fixed.map(({ resource }) => resource));
-  const containers = listed(fixed.flatMap(({ others }) => others));
+  const resources = joinUnique(fixed.map(({ resource }) => resource));
+  const containers = joinUnique(fixed.flatMap(({ others }) => others));
   return forbidden(
-    `no property sets ${resources} of container ${containers}: make a LimitRange in that namespace whose defaults (type Container) do`,
+    `no property sets ${resources} of container ${containers}: create a LimitRange in that namespace with defaults (type Container) for them`,
   );
 }
 
@@ -152,7 +152,7 @@ const unchangeable = (container: string, change: string): string =>
   `that is container ${container}, which requests a fixed small amount, and no property changes that: ${change}` +
   (container === prepareContainer
     ? ''
-    : ', or have the disks in another namespace (kubernetes.disk_namespace)');
+    : ', or keep the disks in another namespace (kubernetes.disk_namespace)');
 
 /** core/validation: ValidateResourceRequirements. The CPI itself never sets a limit below a request. */
 const aboveLimit = /must be less than or equal to (\S+) limit/gu;
@@ -181,9 +181,9 @@ export function belowRequest(
   const container = cpiContainerIn(message);
   const next =
     container === undefined
-      ? `no property asks for such a limit of ${listed(resources)}, which is the default of ${named}: set resources.limits in ` +
+      ? `no property sets this limit of ${joinUnique(resources)}; it is the default of ${named}: set resources.limits in ` +
         'cloud_properties or in defaults.resources, or raise that default'
-      : unchangeable(container, `raise the default limit of ${listed(resources)} in ${named}`);
+      : unchangeable(container, `raise the default limit of ${joinUnique(resources)} in ${named}`);
   return { code: 'KUBERNETES_INVALID', next };
 }
 
@@ -202,4 +202,4 @@ function cpiContainerIn(message: string): string | undefined {
   return isFixed ? prepareContainer : undefined;
 }
 
-const listed = (words: readonly string[]): string => [...new Set(words)].join(' and ');
+const joinUnique = (words: readonly string[]): string => [...new Set(words)].join(' and ');

@@ -5,10 +5,10 @@ import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/
 import { conflictError, createOrGet, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateNetworkRequest } from '../protocol/methods.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { isManaged, baseLabels } from '../objects/labels.ts';
 import { parseNetworkRequest, type NetworkRequest } from './network-request.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { NamespacedObject } from '../../kubernetes/object.ts';
 import { sha256, attachmentPrefix, membershipLabel, policyPrefix } from '../objects/names.ts';
 
 const tries = 10;
@@ -22,10 +22,10 @@ const tries = 10;
 export async function createNetwork(
   call: CallContext,
   { definition }: CreateNetworkRequest,
-): Promise<[string, { range: string; gateway: string; reserved: string[] }, Json]> {
+): Promise<[string, { range: string; gateway: string; reserved: string[] }, JsonObject]> {
   const request = parseNetworkRequest(definition, call.config);
   const object = networkObject(call, request);
-  const { name = '' } = object.metadata;
+  const { name } = object.metadata;
   const isPolicy = request.kind === 'policy';
   await ensureNetworkObject(call, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
   const properties = isPolicy ? { network_policy: name } : { network_attachment: name };
@@ -37,8 +37,8 @@ async function ensureNetworkObject(
   resource: Resource,
   object: NetworkObject,
 ): Promise<void> {
-  const { name = '' } = object.metadata;
-  for (let left = tries; left > 0; left -= 1) {
+  const { name } = object.metadata;
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
     const ensured = await createOrGet(call.api, resource, object).catch((error: unknown) => {
       throw isApiMissing(error) ? apiMissingError(resource) : error;
     });
@@ -48,14 +48,14 @@ async function ensureNetworkObject(
     if (!isManaged(found, 'network'))
       throw new ProductError(
         'INVALID_ARGUMENT',
-        `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
+        `${resource.plural} '${name}' exists and is not managed by this CPI; remove or rename it`,
       );
     if (found.metadata.deletionTimestamp === undefined) return;
     await waitForDeletion(call, {
       reference: { resource, namespace: call.namespace, name },
-      uid: found.metadata.uid ?? '',
+      uid: found.metadata.uid,
       deadlineSeconds: deletionSeconds,
-      what: `the former network '${name}'`,
+      what: `the previous network '${name}'`,
     });
   }
   throw conflictError('KUBERNETES_CONFLICT', `network '${name}'`);
@@ -73,7 +73,7 @@ function apiMissingError({ group, plural }: Resource): ProductError {
   );
 }
 
-export interface NetworkObject extends KubernetesObject {
+export interface NetworkObject extends NamespacedObject {
   readonly spec: Record<string, unknown>;
 }
 
@@ -91,7 +91,7 @@ export function networkObject(call: CallContext, request: NetworkRequest): Netwo
     metadata: {
       name,
       namespace: call.namespace,
-      labels: baseLabels('network', call.directorUuid),
+      labels: baseLabels(call, 'network'),
       annotations: { 'bosh.cloudfoundry.org/range': request.range.text },
     },
     spec:

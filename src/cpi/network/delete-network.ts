@@ -20,12 +20,12 @@ export async function deleteNetwork(
   if (!isNetworkCid(cid)) return null;
   const resource = cid.startsWith(policyPrefix) ? networkPolicies : networkAttachmentDefinitions;
   const reference = { resource, namespace: call.namespace, name: cid };
-  const members = await ignoreNotFound(call.api.get(reference));
-  if (members === undefined || !isManaged(members, 'network')) return null;
+  const network = await ignoreNotFound(call.api.get(reference));
+  if (network === undefined || !isManaged(network, 'network')) return null;
   const { namespace } = call;
   const { items } = await call.api.list(pods, { namespace, labelSelector: membershipLabel(cid) });
   if (items.length > 0) {
-    const names = items.map(({ metadata }) => `'${metadata.name ?? ''}'`).join(', ');
+    const names = items.map(({ metadata }) => `'${metadata.name}'`).join(', ');
     const isOne = items.length === 1;
     const vms = isOne ? `VM ${names} is` : `VMs ${names} are`;
     throw new ProductError(
@@ -33,7 +33,7 @@ export async function deleteNetwork(
       `network '${cid}' was not deleted: ${vms} in it; delete ${isOne ? 'it' : 'them'} first`,
     );
   }
-  const { uid = '' } = members.metadata;
+  const { uid } = network.metadata;
   await requestDeletion(call, reference, uid);
   const what = `network '${cid}'`;
   await waitForDeletion(call, { reference, uid, deadlineSeconds: deletionSeconds, what });

@@ -5,7 +5,7 @@ import { annotation } from '../objects/labels.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { verifyMultusAddresses, multus, multusAddresses } from './multus.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { Network, Networks } from './networks.ts';
 
 export const cniAddressAnnotations = {
@@ -16,7 +16,7 @@ export const cniAddressAnnotations = {
 /**
  * Returns the configured strategy, or the one that the API groups of the cluster indicate. Sends one request.
  */
-export async function addressStrategy(
+export async function findAddressStrategy(
   api: KubernetesApi,
   configured: AddressStrategy | undefined,
 ): Promise<AddressStrategy> {
@@ -49,10 +49,10 @@ export function annotationsForAddresses(
 const hintsByStrategy: readonly (readonly [string, string])[] = [
   [
     cniAddressAnnotations.calico,
-    "needs Calico's own IPAM and an enabled IPPool that holds the address; where Calico only enforces policies, set " +
+    "needs Calico's own IPAM and an enabled IPPool that contains the address; if Calico only enforces policies, set " +
       'networks.address_strategy',
   ],
-  [cniAddressAnnotations['kube-ovn'], 'needs a Kube-OVN subnet that holds the address'],
+  [cniAddressAnnotations['kube-ovn'], 'needs a Kube-OVN subnet that contains the address'],
   [
     annotation.ipAddress,
     'needs a network that reads it: install the static-ip CNI plugin, set networks.address_strategy, or use a ' +
@@ -100,7 +100,7 @@ export function requestedAddresses({ metadata: { annotations = {} } }: Pod): str
 export function networksWithAddresses(
   { given, podNetworks, multusNetworks, vips }: Networks,
   pod: Pod,
-): Record<string, Json> {
+): Record<string, JsonObject> {
   const addresses = new Map<string, string | undefined>([
     ...podNetworks.map((network) => [network.name, podAddress(network, pod)] as const),
     ...multusNetworks.map(

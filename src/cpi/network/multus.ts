@@ -52,7 +52,7 @@ function cidrOf({ name, address, prefixLength }: Network): string[] {
   if (prefixLength !== undefined) return [`${address}/${prefixLength}`];
   throw new ProductError(
     'NOT_SUPPORTED',
-    `network '${name}': an address of a network_attachment needs a netmask`,
+    `network '${name}': an address of a network_attachment needs a netmask; set one for the subnet`,
   );
 }
 
@@ -78,7 +78,7 @@ export function verifyMultusAddresses({ metadata }: Pod): string | undefined {
         ? 'it has no interface'
         : `it did not get the address ${missing.join(', ')} on the interface`;
     return (
-      `${what} of NetworkAttachmentDefinition ${namespace}/${name}: Multus has to run on the node, and the ` +
+      `${what} of NetworkAttachmentDefinition ${namespace}/${name}: Multus must run on the node, and the ` +
       'definition needs the capability "ips" and an IPAM plugin that takes addresses (static)'
     );
   }
@@ -91,7 +91,7 @@ export function multusAddresses(
   namespace: string | undefined,
   name: string,
 ): readonly string[] {
-  const full = `${namespace ?? metadata.namespace ?? ''}/${name}`;
+  const full = `${namespace ?? metadata.namespace}/${name}`;
   return readNetworkStatus(metadata.annotations?.[multus.status])
     .filter((each) => each.name === full || each.name === name)
     .flatMap(({ ips = [] }) => ips.map(canonicalAddress));

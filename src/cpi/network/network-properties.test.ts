@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'node:test';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import {
   addressBits,
   addressOf,
@@ -13,9 +13,10 @@ import {
   maskLength,
 } from '../../platform/ip-address.ts';
 import { multusInterfaces } from './multus.ts';
-import { nameServers, parseNetworks } from './networks.ts';
+import { type Networks, nameServers, parseNetworks } from './networks.ts';
 
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'networks' };
+const parse = (networks: unknown): Networks =>
+  parseNetworks(new Field(networks, 'networks', 'INVALID_ARGUMENT'));
 const four = {
   type: 'manual',
   ip: '10.0.0.5',
@@ -48,7 +49,7 @@ const accepted: readonly [string, Record<string, unknown>, (string | undefined)[
 
 for (const [name, given, addresses] of accepted) {
   test(`accepted: ${name}`, () => {
-    const networks = parseNetworks(given, place);
+    const networks = parse(given);
     assert.deepEqual(
       networks.podNetworks.map(({ address }) => address),
       addresses,
@@ -57,8 +58,7 @@ for (const [name, given, addresses] of accepted) {
   });
 }
 
-const dnsOf = (networks: Record<string, unknown>): readonly string[] =>
-  nameServers(parseNetworks(networks, place));
+const dnsOf = (networks: Record<string, unknown>): readonly string[] => nameServers(parse(networks));
 
 test('name servers are those of the only network, or of the one that is the default for dns', () => {
   const here = { ...four, dns: ['10.0.0.2'] };
@@ -77,7 +77,7 @@ const refused: readonly [string, unknown, ErrorCode, RegExp][] = [
     'two of one family',
     { a: four, b: { ...four, ip: '10.0.0.6' } },
     'NOT_SUPPORTED',
-    /a, b were asked for.*network_attachment/u,
+    /a, b were requested.*network_attachment/u,
   ],
   ['dynamic and manual', { a: { type: 'dynamic' }, b: six }, 'NOT_SUPPORTED', /one interface/u],
   [
@@ -140,31 +140,28 @@ const refused: readonly [string, unknown, ErrorCode, RegExp][] = [
     'a definition that cannot be one',
     { a: { ...four, ...attachedTo('A b') } },
     'INVALID_ARGUMENT',
-    /network_attachment has to be/u,
+    /network_attachment must be/u,
   ],
-  ['a list', [], 'INVALID_ARGUMENT', /has to be an object/u],
+  ['a list', [], 'INVALID_ARGUMENT', /must be an object/u],
 ];
 
 for (const [name, given, code, message] of refused) {
   test(`refused: ${name}`, () => {
     assert.throws(
-      () => parseNetworks(given, place),
+      () => parse(given),
       (error) => isProductError(error, code) && message.test(error.message),
     );
   });
 }
 
-test('networks of Multus: one interface for each, or for each nic_group of a definition; the default route where it is asked', () => {
-  const { podNetworks, multusNetworks } = parseNetworks(
-    {
-      own: { type: 'dynamic' },
-      a: { ...four, ...attachedTo('one'), nic_group: 1, gateway: '10.0.0.1' },
-      b: { ...six, ...attachedTo('one'), nic_group: 1 },
-      c: { ...four, ip: '10.0.0.6', default: [], ...attachedTo('other/one') },
-      d: { type: 'dynamic', ...attachedTo('one') },
-    },
-    place,
-  );
+test('networks of Multus: one interface for each, or for each nic_group of a definition; the default route if it is requested', () => {
+  const { podNetworks, multusNetworks } = parse({
+    own: { type: 'dynamic' },
+    a: { ...four, ...attachedTo('one'), nic_group: 1, gateway: '10.0.0.1' },
+    b: { ...six, ...attachedTo('one'), nic_group: 1 },
+    c: { ...four, ip: '10.0.0.6', default: [], ...attachedTo('other/one') },
+    d: { type: 'dynamic', ...attachedTo('one') },
+  });
   assert.equal(podNetworks.length, 1);
   assert.deepEqual(multusInterfaces(multusNetworks, 'bosh'), [
     { name: 'one', namespace: 'bosh', ips: ['10.0.0.5/24', 'fd00::5/64'], 'default-route': ['10.0.0.1'] },
@@ -174,7 +171,7 @@ test('networks of Multus: one interface for each, or for each nic_group of a def
 });
 
 test('an address of Multus without a netmask is refused', () => {
-  const { multusNetworks } = parseNetworks({ a: { ip: '10.0.0.5', ...attachedTo('one') } }, place);
+  const { multusNetworks } = parse({ a: { ip: '10.0.0.5', ...attachedTo('one') } });
   assert.throws(() => multusInterfaces(multusNetworks, 'bosh'), /network 'a': .* needs a netmask/u);
 });
 
@@ -192,7 +189,7 @@ test('addresses have one spelling, which survives bits and back', () => {
   );
 });
 
-test('a mask is as long as its ones', () => {
+test('the length of a mask is the number of its ones', () => {
   fc.assert(
     fc.property(fc.constantFrom('IPv4' as const, 'IPv6' as const), fc.nat(128), (family, given) => {
       const bits = addressBits(family);

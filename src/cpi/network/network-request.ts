@@ -1,16 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { CpiConfig } from '../config/config.ts';
-import {
-  type Json,
-  type Location,
-  child,
-  booleanAt,
-  recordAt,
-  rejectUnknownKeys,
-  stringsAt,
-  invalidValue,
-  stringAt,
-} from '../input.ts';
+import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { vmPropertyKeys } from '../vm/properties.ts';
 import {
   addressBits,
@@ -26,10 +17,10 @@ export type NetworkRequest = {
   readonly gateway: string;
 } & (
   | { readonly kind: 'policy'; readonly allowFrom: readonly string[] }
-  | { readonly kind: 'attachment'; readonly pluginConfig: Json }
+  | { readonly kind: 'attachment'; readonly pluginConfig: JsonObject }
 );
 
-const podNetworkKeys = ['network_policy', 'allow_from', 'network_attachment'];
+const networkKeys = ['network_policy', 'allow_from', 'network_attachment'];
 
 /**
  * Parses the argument of create_network: `{type, cloud_properties, range, gateway, netmask_bits}`. The
@@ -37,69 +28,64 @@ const podNetworkKeys = ['network_policy', 'allow_from', 'network_attachment'];
  * rejected by name. Throws INVALID_ARGUMENT; NOT_SUPPORTED if the CPI would have to choose the range;
  * NOT_IMPLEMENTED if nothing would enforce the network.
  */
-export function parseNetworkRequest(given: Json, config: CpiConfig): NetworkRequest {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_network' };
-  rejectUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
-  if ((given['type'] ?? 'manual') !== 'manual')
+export function parseNetworkRequest(definition: JsonObject, config: CpiConfig): NetworkRequest {
+  const request = new Field(definition, 'create_network', 'INVALID_ARGUMENT');
+  request.rejectUnknownKeys(['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits']);
+  const type = request.get('type');
+  if (type.isPresent && type.value !== 'manual')
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${place.path}.type: only manual networks can be created; make it a manual one, or leave out managed: true`,
+      `${type.path}: only manual networks can be created; set type: manual, or leave out managed: true`,
     );
-  const properties = recordAt(given['cloud_properties'], child(place, 'cloud_properties'));
-  const ours = Object.entries(properties).filter(([key]) => !vmPropertyKeys.includes(key));
-  rejectUnknownKeys(Object.fromEntries(ours), podNetworkKeys, child(place, 'cloud_properties'));
-  const what = readNetworkKind(properties, child(place, 'cloud_properties'), config);
-  if ((given['range'] ?? undefined) === undefined)
+  const kind = readNetworkKind(request.get('cloud_properties'), config);
+  if (!request.get('range').isPresent)
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${place.path}.range is needed: the addresses of pods are the cluster's, this CPI cannot choose a range of them; give one`,
+      `${request.path}.range is missing: the CPI cannot choose a range, because the cluster assigns the addresses of pods; set one`,
     );
-  const range = readIpRange(given['range'], child(place, 'range'));
-  const gateway = given['gateway'] ?? undefined;
+  const range = readIpRange(request.get('range'));
+  const gateway = request.get('gateway');
   return {
-    ...what,
+    ...kind,
     range,
-    gateway:
-      gateway === undefined
-        ? firstAddress(range)
-        : readAddressInRange(gateway, range, child(place, 'gateway')),
+    gateway: gateway.isPresent ? readAddressInRange(gateway, range) : firstAddress(range),
   };
 }
 
 function readNetworkKind(
-  properties: Json,
-  place: Location,
+  properties: Field,
   { networks }: CpiConfig,
-): { kind: 'policy'; allowFrom: string[] } | { kind: 'attachment'; pluginConfig: Json } {
-  const requestedKinds = booleanAt(properties['network_policy'], child(place, 'network_policy'));
-  const allowFrom = stringsAt(properties['allow_from'], child(place, 'allow_from')).map(
-    (text, index) => readIpRange(text, child(child(place, 'allow_from'), index)).text,
+): { kind: 'policy'; allowFrom: string[] } | { kind: 'attachment'; pluginConfig: JsonObject } {
+  const ofNetwork = Object.entries(properties.record()).filter(([key]) => !vmPropertyKeys.includes(key));
+  new Field(Object.fromEntries(ofNetwork), properties.path, 'INVALID_ARGUMENT').rejectUnknownKeys(
+    networkKeys,
   );
-  const attachment = properties['network_attachment'] ?? undefined;
-  if (attachment !== undefined) {
-    if (requestedKinds === true || allowFrom.length > 0)
-      throw invalidValue(
-        place,
-        'has network_attachment and what is for a policy; no policy reaches such an interface',
+  const hasPolicy = properties.get('network_policy').optional()?.boolean();
+  const allowFrom = properties
+    .get('allow_from')
+    .list()
+    .map((range) => readIpRange(range).text);
+  const attachment = properties.get('network_attachment');
+  if (attachment.isPresent) {
+    if (hasPolicy === true || allowFrom.length > 0)
+      throw properties.error(
+        'has network_attachment and keys for a policy; no policy reaches such an interface',
       );
-    return {
-      kind: 'attachment',
-      pluginConfig: readCniConfig(attachment, child(place, 'network_attachment')),
-    };
+    return { kind: 'attachment', pluginConfig: readCniConfig(attachment) };
   }
-  if (requestedKinds ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
+  if (hasPolicy ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
   throw new ProductError(
     'NOT_IMPLEMENTED',
-    `${place.path}: name what it shall be: a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
+    `${properties.path}: name what it shall be: a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
       'the property networks.network_policy), or an interface of Multus (network_attachment: a CNI configuration)',
   );
 }
 
 /** Reads a CNI plugin's configuration, or a list of them in `plugins`; the plugins check its content. */
-function readCniConfig(value: unknown, place: Location): Json {
-  const config = recordAt(value, place);
+function readCniConfig(field: Field): JsonObject {
+  const config = field.record();
   if (typeof config['type'] !== 'string' && !Array.isArray(config['plugins']))
-    throw invalidValue(place, 'has to be a CNI configuration with a type, or plugins');
+    throw field.error('must be a CNI configuration with a type, or plugins');
   return config;
 }
 
@@ -112,13 +98,12 @@ export interface IpRange {
 }
 
 /** Parses a range. Throws INVALID_ARGUMENT. */
-export function readIpRange(value: unknown, place: Location): IpRange {
-  const text = stringAt(value, place);
+export function readIpRange(field: Field): IpRange {
+  const text = field.nonEmptyString();
   const [address = '', length = '', ...more] = text.split('/');
   const family = familyOf(address);
   const isLength = /^\d{1,3}$/u.test(length) && family !== undefined && Number(length) <= addressBits(family);
-  if (family === undefined || !isLength || more.length > 0)
-    throw invalidValue(place, 'is not a range (10.0.0.0/24)');
+  if (family === undefined || !isLength || more.length > 0) throw field.error('is not a range (10.0.0.0/24)');
   return { text, family, prefix: bitsOf(address, family).slice(0, Number(length)) };
 }
 
@@ -127,10 +112,10 @@ export const isInRange = ({ family, prefix }: IpRange, address: string): boolean
   familyOf(address) === family && bitsOf(address, family).startsWith(prefix);
 
 /** Returns an address of the range in its canonical spelling. Throws INVALID_ARGUMENT. */
-export function readAddressInRange(value: unknown, range: IpRange, place: Location): string {
-  const text = stringAt(value, place);
-  if (!isInRange(range, text)) throw invalidValue(place, 'is not an address of the range');
-  return canonicalAddress(text);
+export function readAddressInRange(field: Field, range: IpRange): string {
+  return canonicalAddress(
+    field.stringThat((text) => isInRange(range, text), 'is not an address of the range'),
+  );
 }
 
 /** Returns the first address after the network's own; if the range is one address, that address. */

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { networkPolicyKind, withoutMultus } from '../testing/foreign-kinds.ts';
 import { createVmRequest, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
@@ -24,7 +24,7 @@ const macvlan = { network_attachment: { type: 'macvlan', master: 'eth1' } };
 
 type Kept = KubernetesObject & { spec: Record<string, unknown> };
 
-test('a NetworkPolicy lets the VMs of the network hear each other and the allowed ranges', async (t) => {
+test("a NetworkPolicy admits traffic of the network's VMs and of the allowed ranges", async (t) => {
   const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
   const [cid, range, properties] = await createNetwork(
     cloud,
@@ -64,7 +64,7 @@ test('a NetworkPolicy lets the VMs of the network hear each other and the allowe
   assert.deepEqual(await namesLeft(api), []);
 });
 
-test('a NetworkAttachmentDefinition takes addresses, and its network is an interface', async (t) => {
+test('a NetworkAttachmentDefinition takes addresses, and its network becomes an interface', async (t) => {
   const { cloud, api, node } = await testCloud(t);
   node.multus = 'as asked';
   const [cid, { gateway }, properties] = await createNetwork(cloud, definition({ ...macvlan, zone: 'z1' }));
@@ -82,7 +82,7 @@ test('a NetworkAttachmentDefinition takes addresses, and its network is an inter
   await deleteNetwork(cloud, { networkCid: cid });
 });
 
-test('the same request is the same network; another range is another', async (t) => {
+test('the same request returns the same network; another range returns another one', async (t) => {
   const { cloud } = await testCloud(t, {}, [networkPolicyKind]);
   const [first] = await createNetwork(cloud, definition(policy));
   assert.deepEqual((await createNetwork(cloud, definition(policy)))[0], first);
@@ -117,14 +117,14 @@ const refused: readonly [string, CreateNetworkRequest, ErrorCode, RegExp][] = [
     'both',
     definition({ ...policy, ...macvlan }),
     'INVALID_ARGUMENT',
-    /network_attachment and what is for a policy/u,
+    /network_attachment and keys for a policy/u,
   ],
   ['no plugin', definition({ network_attachment: {} }), 'INVALID_ARGUMENT', /CNI configuration/u],
   [
     'a range of our choice',
     definition(policy, { range: null, netmask_bits: 24 }),
     'NOT_SUPPORTED',
-    /range is needed/u,
+    /range is missing/u,
   ],
   [
     'a range that is none',
@@ -148,7 +148,7 @@ for (const [name, request, code, message] of refused) {
   });
 }
 
-test('where the cluster has no Multus, create_network is refused and delete_network has nothing to do', async (t) => {
+test('in a cluster without Multus create_network is rejected and delete_network does nothing', async (t) => {
   const { cloud } = await testCloud(t);
   const poor = withoutMultus(cloud);
   await assert.rejects(
@@ -158,7 +158,7 @@ test('where the cluster has no Multus, create_network is refused and delete_netw
   assert.equal(await deleteNetwork(poor, { networkCid: 'net-attachment-gone' }), null);
 });
 
-test('delete_network: what is no network of ours is success and left alone', async (t) => {
+test('delete_network: an object that is not a network of the CPI is success and is not changed', async (t) => {
   const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
   for (const cid of ['garbage', 'net-policy-gone', 'net-attachment-gone', 'vm-1'])
     assert.equal(await deleteNetwork(cloud, { networkCid: cid }), null);
@@ -170,16 +170,16 @@ test('delete_network: what is no network of ours is success and left alone', asy
   await api.get({ resource: networkPolicies, namespace, name: 'net-policy-foreign' });
 });
 
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'range' };
+const argument = (value: unknown): Field => new Field(value, 'range', 'INVALID_ARGUMENT');
 
-test('the gateway of a range that names none is in it', () => {
+test('the default gateway of a range is in the range', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.tuple(fc.ipV4(), fc.nat(32)), fc.tuple(fc.ipV6(), fc.nat(128))),
       ([address, bits]) => {
-        const range = readIpRange(`${address}/${bits}`, place);
+        const range = readIpRange(argument(`${address}/${bits}`));
         assert(isInRange(range, address));
-        assert.equal(readAddressInRange(firstAddress(range), range, place), firstAddress(range));
+        assert.equal(readAddressInRange(argument(firstAddress(range)), range), firstAddress(range));
       },
     ),
   );

@@ -1,15 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
-import {
-  type Json,
-  type Location,
-  child,
-  recordAt,
-  invalidValue,
-  optionalStringAt,
-  stringAt,
-  stringsAt,
-  rejectUnknownKeys,
-} from '../input.ts';
+import type { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import {
   type Family,
   addressBits,
@@ -23,7 +14,7 @@ import { type VipProperties, parseVipProperties } from '../service/service-prope
 
 export interface Networks {
   /** The networks hash as received, for the settings and the result. */
-  readonly given: Readonly<Record<string, Json>>;
+  readonly given: Readonly<Record<string, JsonObject>>;
   /**
    * The networks of the pod's own interface: one dynamic, or one manual of each family. May be empty if
    * Multus adds interfaces.
@@ -40,29 +31,28 @@ export interface Networks {
  * leave it out: bosh-softlayer-cpi-release#130). Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for
  * what a pod cannot have.
  */
-export function parseNetworks(value: unknown, place: Location): Networks {
-  const entries = Object.entries(recordAt(value, place)).map(
-    ([name, network]) => [name, recordAt(network, child(place, name))] as const,
-  );
-  const all = entries.map(([name, network]) => parseNetwork(name, network, child(place, name)));
+export function parseNetworks(field: Field): Networks {
+  const entries = field.entries();
+  const all = entries.map(([name, network]) => parseNetwork(name, network));
   const vips = all.filter(({ type }) => type === 'vip');
   const attached = all.filter(({ properties }) => properties.attachment !== undefined);
   const own = all.filter(isPodInterface);
   if (own.length + attached.length === 0)
-    throw invalidValue(place, vips.length === 0 ? 'names no network' : 'names no network but vip');
-  rejectSecondInterface(own, place);
-  return { given: Object.fromEntries(entries), podNetworks: own, multusNetworks: attached, vips };
+    throw field.error(vips.length === 0 ? 'names no network' : 'names no network but vip');
+  rejectSecondInterface(own, field.path);
+  const given = Object.fromEntries(entries.map(([name, network]) => [name, network.record()]));
+  return { given, podNetworks: own, multusNetworks: attached, vips };
 }
 
-function rejectSecondInterface(own: readonly Network[], place: Location): void {
+function rejectSecondInterface(own: readonly Network[], path: string): void {
   const families = own.map(({ family }) => family);
   const groups = new Set(own.map(({ nicGroup }) => nicGroup).filter((group) => group !== undefined));
   const isSingle = own.length < 2 || (new Set(families).size === own.length && !families.includes(undefined));
   if (isSingle && groups.size < 2) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `${place.path}: a pod has one interface with one address of each family, but ` +
-      `${own.map(({ name }) => name).join(', ')} were asked for; give the others ` +
+    `${path}: a pod has one interface with one address of each family, but ` +
+      `${own.map(({ name }) => name).join(', ')} were requested; give the others ` +
       'cloud_properties.network_attachment (with Multus), or leave them out',
   );
 }
@@ -92,89 +82,66 @@ export const isPodInterface = ({ type, properties }: Network): boolean =>
   type !== 'vip' && properties.attachment === undefined;
 
 /** Parses a network. Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for a block of addresses. */
-export function parseNetwork(name: string, raw: Json, place: Location): Network {
-  const type = typeAt(raw['type'], child(place, 'type'));
-  const properties = parseNetworkProperties(raw['cloud_properties'], child(place, 'cloud_properties'));
-  checkVip(type, properties, place);
-  const address = type === 'dynamic' ? undefined : addressOf(type, raw['ip'], child(place, 'ip'));
+export function parseNetwork(name: string, network: Field): Network {
+  const type = network.get('type').optional()?.oneOf(['manual', 'dynamic', 'vip']) ?? 'manual';
+  const properties = parseNetworkProperties(network.get('cloud_properties'));
+  checkVip(type, properties, network.get('cloud_properties'));
+  const address = type === 'dynamic' ? undefined : readRequiredAddress(network.get('ip'), type);
   const family = address === undefined ? undefined : familyOf(address);
-  if (family !== undefined) rejectPrefix(raw['prefix'], family, place);
-  const mask = optionalStringAt(raw['netmask'], child(place, 'netmask'));
+  if (family !== undefined) rejectPrefix(network.get('prefix'), family);
+  const mask = network.get('netmask').optional()?.nonEmptyString();
   const prefixLength = mask === undefined || family === undefined ? undefined : maskLength(mask, family);
   if (mask !== undefined && family !== undefined && prefixLength === undefined)
-    throw invalidValue(child(place, 'netmask'), `is not a netmask of ${family}`);
-  const defaults = stringsAt(raw['default'], child(place, 'default'));
-  const gateway = optionalStringAt(raw['gateway'], child(place, 'gateway'));
+    throw network.get('netmask').error(`is not a netmask of ${family}`);
+  const defaults = network.get('default').strings();
+  const gateway = network.get('gateway').optional()?.nonEmptyString();
   return {
     ...{ name, type, address, family, prefixLength, properties, gateway },
     defaultGateway: defaults.includes('gateway') ? gateway : undefined,
     isDnsDefault: defaults.includes('dns'),
-    dns: stringsAt(raw['dns'], child(place, 'dns')).map((server, index) =>
-      addressAt(server, child(child(place, 'dns'), index)),
-    ),
-    nicGroup: readNicGroup(raw['nic_group'], child(place, 'nic_group')),
+    dns: network.get('dns').list().map(readAddress),
+    nicGroup: readNicGroup(network.get('nic_group')),
   };
 }
 
-function typeAt(value: unknown, place: Location): Network['type'] {
-  const type = value ?? 'manual';
-  if (type !== 'manual' && type !== 'dynamic' && type !== 'vip')
-    throw invalidValue(place, 'has to be manual, dynamic or vip');
-  return type;
+function readRequiredAddress(field: Field, type: Network['type']): string {
+  if (type === 'manual' && !field.isPresent)
+    throw field.error('is missing: a manual network needs an address (static_ips); a dynamic one needs none');
+  return readAddress(field);
 }
 
-function addressOf(type: Network['type'], value: unknown, place: Location): string {
-  if (type === 'manual' && (value === undefined || value === null))
-    throw invalidValue(
-      place,
-      'is missing: a manual network needs an address (static_ips); a dynamic one needs none',
-    );
-  return addressAt(value, place);
+function readAddress(field: Field): string {
+  return canonicalAddress(field.stringThat((ip) => familyOf(ip) !== undefined, 'is not an IP address'));
 }
 
-function addressAt(value: unknown, place: Location): string {
-  const ip = stringAt(value, place);
-  if (familyOf(ip) === undefined) throw invalidValue(place, 'is not an IP address');
-  return canonicalAddress(ip);
-}
-
-function checkVip(
-  type: Network['type'],
-  { vip, attachment, policy }: NetworkProperties,
-  place: Location,
-): void {
-  const properties = child(place, 'cloud_properties');
+function checkVip(type: Network['type'], { vip, attachment, policy }: NetworkProperties, field: Field): void {
   if (type !== 'vip') {
-    if (vip !== undefined) throw invalidValue(child(properties, 'vip'), 'is for networks of type vip');
+    if (vip !== undefined) throw field.get('vip').error('is for networks of type vip');
     return;
   }
   if (vip === undefined)
-    throw invalidValue(
-      child(properties, 'vip'),
-      'is needed: {via, ports}, since a Service passes on the ports that it lists',
-    );
+    throw field
+      .get('vip')
+      .error('is needed: {via, ports}, since a Service passes on the ports that it lists');
   if (attachment !== undefined || policy !== undefined)
-    throw invalidValue(
-      properties,
-      'of a vip has network_attachment or network_policy, which are for interfaces',
-    );
+    throw field.error('of a vip has network_attachment or network_policy, which are for interfaces');
 }
 
 /** Rejects a block of addresses. `prefix` is the size of a block for the VM; an address is a block of one. */
-function rejectPrefix(value: unknown, family: Family, place: Location): void {
-  if (value === undefined || value === null || value === '') return;
+function rejectPrefix({ value, path }: Field, family: Family): void {
+  if (value === undefined || value === '') return;
   if (Number(value) === addressBits(family)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `${place.path}.prefix: a pod gets single addresses, no block of them; leave prefix out or set it to ${addressBits(family)} for ${family}`,
+    `${path}: a pod gets single addresses, no block of them; leave prefix out or set it to ${addressBits(family)} for ${family}`,
   );
 }
 
-function readNicGroup(value: unknown, place: Location): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string' && typeof value !== 'number')
-    throw invalidValue(place, 'has to be a string or a number');
-  return String(value);
+function readNicGroup(field: Field): string | undefined {
+  const { value } = field;
+  if (value === undefined || typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  throw field.error('must be a string or a number');
 }
 
 export interface NetworkProperties {
@@ -190,33 +157,30 @@ export interface NetworkProperties {
  * Parses the cloud_properties of a network in create_vm. Rejects unknown keys by name. Throws
  * INVALID_ARGUMENT.
  */
-export function parseNetworkProperties(value: unknown, place: Location): NetworkProperties {
-  const properties = recordAt(value, place);
-  rejectUnknownKeys(properties, ['network_attachment', 'network_policy', 'vip'], place);
-  const vip = properties['vip'] ?? undefined;
+export function parseNetworkProperties(properties: Field): NetworkProperties {
+  properties.rejectUnknownKeys(['network_attachment', 'network_policy', 'vip']);
+  const vip = properties.get('vip').optional();
   return {
-    attachment: readNetworkAttachment(properties['network_attachment'], child(place, 'network_attachment')),
-    policy: readNetworkPolicy(properties['network_policy'], child(place, 'network_policy')),
-    vip: vip === undefined ? undefined : parseVipProperties(vip, child(place, 'vip')),
+    attachment: readNetworkAttachment(properties.get('network_attachment')),
+    policy: properties
+      .get('network_policy')
+      .optional()
+      ?.stringThat(isNetworkPolicy, 'must be a network that create_network made (net-policy-...)'),
+    vip: vip && parseVipProperties(vip),
   };
 }
 
-function readNetworkAttachment(value: unknown, place: Location): NetworkProperties['attachment'] {
-  const text = optionalStringAt(value, place);
+const isNetworkPolicy = (name: string): boolean => name.startsWith('net-policy-') && isDnsLabel(name);
+
+function readNetworkAttachment(field: Field): NetworkProperties['attachment'] {
+  const text = field.optional()?.nonEmptyString();
   if (text === undefined) return undefined;
   const slash = text.indexOf('/');
   const namespace = slash < 0 ? undefined : text.slice(0, slash);
   const name = text.slice(slash + 1);
   if (!isDnsSubdomain(name) || (namespace !== undefined && !isDnsLabel(namespace)))
-    throw invalidValue(place, 'has to be the name of a NetworkAttachmentDefinition, or namespace/name');
+    throw field.error('must be the name of a NetworkAttachmentDefinition, or namespace/name');
   return { namespace, name };
-}
-
-function readNetworkPolicy(value: unknown, place: Location): string | undefined {
-  const text = optionalStringAt(value, place);
-  if (text !== undefined && !(text.startsWith('net-policy-') && isDnsLabel(text)))
-    throw invalidValue(place, 'has to be a network that create_network made (net-policy-...)');
-  return text;
 }
 
 /**

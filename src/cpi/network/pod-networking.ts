@@ -4,7 +4,7 @@ import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
 import { labelValue, isNetworkCid, membershipLabel } from '../objects/names.ts';
-import { annotationsForAddresses, addressStrategy } from './fixed-addresses.ts';
+import { annotationsForAddresses, findAddressStrategy } from './fixed-addresses.ts';
 import { multusInterfaces, multus } from './multus.ts';
 import type { Network, Networks } from './networks.ts';
 
@@ -18,19 +18,19 @@ export interface PodNetworking {
  * Determines how this cluster provides the networks to a pod, and checks that the objects which they name
  * exist. Changes nothing. Rejects with NOT_SUPPORTED if a definition, Multus or a policy is missing.
  */
-export async function podNetworking(call: CallContext, networks: Networks): Promise<PodNetworking> {
+export async function resolvePodNetworking(call: CallContext, networks: Networks): Promise<PodNetworking> {
   const { podNetworks, multusNetworks } = networks;
   const elements = multusInterfaces(multusNetworks, call.namespace);
   const policies = policiesOf(networks);
   await Promise.all([
-    ...elements.map((element) => requireAttachment(call, element)),
-    ...policies.map((policy) => requirePolicy(call, policy)),
+    ...elements.map((element) => assertDefinitionExists(call, element)),
+    ...policies.map((policy) => assertPolicyExists(call, policy)),
   ]);
   const addresses = podNetworks.flatMap(({ address }) => (address === undefined ? [] : [address]));
   const strategy =
     addresses.length === 0
       ? undefined
-      : await addressStrategy(call.api, call.config.networks.addressStrategy);
+      : await findAddressStrategy(call.api, call.config.networks.addressStrategy);
   return {
     labels: Object.fromEntries([
       ...addressLabels(networks, call.namespace).map((key) => [key, ''] as const),
@@ -77,7 +77,7 @@ function networkLabels({ podNetworks, multusNetworks }: Networks): string[] {
   return [...new Set(named)].filter(isNetworkCid);
 }
 
-async function requireAttachment(
+async function assertDefinitionExists(
   call: CallContext,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<void> {
@@ -89,11 +89,11 @@ async function requireAttachment(
   );
 }
 
-async function requirePolicy(call: CallContext, name: string): Promise<void> {
+async function assertPolicyExists(call: CallContext, name: string): Promise<void> {
   if (await exists(call, networkPolicies, call.namespace, name)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `there is no NetworkPolicy '${name}' in namespace ${call.namespace}: the network was deleted, or made elsewhere; create it there or correct kubernetes.namespace`,
+    `there is no NetworkPolicy '${name}' in namespace ${call.namespace}: the network was deleted, or created in another namespace; create it again or correct kubernetes.namespace`,
   );
 }
 

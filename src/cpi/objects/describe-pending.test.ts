@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
   {
     resource: secrets,
     finalizers: ['example.com/backup'],
-    says: 'held by its finalizers example.com/backup; neither BOSH nor Kubernetes set these: see whether the controller that did runs; where it is gone for good, remove them (kubectl edit secrets object-3 -n bosh), then repeat the call',
+    says: 'held by its finalizers example.com/backup; neither BOSH nor Kubernetes set these: see whether the controller that did runs; if it no longer exists, remove them (kubectl edit secrets object-3 -n bosh), then repeat the call',
   },
   {
     resource: volumeSnapshots,
@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
   },
   {
     resource: networkPolicies,
-    says: 'it is still there; see whether its API server and controllers run, then repeat the call',
+    says: 'it still exists; see whether its API server and controllers run, then repeat the call',
   },
 ];
 
@@ -104,7 +104,7 @@ test('what was asked of a claim and did not come: its events, or that there are 
   const next = 'see whether the resizer of its driver runs';
   assert.equal(
     whole(await describeClaim(cloud, claim, next)),
-    `nothing was said about it; ${next}, then repeat the call`,
+    `nothing was reported about it; ${next}, then repeat the call`,
   );
   await api.create<EventRecord>(events, {
     metadata: { name: 'disk-1.1', namespace },

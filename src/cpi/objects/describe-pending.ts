@@ -6,7 +6,8 @@ import {
   describeEventsIfAllowed,
   describePodAndEvents,
 } from '../../kubernetes/describe-pod.ts';
-import { type WaitStatus, waitFor } from '../../kubernetes/client/wait.ts';
+import { type WaitStatus } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from './wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { podReference } from './names.ts';
@@ -32,8 +33,10 @@ const finalizerHints: readonly (readonly [RegExp, string])[] = [
   [/^snapshot\./u, 'see whether the snapshot controller and the snapshotter of its driver run'],
   [/load-balancer-cleanup$/u, 'see whether the controller of its load balancer runs, and what it logs'],
   [/^external-attacher\//u, 'see whether the attacher of its driver runs, and what it logs'],
-  [/^foregroundDeletion$/u, 'what it owns goes first: see whether the garbage collector runs'],
+  [/^foregroundDeletion$/u, 'its dependents are deleted first: see whether the garbage collector runs'],
 ];
+
+const schedulingHint = 'make room on a node that fits, add one, or request less: size, zone, node_selector';
 
 /**
  * Describes why a deleted object still exists: a pod's state; for others the finalizers, the driver's
@@ -48,25 +51,25 @@ export async function describePendingDeletion(
   const finalizers = last?.metadata.finalizers ?? [];
   if (resource.plural === 'pods') {
     const pod = last as Pod | undefined;
-    const words = await describePodAndEvents(call.api, { namespace, name }, pod);
-    if (finalizers.length === 0 || controllerHint(pod))
-      return { state: words, next: 'see whether the kubelet of its node runs, then repeat the call' };
+    const podState = await describePodAndEvents(call.api, { namespace, name }, pod);
+    if (finalizers.length === 0 || isAnyContainerRunning(pod))
+      return { state: podState, next: 'see whether the kubelet of its node runs, then repeat the call' };
     const next = nextStep(finalizers, { plural: 'pods', namespace, name });
     return {
-      state: `${words}; held by its finalizers ${finalizers.join(', ')}`,
+      state: `${podState}; held by its finalizers ${finalizers.join(', ')}`,
       next: `${next}, then repeat the call`,
     };
   }
   const state =
-    finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
+    finalizers.length === 0 ? 'it still exists' : `held by its finalizers ${finalizers.join(', ')}`;
   const kind = kindOfPlural[resource.plural];
   const { uid } = last?.metadata ?? {};
   const events = kind === undefined ? '' : await eventsOf(call, { namespace, name, kind, uid });
-  const said = resource.plural === 'volumeattachments' ? driverError(last) : undefined;
+  const driverMessage = resource.plural === 'volumeattachments' ? driverError(last) : undefined;
   return {
     state: [
       state,
-      ...(said === undefined ? [] : [`its driver said: ${said}`]),
+      ...(driverMessage === undefined ? [] : [`its driver reported: ${driverMessage}`]),
       ...(events === '' ? [] : [`events: ${events}`]),
     ].join('; '),
     next: `${nextStep(finalizers, { plural: resource.plural, namespace, name })}, then repeat the call`,
@@ -74,8 +77,8 @@ export async function describePendingDeletion(
 }
 
 /**
- * storage/v1 VolumeAttachmentStatus: the only place where a driver reports why it does not detach. No event
- * has the reason.
+ * The errors in storage/v1 VolumeAttachmentStatus. A driver reports only there why it does not detach; no
+ * event has the reason.
  */
 interface AttachmentErrors extends KubernetesObject {
   status?: { attachError?: { message?: string }; detachError?: { message?: string } };
@@ -100,7 +103,7 @@ export async function describeClaim(
 ): Promise<WaitStatus> {
   const events = await claimEvents(call, claim);
   return {
-    state: events === '' ? 'nothing was said about it' : events,
+    state: events === '' ? 'nothing was reported about it' : events,
     next: `${next}, then repeat the call`,
   };
 }
@@ -117,27 +120,25 @@ function nextStep(finalizers: readonly string[], { plural, namespace, name }: Ob
   if (finalizers.length === 0) return 'see whether its API server and controllers run';
   const object = `${plural} ${name}${namespace === '' ? '' : ` -n ${namespace}`}`;
   return (
-    'neither BOSH nor Kubernetes set these: see whether the controller that did runs; where it is gone for good, remove them ' +
+    'neither BOSH nor Kubernetes set these: see whether the controller that did runs; if it no longer exists, remove them ' +
     `(kubectl edit ${object})`
   );
 }
 
-const controllerHint = (pod: Pod | undefined): boolean =>
+const isAnyContainerRunning = (pod: Pod | undefined): boolean =>
   (pod?.status?.containerStatuses ?? []).some(({ state }) => state?.running !== undefined);
 
 /**
- * Returns an object's events without those that `said` contains already. Returns an empty text if there are
+ * Returns an object's events without those that `known` contains already. Returns an empty text if there are
  * none, or without the right to read them.
  */
-export const eventsOf = ({ api }: CallContext, object: EventObject, said = ''): Promise<string> =>
-  describeEventsIfAllowed(api, object, said);
-
-const schedulingHint = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
+export const eventsOf = ({ api }: CallContext, object: EventObject, known = ''): Promise<string> =>
+  describeEventsIfAllowed(api, object, known);
 
 /**
  * Waits until the pod is scheduled. Ignores "Unschedulable" until the deadline, because an autoscaler may add
  * nodes. Rejects with UNSCHEDULABLE, which carries the scheduler's message; with DEADLINE if the scheduler
- * has not reported anything; and with the error of `gone` if the pod was deleted.
+ * has not reported anything; and with the error of `notFoundError` if the pod was deleted.
  */
 export async function waitForScheduling(
   call: CallContext,
@@ -145,13 +146,11 @@ export async function waitForScheduling(
   notFoundError: () => ProductError,
   signal?: AbortSignal,
 ): Promise<Pod> {
-  const { name = '', uid, namespace = call.namespace } = pod.metadata;
+  const { name, uid, namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   let lastPod = pod;
-  const waiting = waitFor<Pod, Pod>({
-    ...(signal !== undefined && { signal }),
-    api: call.api,
-    clock: call.clock,
+  const waiting = waitForObject<Pod, Pod>(call, {
+    signal,
     reference: { ...podReference(call, name), namespace },
     known: pod,
     condition: (now) => {
@@ -162,14 +161,13 @@ export async function waitForScheduling(
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: call.config.deadlines.schedule * 1000,
-    lastWords: async (last) => {
+    describeState: async (last) => {
       const onPod = await describePodAndEvents(call.api, { namespace, name }, last);
       return {
         state: [onPod, ...(await describeClaims(call, namespace, pod))].join('; '),
         next: schedulingHint,
       };
     },
-    onProgress: call.reportProgress,
   });
   return waiting.catch((error: unknown) => {
     if (!isProductError(error, 'DEADLINE') || !isUnschedulable(lastPod)) throw error;
@@ -186,11 +184,11 @@ const isUnschedulable = ({ status }: Pod): boolean =>
  */
 async function describeClaims(call: CallContext, namespace: string, { spec }: Pod): Promise<string[]> {
   const names = (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
-  const words = names.map(async (name) => {
+  const descriptions = names.map(async (name) => {
     const events = await claimEvents(call, { namespace, name });
     return events === '' ? [] : [`claim ${name}: ${events}${storageClassHint(events)}`];
   });
-  return (await Promise.all(words)).flat();
+  return (await Promise.all(descriptions)).flat();
 }
 
 /**
@@ -201,6 +199,6 @@ function storageClassHint(events: string): string {
   if (/storageclass\S* "[^"]*" not found/u.test(events))
     return ', so make that class: the class of a claim cannot be changed (storage_class in cloud_properties is for new disks)';
   return events.includes('no storage class is set')
-    ? ', so make a static volume for it, or where the disk names no class mark one as the default (annotation storageclass.kubernetes.io/is-default-class)'
+    ? ', so make a static volume for it, or, if the disk names no class, mark one as the default (annotation storageclass.kubernetes.io/is-default-class)'
     : '';
 }

@@ -1,4 +1,5 @@
-import { type Location, recordAt, child, stringsAt, optionalStringAt, type Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
+import type { ObjectContext } from '../call.ts';
 import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 
@@ -38,15 +39,18 @@ export const annotation = {
   vmNamespace: `${domain}vm-namespace`,
   /**
    * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
-   * (src/cpi/disk/attach/attachment-pod.ts).
+   * (src/cpi/disk/attach/attachment-pod-spec.ts).
    */
-  takesOver: `${domain}takes-over`,
+  adoptsMount: `${domain}takes-over`,
   /**
    * On a claim: a value that each attach_disk under `hot` changes, so that it conflicts with the write of
    * every other call.
    */
   attachment: `${domain}attachment`,
-  /** On a claim: a random value that each attach_disk under `recreate` replaces (src/cpi/disk/attach/disk-owner.ts). */
+  /**
+   * On a claim: a random value that each attach_disk under `recreate` replaces
+   * (src/cpi/disk/attach/disk-lock.ts).
+   */
   lock: `${domain}lock`,
   /**
    * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's
@@ -54,7 +58,7 @@ export const annotation = {
    */
   changedBy: `${domain}changed-by`,
   /**
-   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/last-vm.ts).
+   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/attachment-record.ts).
    */
   attachedTo: `${domain}attached-to`,
   /**
@@ -67,7 +71,7 @@ export const annotation = {
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
   /** On a budget: the VM that was created or deleted when the budget was last changed. */
-  settledBy: `${domain}settled-by`,
+  budgetChangedBy: `${domain}settled-by`,
   /** A digest by which a repeated create_vm recognizes the pod that it would make. */
   specDigest: `${domain}spec-digest`,
   /**
@@ -88,9 +92,9 @@ export const annotation = {
    */
   defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the replacement that may take its place. */
-  copy: `${domain}copy`,
+  replacement: `${domain}copy`,
   /** `true` on such a disk while its replacement is removed. */
-  copyDropped: `${domain}copy-dropped`,
+  replacementDiscarded: `${domain}copy-dropped`,
   /**
    * `true` on such a disk once its replacement has taken its place: only the deletion of the disk remains.
    */
@@ -117,7 +121,11 @@ export type ObjectKind =
   | 'network'
   | 'budget';
 
-export function baseLabels(kind: ObjectKind, directorUuid: string | undefined): Record<string, string> {
+/** Returns the labels that every object of the CPI has. */
+export function baseLabels(
+  { directorUuid }: Pick<ObjectContext, 'directorUuid'>,
+  kind: ObjectKind,
+): Record<string, string> {
   return {
     [label.layout]: '1',
     [label.kind]: kind,
@@ -159,7 +167,7 @@ export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntri
  * whole becomes one annotation. Labels of keys that are absent now are removed.
  */
 export function metadataPatch(
-  metadata: Json,
+  metadata: JsonObject,
   extraLabels: Readonly<Record<string, string | null>> = {},
 ): { metadata: { labels: Record<string, string | null>; annotations: Record<string, string> } } {
   const labels = Object.entries(metadataLabels).map(([name, keys]) => {
@@ -176,32 +184,4 @@ export function metadataPatch(
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** What the director sends about a VM's instance group; empty with create-env. */
-export interface InstanceGroup {
-  /** Director, deployment and instance group in one name: VMs of one group avoid each other's node. */
-  readonly group: string | undefined;
-  /** The three names as separate labels, for every object of the VM. */
-  readonly groupLabels: Readonly<Record<string, string>>;
-}
-
-/**
- * Parses the group in `env.bosh`. `groups` is six names: director, deployment and instance group first, and
- * the three in one last (bosh-director: deployment_plan/steps/create_vm_step.rb). If it is anything else, it
- * is unknown which name is which, so there are no group labels.
- */
-export function parseInstanceGroup(env: Json, place: Location): InstanceGroup {
-  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
-  const groups = stringsAt(bosh['groups'], child(place, 'bosh.groups'));
-  const group = optionalStringAt(bosh['group'], child(place, 'bosh.group')) ?? groups.at(-1);
-  const [director = '', deployment = '', instanceGroup = ''] = groups;
-  if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
-    return { group, groupLabels: {} };
-  const groupLabels = {
-    [label.director]: labelValue(director),
-    [label.deployment]: labelValue(deployment),
-    [label.instanceGroup]: labelValue(instanceGroup),
-  };
-  return { group, groupLabels };
 }

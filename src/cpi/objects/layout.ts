@@ -33,3 +33,7 @@ export const unlimitedTolerations: readonly Toleration[] = ['not-ready', 'unreac
   operator: 'Exists',
   effect: 'NoExecute',
 }));
+
+export const settingsKey = 'settings.json';
+
+export const hubPath = '/warden-cpi-dev';

@@ -5,7 +5,7 @@ import { nodes } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { testCloud } from '../testing/test-cloud.ts';
-import { lookAtNode } from './node-state.ts';
+import { readNodeState } from './node-state.ts';
 
 const silentSince = '2026-01-01T00:00:00Z';
 const silent = {
@@ -29,7 +29,7 @@ test("how long a node has been silent is told by the server's clock, whatever th
   const look = async (callers: number, servers: number | undefined): Promise<string> => {
     const timed = { ...interceptingApi(api, () => Promise.resolve()), serverTime: () => servers };
     const clock: CallContext['clock'] = { ...cloud.clock, now: () => callers };
-    return (await lookAtNode({ ...cloud, api: timed, clock }, 'n1')).kind;
+    return (await readNodeState({ ...cloud, api: timed, clock }, 'n1')).kind;
   };
   assert.equal(await look(after(121), after(1)), 'answers');
   assert.equal(await look(after(1), after(121)), 'lost');
@@ -42,6 +42,6 @@ test("an API in the caller's own process has the caller's clock", async (t) => {
   const { cloud, api } = await testCloud(t, { deadlines: { lost_node: 120 } });
   await makeSilent(api);
   const at = (now: number): CallContext => ({ ...cloud, clock: { ...cloud.clock, now: () => now } });
-  assert.equal((await lookAtNode(at(after(1)), 'n1')).kind, 'answers');
-  assert.equal((await lookAtNode(at(after(121)), 'n1')).kind, 'lost');
+  assert.equal((await readNodeState(at(after(1)), 'n1')).kind, 'answers');
+  assert.equal((await readNodeState(at(after(121)), 'n1')).kind, 'lost');
 });

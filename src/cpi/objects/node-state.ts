@@ -5,7 +5,7 @@ import { isTransientError } from '../../kubernetes/client/wait.ts';
 import type { CallContext } from '../call.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
-const longestPauseMs = 5_000;
+const maxPauseMs = 5_000;
 
 /**
  * Reads the node with one GET. The Ready condition carries a time of the cluster, so it is compared with the
@@ -13,12 +13,12 @@ const longestPauseMs = 5_000;
  * a VM after one second of silence. If the server sends no time, or the role may not read nodes, no node
  * counts as lost, and waits end at their deadlines.
  */
-export async function lookAtNode(call: CallContext, name: string): Promise<NodeState> {
+export async function readNodeState(call: CallContext, name: string): Promise<NodeState> {
   try {
     const node = await call.api.get<Node>({ resource: nodes, name });
     return nodeState(node, serverTime(call), call.config.deadlines.lostNode * 1000);
   } catch (error) {
-    if (isApiError(error, 404)) return { kind: 'given up' };
+    if (isApiError(error, 404)) return { kind: 'out of service' };
     if (isApiError(error, 403)) return { kind: 'answers' };
     throw error;
   }
@@ -31,9 +31,9 @@ const serverTime = ({ api, clock }: CallContext): number | undefined =>
  * Polls the node again. A failed read is ignored: a restarting API server knows nothing about the node, and
  * the wait has a deadline.
  */
-async function lookAgain(call: CallContext, name: string): Promise<NodeState> {
+async function pollNode(call: CallContext, name: string): Promise<NodeState> {
   try {
-    return await lookAtNode(call, name);
+    return await readNodeState(call, name);
   } catch (error) {
     if (isTransientError(error)) return { kind: 'answers' };
     throw error;
@@ -53,7 +53,7 @@ export interface NodeWatch<T> {
    * Called once when the node is found to be out of service. Default: the wait goes on, because the cluster
    * removes its pods.
    */
-  readonly whenGivenUp?: () => Promise<void>;
+  readonly whenOutOfService?: () => Promise<void>;
 }
 
 /**
@@ -63,7 +63,7 @@ export interface NodeWatch<T> {
 export async function whileNodeAnswers<T>(call: CallContext, watch: NodeWatch<T>): Promise<T> {
   const finished = new AbortController();
   const working = watch.work(finished.signal);
-  const looking = look(call, watch, finished.signal);
+  const looking = pollUntilSilent(call, watch, finished.signal);
   try {
     return await Promise.race([working, looking.then(() => working)]);
   } finally {
@@ -74,17 +74,21 @@ export async function whileNodeAnswers<T>(call: CallContext, watch: NodeWatch<T>
   }
 }
 
-async function look<T>(call: CallContext, watch: NodeWatch<T>, signal: AbortSignal): Promise<void> {
-  const pauseMs = Math.min(longestPauseMs, call.config.deadlines.lostNode * 500);
+async function pollUntilSilent<T>(
+  call: CallContext,
+  watch: NodeWatch<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const pauseMs = Math.min(maxPauseMs, call.config.deadlines.lostNode * 500);
   for (;;) {
     await call.clock.sleep(pauseMs, signal);
     if (signal.aborted) return;
-    const state = await lookAgain(call, watch.nodeName);
+    const state = await pollNode(call, watch.nodeName);
     switch (state.kind) {
       case 'answers':
         break;
-      case 'given up':
-        return watch.whenGivenUp?.();
+      case 'out of service':
+        return watch.whenOutOfService?.();
       case 'lost':
         return watch.whenLost(state);
       default:
@@ -99,25 +103,26 @@ export interface LostNode {
   /** RFC 3339. */
   readonly since: string;
   /** The state that Kubernetes reports. */
-  readonly words: string;
+  readonly message: string;
 }
 
 /**
  * The state of a node for a caller that waits for one of its pods. `answers`: it answers, or has been silent
- * for a short time only. `given up`: it is out of service (it was deleted or tainted out-of-service), and the
+ * for a short time only. `out of service`: it was deleted or tainted out-of-service, and the
  * cluster removes its pods by itself. `lost`: it has been silent for long, and no operator has declared it
  * out of service: its containers may still run.
  */
-export type NodeState = { readonly kind: 'answers' } | { readonly kind: 'given up' } | LostNode;
+export type NodeState = { readonly kind: 'answers' } | { readonly kind: 'out of service' } | LostNode;
 
-export const outOfService = 'node.kubernetes.io/out-of-service';
+export const outOfServiceTaint = 'node.kubernetes.io/out-of-service';
 
 /**
  * Derives the state from the Node object. Times are in milliseconds. `now` is the cluster's clock, like the
  * times in the object. If it is undefined, no node is lost.
  */
 export function nodeState(node: Node, now: number | undefined, lostAfterMs: number): NodeState {
-  if ((node.spec?.taints ?? []).some(({ key }) => key === outOfService)) return { kind: 'given up' };
+  if ((node.spec?.taints ?? []).some(({ key }) => key === outOfServiceTaint))
+    return { kind: 'out of service' };
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready === undefined || ready.status === 'True') return { kind: 'answers' };
   const since = ready.lastTransitionTime ?? '';
@@ -125,8 +130,8 @@ export function nodeState(node: Node, now: number | undefined, lostAfterMs: numb
   // not a number if either time is not known
   if (!(silentMs >= lostAfterMs)) return { kind: 'answers' };
   return {
-    ...{ kind: 'lost', name: node.metadata.name ?? '', since },
-    words: [ready.reason, ready.message].filter((word) => word !== undefined && word !== '').join(': '),
+    ...{ kind: 'lost', name: node.metadata.name, since },
+    message: [ready.reason, ready.message].filter((word) => word !== undefined && word !== '').join(': '),
   };
 }
 
@@ -144,14 +149,14 @@ interface NodeLoss {
  */
 export function lostNodeError(
   what: string,
-  { name, since, words }: LostNode,
+  { name, since, message: words }: LostNode,
   { stakes, isDeleting }: NodeLoss,
 ): ProductError {
-  const risk = stakes.length === 0 ? '' : `; in use there may still be ${stakes.join(' and ')}`;
+  const risk = stakes.length === 0 ? '' : `; the node may still use ${stakes.join(' and ')}`;
   return new ProductError(
     'NODE_LOST',
     `${what}: its node '${name}' has not answered since ${since} (${words})${risk}. ` +
-      `If the node is down for good, run "kubectl taint nodes ${name} ${outOfService}=nodeshutdown:NoExecute" and try again; ` +
+      `If the node is down for good, run "kubectl taint nodes ${name} ${outOfServiceTaint}=nodeshutdown:NoExecute" and try again; ` +
       `if it comes back, ${isDeleting ? 'the deletion goes on by itself' : 'run the call again'}`,
   );
 }

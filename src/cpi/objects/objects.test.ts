@@ -18,6 +18,7 @@ const failure = (code: number, message: string, reason?: string): ApiError =>
 const answering = (api: KubernetesApi, error: ApiError): KubernetesApi => ({
   get: (reference) => api.get(reference),
   create: () => Promise.reject(error),
+  dryRunCreate: () => Promise.reject(error),
   list: (resource, query) => api.list(resource, query),
   replace: (resource, object) => api.replace(resource, object),
   patch: (reference, patch) => api.patch(reference, patch),

@@ -5,9 +5,9 @@ import {
   ignoreNotFound,
   type ObjectReference,
 } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import { isAdmissionRejection } from '../errors/explain-forbidden.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from './wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import { describePendingDeletion } from './describe-pending.ts';
 import { whileNodeAnswers, lostNodeError, type LostNode } from './node-state.ts';
@@ -15,7 +15,7 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 export interface CreateOrGetResult<T extends KubernetesObject> {
-  readonly object: T;
+  readonly object: Stored<T>;
   /** False: an object of that name existed. The caller must check its owner and its spec. */
   readonly isNew: boolean;
 }
@@ -25,22 +25,22 @@ export interface CreateOrGetResult<T extends KubernetesObject> {
  * was deleted before the read; try again then. The API server checks for existence last: allocation,
  * validation and admission come first (apiserver pkg/registry/generic/registry/store.go create). So a full
  * quota, a policy that was added later, or an address that this very object has may refuse a create whose
- * object exists. After such a refusal the function looks the object up, and rejects with the refusal if it
- * does not exist.
+ * object exists. After such a refusal the function reads the object, and rejects with the refusal if it does
+ * not exist.
  */
 export async function createOrGet<T extends KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,
-  wanted: T,
+  desired: T,
 ): Promise<CreateOrGetResult<T> | undefined> {
   try {
-    return { object: await api.create<T>(resource, wanted), isNew: true };
+    return { object: await api.create<T>(resource, desired), isNew: true };
   } catch (error) {
     const alreadyExists = isApiError(error, 409, 'AlreadyExists');
     if (!alreadyExists && !isAdmissionOrQuotaError(error)) throw error;
-    const { name = '', namespace } = wanted.metadata;
-    const found = await ignoreNotFound(api.get<T>({ resource, namespace, name }));
-    if (found !== undefined) return { object: found, isNew: false };
+    const { name, namespace } = desired.metadata;
+    const existing = await ignoreNotFound(api.get<T>({ resource, namespace, name }));
+    if (existing !== undefined) return { object: existing, isNew: false };
     if (alreadyExists) return undefined;
     throw await explained(api, namespace, error);
   }
@@ -56,7 +56,7 @@ export async function explained(
   error: unknown,
 ): Promise<unknown> {
   if (namespace === undefined || !isApiError(error, 422)) return error;
-  const { withLimitRange } = await import('../failure/limit-range.ts');
+  const { withLimitRange } = await import('../errors/limit-range.ts');
   return withLimitRange(api, namespace, error);
 }
 
@@ -98,12 +98,12 @@ export interface DeletionWaitOptions {
 export async function waitForDeletion(call: CallContext, options: DeletionWaitOptions): Promise<void> {
   const { nodeName, what } = options;
   if (nodeName === undefined) return waitForNotFound(call, options);
-  const refuse = (lost: LostNode): Promise<void> =>
-    Promise.reject(lostNodeError(`${what} is not gone`, lost, { stakes: [], isDeleting: true }));
+  const reject = (lost: LostNode): Promise<void> =>
+    Promise.reject(lostNodeError(`${what} was not deleted`, lost, { stakes: [], isDeleting: true }));
   return whileNodeAnswers(call, {
     nodeName,
     work: (signal) => waitForNotFound(call, options, signal),
-    whenLost: options.whenLost ?? refuse,
+    whenLost: options.whenLost ?? reject,
   });
 }
 
@@ -113,19 +113,16 @@ async function waitForNotFound(
   signal?: AbortSignal,
 ): Promise<void> {
   const { reference, uid } = options;
-  await waitFor<KubernetesObject, true>({
-    ...(signal !== undefined && { signal }),
-    api: call.api,
-    clock: call.clock,
+  await waitForObject<KubernetesObject, true>(call, {
+    signal,
     reference,
     condition: (object) => (object === undefined || object.metadata.uid !== uid ? true : undefined),
-    awaited: `${options.what} to be gone`,
+    awaited: `${options.what} to be deleted`,
     deadlineMs: options.deadlineSeconds * 1000,
-    lastWords: (last) => describePendingDeletion(call, reference, last),
-    onProgress: call.reportProgress,
+    describeState: (last) => describePendingDeletion(call, reference, last),
   });
 }
 
 /** Returns the error after every attempt met a write conflict. `what` names the object. */
 export const conflictError = (code: ErrorCode, what: string): ProductError =>
-  new ProductError(code, `${what} is changed by others again and again; run the call again`);
+  new ProductError(code, `other calls keep changing ${what}; run the call again`);

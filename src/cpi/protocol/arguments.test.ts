@@ -12,7 +12,7 @@ const read = (method: MethodName, values: readonly unknown[]): [string | undefin
   return [args.context, request];
 };
 
-test('a cid is split at the last colon, and comes back whole', () => {
+test('a cid is split at the last colon, and formatting restores it', () => {
   const context = fc.string({
     minLength: 1,
     maxLength: 190,
@@ -90,7 +90,7 @@ test('a disk whose type names no context goes where its VM is: azs have contexts
   assert.deepEqual(read('create_disk', [1, null, null]), [undefined, { ...newDisk, vmCid: undefined }]);
 });
 
-test('null and absent for an optional argument are as an empty one', () => {
+test('null and absent are the same as an empty optional argument', () => {
   const cases: [MethodName, unknown[], number, unknown][] = [
     ['create_vm', ['id', 'image', null, {}, null, null], 4, newVm],
     ['check_vm', ['id', 'image', null, {}, null, null, null], 4, { ...newVm, formerVmCid: undefined }],
@@ -108,20 +108,20 @@ test('null and absent for an optional argument are as an empty one', () => {
 
 test('an error names the method and the argument', () => {
   const cases: [MethodName, unknown[], string][] = [
-    ['create_vm', [7], 'create_vm.agent_id has to be a string that is not empty'],
-    ['create_vm', ['id', 'image', []], 'create_vm.cloud_properties has to be an object'],
-    ['create_vm', ['id', 'image', {}, 'text'], 'create_vm.networks has to be an object'],
-    ['create_vm', ['id', 'image', {}, {}, [7]], 'create_vm.disk_cids.0 has to be a string that is not empty'],
+    ['create_vm', [7], 'create_vm.agent_id must be a string that is not empty'],
+    ['create_vm', ['id', 'image', []], 'create_vm.cloud_properties must be an object'],
+    ['create_vm', ['id', 'image', {}, 'text'], 'create_vm.networks must be an object'],
+    ['create_vm', ['id', 'image', {}, {}, [7]], 'create_vm.disk_cids[0] must be a string that is not empty'],
     [
       'check_vm',
       ['id', 'image', {}, {}, [], {}, 7],
-      'check_vm.former_vm_cid has to be a string that is not empty',
+      'check_vm.former_vm_cid must be a string that is not empty',
     ],
-    ['attach_disk', ['vm-1'], 'attach_disk.disk_cid has to be a string that is not empty'],
-    ['resize_disk', ['disk-1', 0], 'resize_disk.new_size has to be a whole number from 1 to 8796093022207'],
+    ['attach_disk', ['vm-1'], 'attach_disk.disk_cid is missing; it must be a string that is not empty'],
+    ['resize_disk', ['disk-1', 0], 'resize_disk.new_size must be a whole number from 1 to 8796093022207'],
     ['create_network', [null], 'create_network needs the definition of a network'],
-    ['create_network', [7], 'create_network has to be an object'],
-    ['calculate_vm_cloud_properties', [7], 'calculate_vm_cloud_properties has to be an object'],
+    ['create_network', [7], 'create_network must be an object'],
+    ['calculate_vm_cloud_properties', [7], 'calculate_vm_cloud_properties must be an object'],
   ];
   for (const [method, values, message] of cases)
     assert.throws(
@@ -134,7 +134,7 @@ test('an error names the method and the argument', () => {
     );
 });
 
-test('what is no cid of ours passes as it is: it names nothing in any context', () => {
+test('a text that is not a cid of the CPI is passed unchanged: it names nothing in any context', () => {
   for (const garbage of ['a:b', 'x:vm_1', ':vm-1', ''])
     assert.deepEqual(read('has_vm', [garbage]), [undefined, { vmCid: garbage }]);
   for (const garbage of [7, null, {}, ['vm-1']])
@@ -163,7 +163,7 @@ test('two contexts in one call are refused, with the error that the caller can u
   }
 });
 
-test('a context that is no name is refused', () => {
+test('an invalid context name is rejected', () => {
   for (const context of [7, '', {}, [], 'a b', "it's", 'x'.repeat(191)]) {
     assert.throws(
       () => read('create_disk', [1, { context }]),

@@ -1,15 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
-import {
-  type Json,
-  type Location,
-  child,
-  invalidValue,
-  optionalStringAt,
-  positiveIntegerAt,
-  recordAt,
-  stringAt,
-  stringsAt,
-} from '../input.ts';
+import { Field } from '../../platform/field.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
+import { quantityRange } from '../../kubernetes/types/quantity.ts';
 import { isDnsLabel } from '../../kubernetes/names.ts';
 import { isDiskCid, isSnapshotCid, isVmCid } from '../objects/names.ts';
 
@@ -29,13 +21,13 @@ interface ContextClaim {
  * after these (a director then copies the disk itself).
  */
 export class Arguments {
-  readonly #place: Location;
+  readonly #method: string;
   readonly #values: readonly unknown[];
   #index = 0;
   #first: ContextClaim | undefined;
 
   constructor(method: string, values: readonly unknown[]) {
-    this.#place = { code: 'INVALID_ARGUMENT', path: method };
+    this.#method = method;
     this.#values = values;
   }
 
@@ -50,24 +42,24 @@ export class Arguments {
   }
 
   string(name: string): string {
-    return stringAt(this.#next(), child(this.#place, name));
+    return this.#next(name).nonEmptyString();
   }
 
   sizeMiB(name: string): number {
-    return positiveIntegerAt(this.#next(), child(this.#place, name));
+    return this.#next(name).integer(quantityRange);
   }
 
   /** Null and absent are an empty object. */
-  record(name: string): Json {
-    return recordAt(this.#next(), child(this.#place, name));
+  record(name: string): JsonObject {
+    return this.#next(name).record();
   }
 
   /** Reads an object that is the only argument. Errors do not use its name, which callers do not write. */
-  onlyRecord(_name: string): Json {
-    return recordAt(this.#next(), this.#place);
+  onlyRecord(_name: string): JsonObject {
+    return this.#next().record();
   }
 
-  networks(): Json {
+  networks(): JsonObject {
     return this.record('networks');
   }
 
@@ -88,67 +80,67 @@ export class Arguments {
   }
 
   optionalVmCid(): string | undefined {
-    const cid = optionalStringAt(this.#next(), child(this.#place, 'vm_cid'));
+    const cid = this.#next('vm_cid').optional()?.nonEmptyString();
     return cid === undefined ? undefined : this.#nameOf(cid, 'vm');
   }
 
   /** Reads the cid of has_vm or has_disk. A value of any other type is undefined: it names no object. */
   looseCid(kind: 'vm' | 'disk'): string | undefined {
-    const value = this.#next();
+    const { value } = this.#next(`${kind}_cid`);
     return typeof value === 'string' ? this.#nameOf(value, kind) : undefined;
   }
 
   /** Reads the cid of a VM that may be in another context; undefined if it is, or for null and absent. */
   vmCidOfThisContext(name: string): string | undefined {
-    const text = optionalStringAt(this.#next(), child(this.#place, name));
+    const text = this.#next(name).optional()?.nonEmptyString();
     const cid = parseCid(text, 'vm');
     if (cid === undefined) return text;
     return cid.context === this.context ? cid.name : undefined;
   }
 
   diskCids(): readonly string[] {
-    const cids = stringsAt(this.#next(), child(this.#place, 'disk_cids'));
-    return cids.map((cid) => this.#nameOf(cid, 'disk'));
+    return this.#next('disk_cids')
+      .strings()
+      .map((cid) => this.#nameOf(cid, 'disk'));
   }
 
   /** Reads cloud_properties that choose the context of the new object. Without `context` it is the default. */
-  placement(): Json {
+  placement(): JsonObject {
     const { context, rest } = this.#cloudProperties();
     this.#claim({ what: 'the VM', context });
     return rest;
   }
 
   /** Reads cloud_properties that may name a context, but need not if a cid of the same call has one. */
-  cloudProperties(): Json {
+  cloudProperties(): JsonObject {
     const { context, rest } = this.#cloudProperties();
     if (context !== undefined) this.#claim({ what: 'cloud_properties', context });
     return rest;
   }
 
   /** Reads the only argument of create_network: `{type, cloud_properties, range, …}`. */
-  networkDefinition(): Json {
-    const value = this.#next();
-    if (value === undefined || value === null)
-      throw invalidValue(this.#place, 'needs the definition of a network');
-    const definition = recordAt(value, this.#place);
-    const place = child(child(this.#place, 'definition'), 'cloud_properties');
-    const properties = definition['cloud_properties'];
+  networkDefinition(): JsonObject {
+    const definition = this.#next();
+    if (!definition.isPresent) throw definition.error('needs the definition of a network');
+    const properties = definition.get('cloud_properties');
     // parseNetworkRequest rejects any other type
-    if (!isObject(properties)) return definition;
-    const { context, rest } = withoutContext(properties, place);
-    if (context === undefined) return definition;
+    if (!isObject(properties.value)) return definition.record();
+    const { context, rest } = withoutContext(properties);
+    if (context === undefined) return definition.record();
     this.#claim({ what: 'the network', context });
-    return { ...definition, cloud_properties: rest };
+    return { ...definition.record(), cloud_properties: rest };
   }
 
-  #next(): unknown {
+  /** Returns the next argument. Without a name, it is the only one. */
+  #next(name?: string): Field {
     const value = this.#values[this.#index];
     this.#index += 1;
-    return value;
+    const path = name === undefined ? this.#method : `${this.#method}.${name}`;
+    return new Field(value, path, 'INVALID_ARGUMENT');
   }
 
   #cid(kind: CidKind): string {
-    return this.#nameOf(stringAt(this.#next(), child(this.#place, `${kind}_cid`)), kind);
+    return this.#nameOf(this.#next(`${kind}_cid`).nonEmptyString(), kind);
   }
 
   /** Returns the name of the object, and notes its context. */
@@ -159,26 +151,24 @@ export class Arguments {
     return cid.name;
   }
 
-  #cloudProperties(): { context: string | undefined; rest: Json } {
-    const place = child(this.#place, 'cloud_properties');
-    return withoutContext(recordAt(this.#next(), place), place);
+  #cloudProperties(): { context: string | undefined; rest: JsonObject } {
+    return withoutContext(this.#next('cloud_properties'));
   }
 
   #claim(claim: ContextClaim): void {
     const first = this.#first ?? claim;
     this.#first = claim.context === first.context ? first : undefined;
-    if (this.#first === undefined) throw mismatch(this.#place.path, first, claim);
+    if (this.#first === undefined) throw mismatch(this.#method, first, claim);
   }
 }
 
-function withoutContext(value: Json, place: Location): { context: string | undefined; rest: Json } {
-  const { context: given, ...rest } = value;
-  const context = optionalStringAt(given, child(place, 'context'));
-  if (context === undefined || isContextName(context)) return { context, rest };
-  throw invalidValue(
-    child(place, 'context'),
-    'has to be up to 190 visible ASCII characters without quotes and backslashes',
-  );
+function withoutContext(properties: Field): { context: string | undefined; rest: JsonObject } {
+  const { context: _, ...rest } = properties.record();
+  const context = properties
+    .get('context')
+    .optional()
+    ?.stringThat(isContextName, 'must be up to 190 visible ASCII characters without quotes and backslashes');
+  return { context, rest };
 }
 
 function mismatch(method: string, one: ContextClaim, conflicting: ContextClaim): ProductError {
@@ -193,10 +183,6 @@ function mismatch(method: string, one: ContextClaim, conflicting: ContextClaim):
     default:
       return new ProductError('CONTEXT_MISMATCH', message);
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export type CidKind = 'vm' | 'disk' | 'snapshot' | 'network';

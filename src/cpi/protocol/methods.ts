@@ -1,5 +1,5 @@
 import type { CallContext, Verb } from '../call.ts';
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { Arguments } from './arguments.ts';
 
 /** answer.ts itself answers this method. */
@@ -24,8 +24,8 @@ export const offlineMethods: readonly string[] = [
 
 export interface CreateStemcellRequest {
   readonly imagePath: string;
-  readonly cloudProperties: Json;
-  readonly env: Json;
+  readonly cloudProperties: JsonObject;
+  readonly env: JsonObject;
 }
 
 export interface DeleteStemcellRequest {
@@ -35,11 +35,11 @@ export interface DeleteStemcellRequest {
 export interface CreateVmRequest {
   readonly agentId: string;
   readonly stemcellCid: string;
-  readonly cloudProperties: Json;
-  readonly networks: Json;
+  readonly cloudProperties: JsonObject;
+  readonly networks: JsonObject;
   /** Disks that the VM will get: hints for its placement. */
   readonly diskCids: readonly string[];
-  readonly env: Json;
+  readonly env: JsonObject;
 }
 
 export interface CheckVmRequest extends CreateVmRequest {
@@ -59,16 +59,16 @@ export interface HasVmRequest {
 
 export interface SetVmMetadataRequest {
   readonly vmCid: string;
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
 }
 
 export interface CalculateVmCloudPropertiesRequest {
-  readonly requirements: Json;
+  readonly requirements: JsonObject;
 }
 
 export interface CreateDiskRequest {
   readonly sizeMiB: number;
-  readonly cloudProperties: Json;
+  readonly cloudProperties: JsonObject;
   /** A VM that is near the disk: a hint. */
   readonly vmCid?: string | undefined;
 }
@@ -96,13 +96,13 @@ export interface ResizeDiskRequest {
 export interface UpdateDiskRequest {
   readonly diskCid: string;
   readonly sizeMiB: number;
-  readonly cloudProperties: Json;
+  readonly cloudProperties: JsonObject;
 }
 
 /** The request of set_disk_metadata and snapshot_disk. */
 export interface DiskMetadataRequest {
   readonly diskCid: string;
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
 }
 
 export interface DeleteSnapshotRequest {
@@ -110,7 +110,7 @@ export interface DeleteSnapshotRequest {
 }
 
 export interface CreateNetworkRequest {
-  readonly definition: Json;
+  readonly definition: JsonObject;
 }
 
 export interface DeleteNetworkRequest {
@@ -121,7 +121,7 @@ export interface DeleteNetworkRequest {
 interface Methods {
   create_stemcell: { request: CreateStemcellRequest; result: string };
   delete_stemcell: { request: DeleteStemcellRequest; result: null };
-  create_vm: { request: CreateVmRequest; result: readonly [vmCid: string, networks: Json] };
+  create_vm: { request: CreateVmRequest; result: readonly [vmCid: string, networks: JsonObject] };
   check_vm: { request: CheckVmRequest; result: readonly string[] };
   describe_vm: { request: VmCidRequest; result: string | null };
   delete_vm: { request: VmCidRequest; result: null };

@@ -65,6 +65,6 @@ export const maxInputBytes = 16 * 1024 * 1024;
 export function inputTooLargeError(): ProductError {
   return new ProductError(
     'INVALID_REQUEST',
-    `stdin holds more than ${maxInputBytes} bytes, and no request does; look at what the caller sends`,
+    `stdin has more than ${maxInputBytes} bytes, which is too long for a request; check what the caller sends`,
   );
 }

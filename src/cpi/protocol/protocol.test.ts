@@ -5,7 +5,7 @@ import { errorTable, type ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { errorResponse, parseRequest } from './protocol.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { secretsOfConfig } from '../secrets-of.ts';
+import { secretsOfConfig } from '../config/config-secrets.ts';
 
 const plain = (text: string): string => text;
 
@@ -21,7 +21,7 @@ test('any text is a request or INVALID_REQUEST', () => {
   );
 });
 
-test('what nests deeper than anybody writes is refused before it is walked; brackets in strings do not count', () => {
+test('a request that nests too deep is rejected before it is parsed; brackets in strings do not count', () => {
   const nested = (levels: number): string =>
     `{"method":"x","arguments":[${'['.repeat(levels)}${']'.repeat(levels)},"[{\\"["]}`;
   assert.equal(parseRequest(nested(98)).method, 'x');
@@ -34,7 +34,7 @@ test('what nests deeper than anybody writes is refused before it is walked; brac
   assert.equal(parseRequest(`{"method":"x","arguments":["${'['.repeat(1000)}"]}`).method, 'x');
 });
 
-test('every code of the table gives its BOSH type and whether to try again', () => {
+test('each code of the table has a BOSH type and says whether to retry', () => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const { error } = errorResponse(new ProductError(code, 'why'), plain);
     const { boshType, okToRetry } = errorTable[code];
@@ -42,13 +42,13 @@ test('every code of the table gives its BOSH type and whether to try again', () 
   }
 });
 
-test('a fault of ours is a CpiError that asks to be reported', () => {
+test('an internal error is a CpiError that asks for a report', () => {
   const { error } = errorResponse(new TypeError('x is undefined'), plain);
   assert.equal(error?.type, 'Bosh::Clouds::CpiError');
   assert.match(error.message, /^a fault in the CPI, please report it: TypeError: x is undefined/u);
 });
 
-test('a short secret is cut out where it is a word, by its key or as the password of a URL; other short texts are not', async () => {
+test('a short secret is redacted as a word, by its key or as the password of a URL; other short texts are not', async () => {
   const config = {
     agent: {
       mbus: 'https://mbus:a.b@0.0.0.0:6868',
@@ -81,7 +81,7 @@ test('a short secret is cut out where it is a word, by its key or as the passwor
   assert.equal(redact(harmless), harmless);
 });
 
-test('secrets of all sources, and passwords in their URLs, are cut out of messages; names are not', async () => {
+test('secrets of all sources, and passwords in their URLs, are redacted in messages; names are not', async () => {
   const config = (kubeconfig: unknown): object => ({
     agent: { mbus: 'https://mbus:pass-word-1@0.0.0.0:6868' },
     kubernetes: { namespace: 'the-namespace', kubeconfig },
@@ -189,7 +189,7 @@ for (const [form, kubeconfig] of [
   ['flow YAML', flowText],
   ['block YAML', blockText],
 ] as const) {
-  test(`the secrets of a kubeconfig that is ${form} text are cut out of messages, those of a plugin among them`, async () => {
+  test(`the secrets of a kubeconfig that is ${form} text are redacted in messages, including those of a plugin`, async () => {
     for (const config of [
       { kubernetes: { kubeconfig } },
       { contexts: { east: { kubernetes: { kubeconfig } } } },
@@ -203,7 +203,7 @@ for (const [form, kubeconfig] of [
   });
 }
 
-test('a kubeconfig that no parser reads, that goes in circles, or has them where no loader looks still gives its secrets', async () => {
+test('the secrets of an invalid or cyclic kubeconfig, or in unusual places of one, are found', async () => {
   for (const kubeconfig of [
     'users:\n- user:\n\ttoken: the-token\n    password: short\n',
     '{"users": [{"user": {"token": "the-token", "password": "short"',
@@ -224,7 +224,7 @@ test('a password that YAML takes for a number is one in the text', async () => {
   assert.equal(redact('u said 12345678'), 'u said <redacted>');
 });
 
-test('keys of secrets go by many names, in lists and mappings, too', () => {
+test('keys of secrets have many names, also in lists and mappings', () => {
   const source = {
     ...{ passwd: 'a1', passphrase: 'a2', apikey: 'a3', api_key: 'a4', accessKey: 'a5', access_key: 'a6' },
     ...{ secrets: ['a7', { name: 'a8' }], passwords: { root: 'a9' }, monkey: 'b1', keyboard: 'b2' },
@@ -236,7 +236,7 @@ test('keys of secrets go by many names, in lists and mappings, too', () => {
   assert.equal(redactor(source)('b1 b2'), 'b1 b2');
 });
 
-test('a switch and a single character are no secrets, whatever their key; a word of ours is one', () => {
+test('a boolean and a single character are not secrets, whatever their key is; a common word is', () => {
   const redact = redactor({ keep_root_password: 'true', token: 'No', secret: 'x', url: 'https://u:y@h' });
   const text = 'set network_policy: true (No, x or y)';
   assert.equal(redact(text), text);

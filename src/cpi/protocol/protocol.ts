@@ -36,9 +36,9 @@ export interface CpiResponse {
  */
 export function parseRequest(text: string): CpiRequest {
   const request = parseObject(text);
-  const { method, arguments: apiVersion = [], api_version: version, context } = request;
+  const { method, arguments: args = [], api_version: version, context } = request;
   if (typeof method !== 'string' || method === '') throw invalidRequest('"method" is not a string');
-  if (!Array.isArray(apiVersion)) throw invalidRequest('"arguments" is not an array');
+  if (!Array.isArray(args)) throw invalidRequest('"arguments" is not an array');
   if (version !== undefined && version !== null && !Number.isInteger(version)) {
     throw invalidRequest('"api_version" is not an integer');
   }
@@ -46,7 +46,7 @@ export function parseRequest(text: string): CpiRequest {
     throw invalidRequest('"context" is not an object');
   return {
     method,
-    arguments: apiVersion,
+    arguments: args,
     apiVersion: typeof version === 'number' ? version : undefined,
     context: isRecord(context) ? context : {},
   };
@@ -60,7 +60,7 @@ export function checkApiVersion(version: number | undefined): void {
   if (version === undefined || (version >= 2 && version <= newestApiVersion)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `CPI API version ${version} is not supported; this CPI speaks 2 and ${newestApiVersion}: use one of these`,
+    `CPI API version ${version} is not supported; this CPI supports 2 and ${newestApiVersion}: use one of these`,
   );
 }
 
@@ -120,9 +120,9 @@ function parseObject(text: string): Record<string, unknown> {
     value = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw invalidRequest('stdin does not hold one JSON object');
+    throw invalidRequest('stdin does not contain one JSON object');
   }
-  if (!isRecord(value)) throw invalidRequest('stdin holds JSON that is not an object');
+  if (!isRecord(value)) throw invalidRequest('stdin contains JSON that is not an object');
   return value;
 }
 
@@ -133,6 +133,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function invalidRequest(cause: string): ProductError {
   return new ProductError(
     'INVALID_REQUEST',
-    `the CPI request cannot be read: ${cause}; write one {"method", "arguments", "context"} to it, as a director does`,
+    `the CPI request cannot be read: ${cause}; write one object {"method", "arguments", "context"} to stdin, as a director does`,
   );
 }

@@ -39,7 +39,7 @@ const network = {
 
 const policiesLeft = async ({ api }: CallContext): Promise<string[]> => {
   const { items } = await api.list(networkPolicies, { namespace });
-  return items.map(({ metadata }) => metadata.name ?? '');
+  return items.map(({ metadata }) => metadata.name);
 };
 
 const cases: readonly CrashCase[] = [

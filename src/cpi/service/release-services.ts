@@ -10,10 +10,10 @@ import { findService, serviceReference, ownerExists, selectedVm, vmSelector } fr
 const tries = 10;
 
 /** The Services to wait for after the VM's own objects were deleted. */
-export type DeletedService = readonly { readonly name: string; readonly uid: string }[];
+export type DeletedServices = readonly { readonly name: string; readonly uid: string }[];
 
 /** Returns the names of the Services that a VM belongs to, as recorded in its Secret. */
-export function servicesOf(secret: KubernetesObject): string[] {
+export function serviceNames(secret: KubernetesObject): string[] {
   const text = secret.metadata.annotations?.[annotation.services];
   return text === undefined ? [] : (JSON.parse(text) as string[]);
 }
@@ -24,8 +24,8 @@ export function servicesOf(secret: KubernetesObject): string[] {
  * owners: the garbage collector removes the owner. After an interruption the next call finds the Secret still
  * there and continues.
  */
-export async function releaseServices(call: CallContext, secret: KubernetesObject): Promise<DeletedService> {
-  const pending = await Promise.all(servicesOf(secret).map((name) => release(call, name, secret)));
+export async function releaseServices(call: CallContext, secret: KubernetesObject): Promise<DeletedServices> {
+  const pending = await Promise.all(serviceNames(secret).map((name) => releaseService(call, name, secret)));
   return pending.flat();
 }
 
@@ -33,7 +33,7 @@ export async function releaseServices(call: CallContext, secret: KubernetesObjec
  * Waits until the released Services are deleted: a load balancer may have to be removed. Rejects with
  * DEADLINE.
  */
-export async function waitUntilReleased(call: CallContext, pending: DeletedService): Promise<void> {
+export async function waitForServiceDeletion(call: CallContext, pending: DeletedServices): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteVm;
   await Promise.all(
     pending.map(({ name, uid }) =>
@@ -47,8 +47,12 @@ export async function waitUntilReleased(call: CallContext, pending: DeletedServi
   );
 }
 
-async function release(call: CallContext, name: string, secret: KubernetesObject): Promise<DeletedService> {
-  for (let left = tries; left > 0; left -= 1) {
+async function releaseService(
+  call: CallContext,
+  name: string,
+  secret: KubernetesObject,
+): Promise<DeletedServices> {
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
     const service = await findService(call, name);
     if (service === undefined || !isManaged(service, 'service')) return [];
     const { uid = '', deletionTimestamp } = service.metadata;
@@ -68,12 +72,12 @@ async function releaseIfUnchanged(
   call: CallContext,
   service: Service,
   secret: KubernetesObject,
-): Promise<DeletedService> {
-  const { name = '', uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
+): Promise<DeletedServices> {
+  const { name, uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
   const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
   const isHeld = selectedVm(service) === secret.metadata.name;
   if (!isHeld && others.length > 0) return [];
-  const successor = await newestActiveOwner(call, others);
+  const successor = await findNewestActiveOwner(call, others);
   if (successor === undefined) {
     await call.api.delete(serviceReference(call, name), { preconditions: { uid, resourceVersion } });
     return [{ name, uid }];
@@ -87,7 +91,7 @@ async function releaseIfUnchanged(
   return [];
 }
 
-async function newestActiveOwner(
+async function findNewestActiveOwner(
   call: CallContext,
   owners: readonly OwnerReference[],
 ): Promise<OwnerReference | undefined> {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseNetworks } from '../network/networks.ts';
 import { parseConfig } from '../config/config.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { services, type ServiceRequest } from './service-properties.ts';
 import { serviceObject } from './service-object.ts';
 import { vipService } from './vip.ts';
 
 /** This file covers addresses outside the cluster, which the embedded cluster does not provide. */
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
+const argument = (value: unknown): Field => new Field(value, 'create_vm', 'INVALID_ARGUMENT');
 const owner = {
   cid: 'vm-a',
   namespace: 'bosh',
@@ -26,7 +26,7 @@ test('a load balancer of a class, with an address, and addresses that nodes take
     ...{ name: 'web', type: 'LoadBalancer', load_balancer_ip: '192.0.2.10', selector: { job: 'web' } },
     ...{ load_balancer_class: 'example.com/internal', external_ips: ['192.0.2.20'], ports },
   };
-  assert.deepEqual(specOf(services.parse({ services: [given] }, place, parseConfig({}, {}))), [
+  assert.deepEqual(specOf(services.parse(argument({ services: [given] }), parseConfig({}, {}))), [
     {
       type: 'LoadBalancer',
       ...{ ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
@@ -51,7 +51,7 @@ for (const [given, families] of [
 ] as const) {
   test(`the families of a Service with ${JSON.stringify(given)} are those of its addresses`, () => {
     const service = { name: 'web', selector: 'vm', ports, ...given };
-    const [request] = services.parse({ services: [service] }, place, parseConfig({}, {}));
+    const [request] = services.parse(argument({ services: [service] }), parseConfig({}, {}));
     assert.ok(request !== undefined);
     const { ipFamilies, ipFamilyPolicy } = serviceObject(request, owner).spec;
     assert.deepEqual({ ipFamilies, ipFamilyPolicy }, families);
@@ -69,7 +69,7 @@ for (const [via, ip, family, field] of [
       own: { type: 'dynamic' },
       public: { type: 'vip', ip, cloud_properties: { vip: { via, ports } } },
     };
-    const { vips } = parseNetworks(networks, place);
+    const { vips } = parseNetworks(argument(networks));
     assert.deepEqual(specOf(vips.flatMap(vipService)), [
       {
         type: 'ClusterIP',

@@ -1,7 +1,8 @@
 import { familyOf } from '../../platform/ip-address.ts';
 import type { OwnerReference } from '../../kubernetes/object.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/types/service.ts';
-import { annotation, baseLabels, label, type InstanceGroup } from '../objects/labels.ts';
+import { annotation, baseLabels, label } from '../objects/labels.ts';
+import type { InstanceGroup } from '../objects/instance-group.ts';
 import { labelValue, sha256, secretReference } from '../objects/names.ts';
 import { toServicePorts, type ServiceRequest } from './service-properties.ts';
 import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
@@ -10,7 +11,7 @@ import type { CallContext } from '../call.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 
 /** The VM that requests a Service. */
-export interface ServiceOwnerRef extends InstanceGroup {
+export interface ServiceOwner extends InstanceGroup {
   readonly cid: string;
   readonly namespace: string;
   /** The uid of its Secret. */
@@ -19,15 +20,12 @@ export interface ServiceOwnerRef extends InstanceGroup {
 }
 
 /** True for a Service of one VM at a time, which its successor gets. */
-export const isSingleVm = (
-  { selector }: ServiceRequest,
-  { group }: Pick<ServiceOwnerRef, 'group'>,
-): boolean =>
+export const isSingleVm = ({ selector }: ServiceRequest, { group }: Pick<ServiceOwner, 'group'>): boolean =>
   selector === 'vm' ||
   (selector === undefined && group === undefined) ||
   (selector === 'group' && group === undefined);
 
-export const ownerReference = ({ cid, uid }: Pick<ServiceOwnerRef, 'cid' | 'uid'>): OwnerReference => ({
+export const ownerReference = ({ cid, uid }: Pick<ServiceOwner, 'cid' | 'uid'>): OwnerReference => ({
   apiVersion: 'v1',
   kind: 'Secret',
   name: cid,
@@ -35,7 +33,7 @@ export const ownerReference = ({ cid, uid }: Pick<ServiceOwnerRef, 'cid' | 'uid'
 });
 
 /** Returns the Service as its first VM creates it, owned by that VM's Secret. */
-export function serviceObject(request: ServiceRequest, owner: ServiceOwnerRef): Service {
+export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Service {
   const spec = serviceSpec(request);
   const given = Object.keys(request.annotations);
   return {
@@ -45,7 +43,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwnerRef): 
       name: request.name,
       namespace: owner.namespace,
       labels: {
-        ...baseLabels('service', owner.directorUuid),
+        ...baseLabels(owner, 'service'),
         ...(owner.group !== undefined && { [label.group]: labelValue(owner.group) }),
         ...owner.groupLabels,
       },
@@ -61,7 +59,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwnerRef): 
   };
 }
 
-function selectorOf(request: ServiceRequest, owner: ServiceOwnerRef): Record<string, string> {
+function selectorOf(request: ServiceRequest, owner: ServiceOwner): Record<string, string> {
   if (isSingleVm(request, owner)) return vmSelector(owner.cid);
   if (typeof request.selector === 'object') return { ...request.selector };
   return { [label.kind]: 'vm', [label.group]: labelValue(owner.group ?? '') };

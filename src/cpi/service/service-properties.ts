@@ -1,17 +1,6 @@
 import { isDnsLabel, isLabelValue, isQualifiedName } from '../../kubernetes/names.ts';
 import { familyOf } from '../../platform/ip-address.ts';
-import {
-  type Json,
-  type Location,
-  child,
-  optionalStringAt,
-  recordAt,
-  rejectUnknownKeys,
-  stringAt,
-  stringsAt,
-  invalidValue,
-  positiveIntegerAt,
-} from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import type { Topic } from '../vm/property-topic.ts';
 import type { ServicePort } from '../../kubernetes/types/service.ts';
 
@@ -23,103 +12,80 @@ const keys = [
 /** `services`: the Services by which clients reach a VM or its instance group. */
 export const services: Topic<readonly ServiceRequest[]> = {
   keys: ['services'],
-  parse: (properties, place) => {
-    const value = properties['services'] ?? [];
-    const list = child(place, 'services');
-    if (!Array.isArray(value)) throw invalidValue(list, 'has to be a list');
-    const requests = value.map((item: unknown, index) =>
-      serviceAt(recordAt(item, child(list, index)), child(list, index)),
-    );
+  parse: (properties) => {
+    const list = properties.get('services');
+    const requests = list.list().map(parseService);
     const names = requests.map(({ name }) => name);
-    if (new Set(names).size < names.length) throw invalidValue(list, 'has a name twice');
+    if (new Set(names).size < names.length) throw list.error('has a name twice');
     return requests;
   },
 };
 
-function serviceAt(given: Json, place: Location): ServiceRequest {
-  rejectUnknownKeys(given, keys, place);
-  const type = serviceTypes.find((known) => known === (given['type'] ?? 'ClusterIP'));
-  if (type === undefined)
-    throw invalidValue(child(place, 'type'), `has to be one of ${serviceTypes.join(', ')}`);
+function parseService(service: Field): ServiceRequest {
+  service.rejectUnknownKeys(keys);
+  const clusterIp = service.get('cluster_ip').optional();
+  const loadBalancerIp = service.get('load_balancer_ip').optional();
   const request: ServiceRequest = {
-    name: serviceNameAt(given['name'], child(place, 'name')),
-    type,
-    clusterIp: clusterIpAt(given['cluster_ip'], child(place, 'cluster_ip')),
-    ports: parsePorts(given['ports'], child(place, 'ports')),
-    selector: selectorAt(given['selector'], child(place, 'selector')),
-    annotations: annotationsAt(given['annotations'], child(place, 'annotations')),
-    loadBalancerIp: addressAt(given['load_balancer_ip'], child(place, 'load_balancer_ip')),
-    loadBalancerClass: optionalStringAt(given['load_balancer_class'], child(place, 'load_balancer_class')),
-    externalIps: stringsAt(given['external_ips'], child(place, 'external_ips')).map(
-      (text, index) => addressAt(text, child(child(place, 'external_ips'), index)) ?? '',
-    ),
+    // a DNS-1035 label, because it is part of a host name
+    name: service
+      .get('name')
+      .stringThat(
+        (name) => isDnsLabel(name) && /^[a-z]/u.test(name),
+        'must be a DNS label that begins with a letter',
+      ),
+    type: service.get('type').optional()?.oneOf(serviceTypes) ?? 'ClusterIP',
+    clusterIp: clusterIp?.value === 'None' ? 'None' : clusterIp && readAddress(clusterIp),
+    ports: parsePorts(service.get('ports')),
+    selector: parseSelector(service.get('selector')),
+    annotations: parseAnnotations(service.get('annotations')),
+    loadBalancerIp: loadBalancerIp && readAddress(loadBalancerIp),
+    loadBalancerClass: service.get('load_balancer_class').optional()?.nonEmptyString(),
+    externalIps: service.get('external_ips').list().map(readAddress),
   };
-  checkType(request, place);
+  checkType(request, service);
   return request;
 }
 
-/**
- * Returns the name of a Service: a DNS-1035 label, because it is part of a host name; it begins with a
- * letter.
- */
-function serviceNameAt(value: unknown, place: Location): string {
-  const name = stringAt(value, place);
-  if (!isDnsLabel(name) || !/^[a-z]/u.test(name))
-    throw invalidValue(place, 'has to be a DNS label that begins with a letter');
-  return name;
-}
-
-function checkType({ type, clusterIp, ports, ...request }: ServiceRequest, place: Location): void {
+function checkType({ type, clusterIp, ports }: ServiceRequest, service: Field): void {
   const isHeadless = clusterIp === 'None';
-  if (isHeadless && type !== 'ClusterIP')
-    throw invalidValue(child(place, 'cluster_ip'), `cannot be None for ${type}`);
+  if (isHeadless && type !== 'ClusterIP') throw service.get('cluster_ip').error(`cannot be None for ${type}`);
   if (!isHeadless && ports.length === 0)
-    throw invalidValue(child(place, 'ports'), 'has to list the ports of the Service');
+    throw service.get('ports').error('must list the ports of the Service');
   const hasNodePort = ports.some(({ nodePort }: PortRequest) => nodePort !== undefined);
   if (hasNodePort && type === 'ClusterIP')
-    throw invalidValue(child(place, 'ports'), 'has a node_port, which needs type NodePort or LoadBalancer');
+    throw service.get('ports').error('has a node_port, which needs type NodePort or LoadBalancer');
   if (type === 'LoadBalancer') return;
-  if (request.loadBalancerIp !== undefined)
-    throw invalidValue(child(place, 'load_balancer_ip'), 'needs type LoadBalancer');
-  if (request.loadBalancerClass !== undefined)
-    throw invalidValue(child(place, 'load_balancer_class'), 'needs type LoadBalancer');
+  for (const key of ['load_balancer_ip', 'load_balancer_class'])
+    if (service.get(key).isPresent) throw service.get(key).error('needs type LoadBalancer');
 }
 
-function clusterIpAt(value: unknown, place: Location): string | undefined {
-  return value === 'None' ? 'None' : addressAt(value, place);
-}
+const readAddress = (field: Field): string =>
+  field.stringThat((text) => familyOf(text) !== undefined, 'is not an IP address');
 
-function addressAt(value: unknown, place: Location): string | undefined {
-  const text = optionalStringAt(value, place);
-  if (text !== undefined && familyOf(text) === undefined) throw invalidValue(place, 'is not an IP address');
-  return text;
-}
-
-function selectorAt(value: unknown, place: Location): ServiceSelector | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (value === 'group' || value === 'vm') return value;
-  if (typeof value === 'string') throw invalidValue(place, 'has to be group, vm, or labels');
-  const labels = textsAt(value, place);
+function parseSelector(field: Field): ServiceSelector | undefined {
+  const { value } = field;
+  if (value === undefined || value === 'group' || value === 'vm') return value;
+  if (typeof value === 'string') throw field.error('must be group, vm, or labels');
+  const labels = readNamedTexts(field);
   // an empty selector selects no pod, so Kubernetes would send the traffic nowhere
-  if (Object.keys(labels).length === 0) throw invalidValue(place, 'has to have at least one label');
-  for (const [key, wanted] of Object.entries(labels))
-    if (!isLabelValue(wanted)) throw invalidValue(child(place, key), 'cannot be the value of a label');
+  if (Object.keys(labels).length === 0) throw field.error('must have at least one label');
+  for (const [key, text] of Object.entries(labels))
+    if (!isLabelValue(text)) throw field.get(key).error('cannot be the value of a label');
   return labels;
 }
 
-function annotationsAt(value: unknown, place: Location): Record<string, string> {
-  const annotations = textsAt(value, place);
+function parseAnnotations(field: Field): Record<string, string> {
+  const annotations = readNamedTexts(field);
   const own = Object.keys(annotations).find((key) => key.startsWith('bosh.cloudfoundry.org/'));
-  if (own !== undefined) throw invalidValue(child(place, own), "is the CPI's own");
+  if (own !== undefined) throw field.get(own).error("is the CPI's own");
   return annotations;
 }
 
-function textsAt(value: unknown, place: Location): Record<string, string> {
-  const entries = Object.entries(recordAt(value, place)).map(([key, text]) => {
-    if (!isQualifiedName(key))
-      throw invalidValue(child(place, key), 'is not the name of a label or an annotation');
-    if (typeof text !== 'string') throw invalidValue(child(place, key), 'has to be a string');
-    return [key, text] as const;
+/** Reads labels or annotations. */
+function readNamedTexts(field: Field): Record<string, string> {
+  const entries = field.entries().map(([key, text]) => {
+    if (!isQualifiedName(key)) throw text.error('is not the name of a label or an annotation');
+    return [key, text.string()] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -134,32 +100,21 @@ export interface PortRequest {
 }
 
 const protocols = ['TCP', 'UDP', 'SCTP'] as const;
-const maxPort = 65_535;
+const portRange = { min: 1, max: 65_535 };
 
 /** Parses a list of `{name, port, target_port, node_port, protocol}`. Throws INVALID_ARGUMENT. */
-export function parsePorts(value: unknown, place: Location): readonly PortRequest[] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw invalidValue(place, 'has to be a list');
-  const ports = value.map((item: unknown, index) =>
-    portAt(recordAt(item, child(place, index)), child(place, index)),
-  );
+export function parsePorts(field: Field): readonly PortRequest[] {
+  const ports = field.list().map(parsePort);
   if (ports.length > 1 && ports.some(({ name }) => name === undefined))
-    throw invalidValue(place, 'has several ports, so each needs a name');
-  rejectDuplicates(
-    ports.map(({ name }) => name),
-    place,
-    'names',
-  );
-  rejectDuplicates(
-    ports.map(({ port, protocol }) => `${port}/${protocol}`),
-    place,
-    'ports',
-  );
-  rejectDuplicates(
-    ports.map(({ nodePort }) => nodePort?.toString()),
-    place,
-    'node ports',
-  );
+    throw field.error('has several ports, so each needs a name');
+  for (const [what, values] of [
+    ['names', ports.map(({ name }) => name)],
+    ['ports', ports.map(({ port, protocol }) => `${port}/${protocol}`)],
+    ['node ports', ports.map(({ nodePort }) => nodePort)],
+  ] as const) {
+    const given = values.filter((value) => value !== undefined);
+    if (new Set<unknown>(given).size < given.length) throw field.error(`has ${what} twice`);
+  }
   return ports;
 }
 
@@ -173,34 +128,15 @@ export const toServicePorts = (ports: readonly PortRequest[]): ServicePort[] =>
     ...(nodePort !== undefined && { nodePort }),
   }));
 
-function portAt(given: Json, place: Location): PortRequest {
-  rejectUnknownKeys(given, ['name', 'port', 'target_port', 'node_port', 'protocol'], place);
-  const name = optionalStringAt(given['name'], child(place, 'name'));
-  if (name !== undefined && !isDnsLabel(name)) throw invalidValue(child(place, 'name'), 'is not a DNS label');
-  const protocol = protocols.find((known) => known === (given['protocol'] ?? 'TCP'));
-  if (protocol === undefined)
-    throw invalidValue(child(place, 'protocol'), `has to be one of ${protocols.join(', ')}`);
+function parsePort(port: Field): PortRequest {
+  port.rejectUnknownKeys(['name', 'port', 'target_port', 'node_port', 'protocol']);
   return {
-    name,
-    port: numberAt(given['port'], child(place, 'port')),
-    targetPort: optionalNumberAt(given['target_port'], child(place, 'target_port')),
-    nodePort: optionalNumberAt(given['node_port'], child(place, 'node_port')),
-    protocol,
+    name: port.get('name').optional()?.stringThat(isDnsLabel, 'is not a DNS label'),
+    port: port.get('port').integer(portRange),
+    targetPort: port.get('target_port').optional()?.integer(portRange),
+    nodePort: port.get('node_port').optional()?.integer(portRange),
+    protocol: port.get('protocol').optional()?.oneOf(protocols) ?? 'TCP',
   };
-}
-
-function numberAt(value: unknown, place: Location): number {
-  const port = positiveIntegerAt(value, place);
-  if (port > maxPort) throw invalidValue(place, `has to be a port, 1 to ${maxPort}`);
-  return port;
-}
-
-const optionalNumberAt = (value: unknown, place: Location): number | undefined =>
-  value === undefined || value === null ? undefined : numberAt(value, place);
-
-function rejectDuplicates(values: readonly (string | undefined)[], place: Location, what: string): void {
-  const given = values.filter((value) => value !== undefined);
-  if (new Set(given).size < given.length) throw invalidValue(place, `has ${what} twice`);
 }
 
 export const serviceTypes = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const;
@@ -236,14 +172,10 @@ export interface VipProperties {
 }
 
 /** Parses `{via, ports}`; the default of via is load_balancer. Throws INVALID_ARGUMENT. */
-export function parseVipProperties(value: unknown, place: Location): VipProperties {
-  const vip = recordAt(value, place);
-  rejectUnknownKeys(vip, ['via', 'ports'], place);
-  const given = vip['via'] ?? 'load_balancer';
-  const via = vipTypes.find((way) => way === given);
-  if (via === undefined) throw invalidValue(child(place, 'via'), `has to be one of ${vipTypes.join(', ')}`);
-  const ports = parsePorts(vip['ports'], child(place, 'ports'));
-  if (ports.length === 0)
-    throw invalidValue(child(place, 'ports'), 'has to list the ports that the address is for');
+export function parseVipProperties(vip: Field): VipProperties {
+  vip.rejectUnknownKeys(['via', 'ports']);
+  const via = vip.get('via').optional()?.oneOf(vipTypes) ?? 'load_balancer';
+  const ports = parsePorts(vip.get('ports'));
+  if (ports.length === 0) throw vip.get('ports').error('must list the ports that the address is for');
   return { via, ports };
 }

@@ -63,7 +63,7 @@ const get = (cloud: CallContext, name = 'web'): Promise<Service> =>
 const owners = ({ metadata }: Service): string[] => (metadata.ownerReferences ?? []).map(({ name }) => name);
 const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];
 
-test('a Service selects its group, is owned by the VM and goes with it', async (t) => {
+test('a Service selects its group, is owned by the VM and is deleted with it', async (t) => {
   const { cloud, api } = await testCloud(t);
   const list = [
     {
@@ -101,7 +101,7 @@ test('a Service selects its group, is owned by the VM and goes with it', async (
   assert.deepEqual(await namesLeft(api), []);
 });
 
-test("a group's Service is owned by all its VMs, made at once or not, and goes with the last", async (t) => {
+test("a group's Service is owned by all its VMs, created concurrently or not, and is deleted with the last one", async (t) => {
   const { cloud, api } = await testCloud(t);
   await startCollector(t, api);
   const ids = ['one', 'two', 'three', 'four', 'five'];
@@ -147,7 +147,7 @@ test('of several successors the newest gets the Service, then the other', async 
   assert.equal(holder(await get(cloud)), next);
 });
 
-test('a successor that comes when the former VM is gone already takes its Service', async (t) => {
+test('a successor that comes after the previous VM was deleted takes its Service', async (t) => {
   const { cloud, api } = await testCloud(t);
   const former = await newVm(cloud, { agentId: 'former', services: own });
   await api.delete({ resource: secrets, namespace, name: former });
@@ -166,13 +166,13 @@ test('a successor that is deleted first leaves the Service where it was', async 
   assert.deepEqual(await namesLeft(api), []);
 });
 
-test('without a group (create-env) a Service is of one VM, and another living VM cannot have it', async (t) => {
+test('without a group (create-env) a Service belongs to one VM, and another active VM cannot have it', async (t) => {
   const { cloud } = await testCloud(t);
   const former = await newVm(cloud, { agentId: 'former', services: shared, group: null });
   assert.equal(holder(await get(cloud)), former);
   await assert.rejects(
     newVm(cloud, { agentId: 'next', services: shared, group: null }),
-    rejection('VM_CREATION_FAILED', /Service 'web' is that of VM 'vm-former'; delete that VM first/u),
+    rejection('VM_CREATION_FAILED', /Service 'web' belongs to VM 'vm-former'; delete that VM first/u),
   );
   await deleteVm(cloud, { vmCid: former });
   const next = await newVm(cloud, { agentId: 'next', services: shared, group: null });
@@ -191,7 +191,7 @@ test('a changed list is applied by the next VM of the group, and keeps the addre
   assert.deepEqual(owners(after), ['vm-one', 'vm-two']);
 });
 
-test('annotations that are given no more go, those of a load balancer stay', async (t) => {
+test('annotations that are no longer requested are removed, those of a load balancer stay', async (t) => {
   const { cloud, api } = await testCloud(t);
   const annotated = (annotations: object): unknown => [{ name: 'web', ports, annotations }];
   await newVm(cloud, { agentId: 'one', services: annotated({ 'example.com/a': '1', 'example.com/b': '1' }) });
@@ -203,7 +203,7 @@ test('annotations that are given no more go, those of a load balancer stay', asy
   assert.deepEqual(Object.fromEntries(shown), { 'balancer.example/pool': 'x', 'example.com/b': '2' });
 });
 
-test('a Service that is on its way out is waited for, then made anew', async (t) => {
+test('create_vm waits for a terminating Service, then creates it again', async (t) => {
   const { cloud, api } = await testCloud(t);
   const former = await newVm(cloud, { agentId: 'former', services: own });
   const reference = { resource: services, namespace, name: 'web' };
@@ -224,7 +224,7 @@ test('a Service that is on its way out is waited for, then made anew', async (t)
   assert.equal(holder(made), 'vm-next');
 });
 
-test('a Service of somebody else is left alone, and nothing is left of the VM', async (t) => {
+test('a Service that the CPI does not manage is not changed, and nothing remains of the VM', async (t) => {
   const { cloud, api } = await testCloud(t);
   await api.create(services, {
     metadata: { namespace, name: 'web' },
@@ -232,22 +232,22 @@ test('a Service of somebody else is left alone, and nothing is left of the VM', 
   });
   await assert.rejects(
     newVm(cloud, { agentId: 'one', services: shared }),
-    rejection('VM_CREATION_FAILED', /Service 'web' exists in namespace bosh and is not of this CPI/u),
+    rejection('VM_CREATION_FAILED', /Service 'web' exists in namespace bosh and is not managed by this CPI/u),
   );
   assert.deepEqual(await namesLeft(api), ['services web']);
 });
 
-test('a Service of another instance group is left alone', async (t) => {
+test('a Service of another instance group is not changed', async (t) => {
   const { cloud, api } = await testCloud(t);
   await newVm(cloud, { agentId: 'one', services: shared });
   await assert.rejects(
     newVm(cloud, { agentId: 'two', services: shared, group: 'd-other' }),
-    rejection('VM_CREATION_FAILED', /is of another instance group; give the Service another name/u),
+    rejection('VM_CREATION_FAILED', /belongs to another instance group; give the Service another name/u),
   );
   assert.deepEqual(await namesLeft(api), ['pods vm-one', 'secrets vm-one', 'services web']);
 });
 
-test('what Kubernetes refuses is told in its words, and nothing is left', async (t) => {
+test('a rejection of Kubernetes is reported with its message, and nothing remains', async (t) => {
   const { cloud, api } = await testCloud(t);
   const at = (name: string): unknown => [
     { name, type: 'NodePort', ports: [{ port: 80, node_port: 30_080 }] },

@@ -69,7 +69,7 @@ for (const [given, outcome] of [
   });
 }
 
-test('the same create_vm again finds the Service of its vip as it left it', async (t) => {
+test('a repeated create_vm does not change the Service of its vip', async (t) => {
   const { cloud } = await testCloud(t);
   const cid = await newVm(cloud, { agentId: 'one', networks: vip('cluster_ip') });
   const made = await get(cloud, 'vip-127-127-0-50');
@@ -78,7 +78,7 @@ test('the same create_vm again finds the Service of its vip as it left it', asyn
   assert.deepEqual(await get(cloud, 'vip-127-127-0-50'), made);
 });
 
-test('a vip of a family that the cluster does not have is refused before the pod is made, nothing left', async (t) => {
+test('a vip of a family that the cluster does not have is rejected before the pod is created, and nothing remains', async (t) => {
   const { cloud, api } = await testCloud(t);
   let asked = 0;
   const counted = interceptingApi(api, async (request) => {
@@ -87,21 +87,28 @@ test('a vip of a family that the cluster does not have is refused before the pod
   });
   await assert.rejects(
     newVm({ ...cloud, api: counted }, { agentId: 'one', networks: vip('load_balancer', '2001:db8::7') }),
-    rejection('VM_CREATION_FAILED', /"IPv6": not configured on this cluster; correct the cloud_properties/u),
+    rejection(
+      'VM_CREATION_FAILED',
+      /"IPv6": not configured on this cluster; correct this value in the cloud_properties/u,
+    ),
   );
   assert.equal(asked, 0);
   assert.deepEqual(await namesLeft(api), []);
 });
 
 for (const [name, message, said] of [
-  ['nobody says a word of', undefined, /last known: nothing gave it an address; see whether this cluster/u],
+  [
+    'nobody says a word of',
+    undefined,
+    /last known: no load balancer has assigned an address; check that this cluster/u,
+  ],
   [
     'whose controller cannot',
     'quota of addresses',
-    /last known: events: .*quota of addresses; nothing gave/u,
+    /last known: events: .*quota of addresses; no load balancer has assigned/u,
   ],
 ] as const) {
-  test(`a vip without a load balancer, ${name}: a deadline that says so, nothing left`, async (t) => {
+  test(`a vip without a load balancer, ${name}: DEADLINE with the reason, and nothing remains`, async (t) => {
     const { cloud, api } = await testCloud(t, { deadlines: { create_vm: 1, delete_vm: 5 } });
     if (message !== undefined) {
       await api.create<EventRecord>(events, {

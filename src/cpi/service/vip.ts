@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import type { Network } from '../network/networks.ts';
 import { canonicalAddress } from '../../platform/ip-address.ts';
 import type { CallContext } from '../call.ts';
@@ -46,9 +46,7 @@ export async function waitForVips(call: CallContext, vips: readonly Network[]): 
 
 async function waitForVip(call: CallContext, address: string): Promise<void> {
   const name = vipName(address);
-  const assigned = await waitFor<Service, readonly string[]>({
-    api: call.api,
-    clock: call.clock,
+  const assigned = await waitForObject<Service, readonly string[]>(call, {
     reference: serviceReference(call, name),
     condition: (service) => {
       const ingress = service?.status?.loadBalancer?.ingress ?? [];
@@ -56,19 +54,18 @@ async function waitForVip(call: CallContext, address: string): Promise<void> {
     },
     awaited: `a load balancer with the address ${address} (Service ${name})`,
     deadlineMs: call.config.deadlines.createVm * 1000,
-    lastWords: async () => {
+    describeState: async () => {
       const events = await eventsOf(call, { namespace: call.namespace, name, kind: 'Service' });
       return {
-        state: `${events === '' ? '' : `events: ${events}; `}nothing gave it an address`,
-        next: 'see whether this cluster has a load balancer that serves Services, and what it logs',
+        state: `${events === '' ? '' : `events: ${events}; `}no load balancer has assigned an address`,
+        next: 'check that this cluster has a load balancer for Services, and read its log',
       };
     },
-    onProgress: call.reportProgress,
   });
   if (assigned.map(canonicalAddress).includes(address)) return;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `the load balancer gave Service ${name} the address ${assigned.join(', ')} instead of ${address}; it has to honour ` +
-      'loadBalancerIP, or choose vip.via external_ip or cluster_ip',
+    `the load balancer gave Service ${name} the address ${assigned.join(', ')} instead of ${address}; use a load ` +
+      'balancer that supports loadBalancerIP, or set vip.via to external_ip or cluster_ip',
   );
 }

@@ -20,7 +20,7 @@ export async function deleteSnapshot(
   const reference = { ...claimReference(call, cid), resource: volumeSnapshots };
   try {
     const snapshot = await call.api.get<VolumeSnapshot>(reference);
-    if (isManaged(snapshot, 'snapshot')) await removeSnapshot(call, reference, snapshot.metadata.uid ?? '');
+    if (isManaged(snapshot, 'snapshot')) await removeSnapshot(call, reference, snapshot.metadata.uid);
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
   }

@@ -28,26 +28,28 @@ export async function snapshotDisk(
   if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.status?.phase !== 'Bound')
     throw notImplemented(cid, 'it was never attached, so it has no volume; attach it first');
-  const { name: claimName = '', namespace = '' } = claim.metadata;
+  const { name: claimName, namespace } = claim.metadata;
   const named = claim.metadata.annotations?.[annotation.snapshotClass];
   const { storageClassName = '', volumeName = '' } = claim.spec;
   const driver =
-    storageClassName === '' ? await staticDriverOf(call, volumeName) : await driverOf(call, storageClassName);
+    storageClassName === ''
+      ? await readStaticDriver(call, volumeName)
+      : await readDriver(call, storageClassName);
   if (driver === null)
     throw notImplemented(
       cid,
-      `volume ${volumeName} has no driver that could take one; use disks of a CSI driver with snapshots`,
+      `volume ${volumeName} has no CSI driver; use disks of a CSI driver that supports snapshots`,
     );
-  const answer = await findSnapshotClass(call, { named, driver });
-  if ('lacking' in answer) throw notImplemented(cid, answer.lacking);
+  const result = await findSnapshotClass(call, { named, driver });
+  if ('missing' in result) throw notImplemented(cid, result.missing);
   const name = `snap-${call.newUuid()}`;
   const { labels, annotations } = metadataPatch(metadata).metadata;
   await takeSnapshot(call, {
     ...{ name, namespace, claimName },
-    className: answer.className,
+    className: result.className,
     labels: {
-      ...definedOnly(labels),
-      ...baseLabels('snapshot', call.directorUuid),
+      ...omitNull(labels),
+      ...baseLabels(call, 'snapshot'),
       [label.diskId]: claimName,
       [label.unclaimed]: 'true',
     },
@@ -56,15 +58,15 @@ export async function snapshotDisk(
   return name;
 }
 
-function notImplemented(cid: string, whyAndNext: string): ProductError {
-  return new ProductError('NOT_IMPLEMENTED', `there can be no snapshot of disk '${cid}': ${whyAndNext}`);
+function notImplemented(cid: string, reasonAndNext: string): ProductError {
+  return new ProductError('NOT_IMPLEMENTED', `disk '${cid}' cannot be snapshotted: ${reasonAndNext}`);
 }
 
 /**
  * Undefined if there is no class, or it is deleted or may not be read: the snapshot's own status reports the
  * problem then.
  */
-async function driverOf(call: CallContext, name: string): Promise<string | undefined> {
+async function readDriver(call: CallContext, name: string): Promise<string | undefined> {
   try {
     return (await call.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
   } catch (error) {
@@ -73,14 +75,14 @@ async function driverOf(call: CallContext, name: string): Promise<string | undef
   }
 }
 
-function definedOnly(labels: Readonly<Record<string, string | null>>): Record<string, string> {
+function omitNull(labels: Readonly<Record<string, string | null>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).filter((entry): entry is [string, string] => entry[1] !== null),
   );
 }
 
 /** Returns the driver of a static volume: null if it has none, undefined if volumes may not be read. */
-async function staticDriverOf(call: CallContext, name: string): Promise<string | null | undefined> {
+async function readStaticDriver(call: CallContext, name: string): Promise<string | null | undefined> {
   try {
     const { spec } = await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
     return spec.csi?.driver ?? null;
@@ -90,16 +92,16 @@ async function staticDriverOf(call: CallContext, name: string): Promise<string |
   }
 }
 
-export interface SnapshotClassQuestion {
+export interface SnapshotClassQuery {
   /** `snapshot_class` of the disk's type. Undefined: the default class of the driver. */
   readonly named: string | undefined;
   /** Undefined if no object names it: a static volume. */
   readonly driver: string | undefined;
 }
 
-export type SnapshotClassAnswer =
+export type SnapshotClassResult =
   /** Without a name the cluster's snapshot controller chooses the class: the role may not read classes. */
-  { readonly className: string | undefined } | { readonly lacking: string };
+  { readonly className: string | undefined } | { readonly missing: string };
 
 /**
  * Finds the VolumeSnapshotClass for a disk, or returns what the cluster lacks. Sends one request; changes
@@ -107,14 +109,14 @@ export type SnapshotClassAnswer =
  */
 export async function findSnapshotClass(
   call: CallContext,
-  question: SnapshotClassQuestion,
-): Promise<SnapshotClassAnswer> {
+  query: SnapshotClassQuery,
+): Promise<SnapshotClassResult> {
   try {
     const { items } = await call.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
-    return chooseSnapshotClass(items, question);
+    return chooseSnapshotClass(items, query);
   } catch (error) {
-    if (isApiError(error, 404)) return { lacking: noSnapshotApi };
-    if (isApiError(error, 403)) return { className: question.named };
+    if (isApiError(error, 404)) return { missing: noSnapshotApi };
+    if (isApiError(error, 403)) return { className: query.named };
     throw error;
   }
 }
@@ -122,14 +124,14 @@ export async function findSnapshotClass(
 /** Chooses the class without requests. */
 export function chooseSnapshotClass(
   classes: readonly VolumeSnapshotClass[],
-  { named, driver }: SnapshotClassQuestion,
-): SnapshotClassAnswer {
+  { named, driver }: SnapshotClassQuery,
+): SnapshotClassResult {
   const serving = classes.filter((one) => driver === undefined || one.driver === driver);
   if (named !== undefined) {
     return serving.some(({ metadata }) => metadata.name === named)
       ? { className: named }
       : {
-          lacking: `the cluster has no VolumeSnapshotClass "${named}"${ofDriver(driver)}; create it or correct snapshot_class`,
+          missing: `the cluster has no VolumeSnapshotClass "${named}"${driverSuffix(driver)}; create it or correct snapshot_class`,
         };
   }
   const defaults = serving.filter(
@@ -139,8 +141,9 @@ export function chooseSnapshotClass(
   if (first !== undefined && second === undefined) return { className: first.metadata.name };
   const count = first === undefined ? 'no' : 'more than one';
   return {
-    lacking: `the cluster has ${count} default VolumeSnapshotClass${ofDriver(driver)}; name one as snapshot_class of the disk type`,
+    missing: `the cluster has ${count} default VolumeSnapshotClass${driverSuffix(driver)}; name one as snapshot_class of the disk type`,
   };
 }
 
-const ofDriver = (driver: string | undefined): string => (driver === undefined ? '' : ` of driver ${driver}`);
+const driverSuffix = (driver: string | undefined): string =>
+  driver === undefined ? '' : ` of driver ${driver}`;

@@ -50,6 +50,7 @@ function withoutSnapshots(api: KubernetesApi): KubernetesApi {
     get: async (reference) => (refuse(reference.resource.group), api.get(reference)),
     list: async (resource, query) => (refuse(resource.group), api.list(resource, query)),
     create: async (resource, object) => (refuse(resource.group), api.create(resource, object)),
+    dryRunCreate: (resource, object) => api.dryRunCreate(resource, object),
     replace: (resource, object, subresource) => api.replace(resource, object, subresource),
     patch: (reference, patch, options) => api.patch(reference, patch, options),
     delete: (reference, options) => api.delete(reference, options),
@@ -58,7 +59,7 @@ function withoutSnapshots(api: KubernetesApi): KubernetesApi {
   };
 }
 
-test('snapshot_disk: ready before it returns, marked, described; it outlives its disk until delete_snapshot', async (t) => {
+test('snapshot_disk: the snapshot is ready, labelled and described, and outlives its disk until delete_snapshot', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const metadata = { deployment: 'd', job: 'db', index: 0, instance_id: 'i', director_name: 'x/y' };
@@ -106,7 +107,7 @@ test('the class is the one of the disk type, also after update_disk', async (t) 
   );
 });
 
-test('what the cluster cannot do is NotImplemented, and nothing is made', async (t) => {
+test('a cluster that cannot make the snapshot: NotImplemented, and nothing is created', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const unbound = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: { storage_class: 'later' } });
@@ -133,7 +134,7 @@ test('what the cluster cannot do is NotImplemented, and nothing is made', async 
   assert.deepEqual(await snapshotsOf(world), []);
 });
 
-test('a snapshot that others delete before it is ready is a conflict, which another call may not meet', async (t) => {
+test('a snapshot that another client deletes before it is ready is a conflict, and a repeated call may succeed', async (t) => {
   const world = await storageCloud(t);
   const disk = await boundDisk(world);
   const api: KubernetesApi = {
@@ -142,18 +143,18 @@ test('a snapshot that others delete before it is ready is a conflict, which anot
     list: (resource, query) => world.api.list(resource, query),
     create: async (resource, object) => {
       const made = await world.api.create(resource, object);
-      const { name = '' } = made.metadata;
+      const { name } = made.metadata;
       if (resource === volumeSnapshots) await world.api.delete({ resource, namespace, name });
       return made;
     },
   };
   await assert.rejects(
     snapshotDisk({ ...world.cloud, api }, { diskCid: disk, metadata: {} }),
-    rejection('KUBERNETES_CONFLICT', /^snapshot '.*' was deleted meanwhile; run the call again$/u),
+    rejection('KUBERNETES_CONFLICT', /^snapshot '.*' was deleted during the call; run the call again$/u),
   );
 });
 
-test('a snapshot that does not become ready is taken back, with what the driver said', async (t) => {
+test('a snapshot that does not become ready is deleted, and the error has the message of the driver', async (t) => {
   const world = await storageCloud(t, { deadlines: { snapshot_disk: 1 } });
   const disk = await boundDisk(world);
   const reference = { resource: persistentVolumeClaims, namespace, name: disk };
@@ -166,7 +167,7 @@ test('a snapshot that does not become ready is taken back, with what the driver 
   assert.deepEqual(await snapshotsOf(world), []);
 });
 
-test('what is no disk is DiskNotFound, what is no snapshot is gone already', async (t) => {
+test('an unknown disk is DiskNotFound, an unknown snapshot counts as deleted', async (t) => {
   const { cloud } = await storageCloud(t);
   for (const garbage of ['disk-none', 'nonsense', '../x']) {
     await assert.rejects(
@@ -187,7 +188,7 @@ test('what is no disk is DiskNotFound, what is no snapshot is gone already', asy
   );
 });
 
-test('of several classes the one of the driver is chosen; two defaults are none', () => {
+test('the class of the driver is chosen among several; two default classes are an error', () => {
   const make = (name: string, driver: string, isDefault = true): VolumeSnapshotClass => ({
     metadata: {
       name,

@@ -4,12 +4,12 @@ import { isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { describeEventsIfAllowed } from '../../kubernetes/describe-pod.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/types/storage.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import { createOrGet, requestDeletion, waitForDeletion } from '../objects/objects.ts';
 import { noSnapshotApi } from '../disk/classes.ts';
 
-export interface SnapshotOrder {
+export interface SnapshotSpec {
   readonly name: string;
   readonly namespace: string;
   readonly claimName: string;
@@ -22,39 +22,36 @@ export interface SnapshotOrder {
  * Creates a VolumeSnapshot, or uses the existing one of that name, and waits until it is ready to use. On
  * failure, deletes it. Rejects with NOT_IMPLEMENTED if the cluster has no such API.
  */
-export async function takeSnapshot(call: CallContext, order: SnapshotOrder): Promise<void> {
-  await create(call, order);
-  const { name, namespace } = order;
+export async function takeSnapshot(call: CallContext, spec: SnapshotSpec): Promise<void> {
+  await createSnapshot(call, spec);
+  const { name, namespace } = spec;
   const reference = { resource: volumeSnapshots, namespace, name };
   try {
-    await waitFor<VolumeSnapshot, true>({
-      api: call.api,
-      clock: call.clock,
+    await waitForObject<VolumeSnapshot, true>(call, {
       reference,
       condition: (snapshot) => {
-        if (snapshot === undefined) throw deletedMeanwhile(name);
+        if (snapshot === undefined) throw deletedError(name);
         return snapshot.status?.readyToUse === true ? true : undefined;
       },
-      awaited: `snapshot '${name}' of disk '${order.claimName}' to be ready`,
+      awaited: `snapshot '${name}' of disk '${spec.claimName}' to be ready`,
       deadlineMs: call.config.deadlines.snapshotDisk * 1000,
       // a driver tries again, so an error in the status is not final before the deadline
-      lastWords: async (last) => {
+      describeState: async (last) => {
         const said = last?.status?.error?.message;
         const words =
           said ?? (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
         return {
           state: words === '' ? 'nothing was said about it' : words,
-          next: `${lookAtDriver}, then repeat the call`,
+          next: `${driverHint}, then repeat the call`,
         };
       },
-      onProgress: call.reportProgress,
     });
   } catch (error) {
-    throw await takenBack(call, reference, error);
+    throw await rolledBack(call, reference, error);
   }
 }
 
-const lookAtDriver = 'see whether the snapshot controller and the snapshotter of its driver run';
+const driverHint = 'check that the snapshot controller and the snapshotter of its driver run';
 
 /** Deletes that snapshot and waits until it is deleted. */
 export async function removeSnapshot(
@@ -67,8 +64,8 @@ export async function removeSnapshot(
   await waitForDeletion(call, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
 }
 
-async function create(call: CallContext, order: SnapshotOrder): Promise<void> {
-  const { name, namespace, claimName, className, labels, annotations } = order;
+async function createSnapshot(call: CallContext, spec: SnapshotSpec): Promise<void> {
+  const { name, namespace, claimName, className, labels, annotations } = spec;
   try {
     await createOrGet<VolumeSnapshot>(call.api, volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
@@ -85,25 +82,28 @@ async function create(call: CallContext, order: SnapshotOrder): Promise<void> {
   }
 }
 
-async function uidOf(call: CallContext, reference: ObjectReference): Promise<string | undefined> {
+async function readUid(call: CallContext, reference: ObjectReference): Promise<string | undefined> {
   return (await ignoreNotFound(call.api.get(reference)))?.metadata.uid;
 }
 
-const deletedMeanwhile = (name: string): ProductError =>
-  new ProductError('KUBERNETES_CONFLICT', `snapshot '${name}' was deleted meanwhile; run the call again`);
+const deletedError = (name: string): ProductError =>
+  new ProductError(
+    'KUBERNETES_CONFLICT',
+    `snapshot '${name}' was deleted during the call; run the call again`,
+  );
 
 /**
  * Rolls the snapshot back and returns the error to report; if the snapshot is not deleted, the error reports
  * that, too.
  */
-async function takenBack(call: CallContext, reference: ObjectReference, error: unknown): Promise<unknown> {
+async function rolledBack(call: CallContext, reference: ObjectReference, error: unknown): Promise<unknown> {
   try {
-    const uid = await uidOf(call, reference);
+    const uid = await readUid(call, reference);
     if (uid !== undefined) await removeSnapshot(call, reference, uid);
     return error;
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;
-    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+    return new ProductError(error.code, `${error.message}; rollback failed: ${second.message}`, {
       cause: error,
     });
   }

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { createVmRequest, testCloud } from '../testing/test-cloud.ts';
-import { parseVmRequest } from '../vm/plan-vm.ts';
+import { parseVmSpec } from '../vm/vm-spec.ts';
 import { createStemcell } from './create-stemcell.ts';
 import { parseStemcellCid } from './stemcell-cid.ts';
 import { deleteStemcell } from './delete-stemcell.ts';
 import { describeStemcell } from './stemcell-manifest.ts';
 
 const image = `registry.example/noble@sha256:${'1'.repeat(64)}`;
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'stemcell_cid' };
 
-test('the architecture of a light stemcell is the end of its cid, and where its VMs go', async (t) => {
+test('the cid of a light stemcell ends with the architecture, and its VMs go to nodes of that architecture', async (t) => {
   const { cloud } = await testCloud(t);
   for (const [word, architecture] of [
     ['x86_64', 'amd64'],
@@ -26,13 +25,13 @@ test('the architecture of a light stemcell is the end of its cid, and where its 
       env: {},
     });
     assert.equal(cid, `${image}#${architecture}`);
-    const { plan } = parseVmRequest(cloud, createVmRequest({ image: cid }));
-    assert.deepEqual([plan.image, plan.architecture], [image, architecture]);
+    const spec = parseVmSpec(cloud, createVmRequest({ image: cid }));
+    assert.deepEqual([spec.image, spec.architecture], [image, architecture]);
     assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
   }
 });
 
-test('a cid without one, as earlier CPIs gave it, is good for any node', async (t) => {
+test('a VM goes to any node if the cid, like those of earlier CPIs, has no architecture', async (t) => {
   const { cloud } = await testCloud(t);
   const cid = await createStemcell(cloud, {
     imagePath: '/image',
@@ -40,11 +39,11 @@ test('a cid without one, as earlier CPIs gave it, is good for any node', async (
     env: {},
   });
   assert.equal(cid, image);
-  const { plan } = parseVmRequest(cloud, createVmRequest({ image: cid }));
-  assert.deepEqual([plan.image, plan.architecture], [image, undefined]);
+  const spec = parseVmSpec(cloud, createVmRequest({ image: cid }));
+  assert.deepEqual([spec.image, spec.architecture], [image, undefined]);
 });
 
-test('a heavy stemcell of an architecture that ours are not for is refused: its image would say another', async () => {
+test('a heavy stemcell of an unsupported architecture is rejected: its image would name another one', async () => {
   const architectureOf = async (architecture: unknown): Promise<string> =>
     (await describeStemcell('/no-manifest/image', { architecture })).architecture;
   assert.deepEqual([await architectureOf(null), await architectureOf('aarch64')], ['amd64', 'arm64']);
@@ -63,7 +62,11 @@ test('the pod goes to nodes of the architecture, unless node_selector names anot
   });
 });
 
-test('what is no stemcell cid is refused', () => {
+test('a text that is not a stemcell cid is rejected', () => {
   for (const cid of [`${image}#`, `${image}#s390x`, `${image}#amd64#arm64`, '#amd64', 'No Image#amd64'])
-    assert.throws(() => parseStemcellCid(cid, place), { code: 'INVALID_ARGUMENT' }, cid);
+    assert.throws(
+      () => parseStemcellCid(new Field(cid, 'stemcell_cid', 'INVALID_ARGUMENT')),
+      { code: 'INVALID_ARGUMENT' },
+      cid,
+    );
 });

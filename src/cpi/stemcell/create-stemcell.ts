@@ -1,9 +1,11 @@
-import { imageParts, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
+import { parseImage, formatStemcellCid, architectureIn } from './stemcell-cid.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { CallContext } from '../call.ts';
 import type { CreateStemcellRequest } from '../protocol/methods.ts';
-import { type Location, child, type Json, optionalStringAt, invalidValue } from '../input.ts';
-import { refuseOwnAgent } from './refuse-own-agent.ts';
+import { Field } from '../../platform/field.ts';
+import { speaksNats } from '../../bosh/stemcell/stemcell.ts';
+import type { AgentConfig } from '../config/config.ts';
+import type { JsonObject } from '../../platform/json.ts';
 
 /**
  * create_stemcell(image_path, cloud_properties[, env]). Light (`docker-light`, `warden-light`): returns the
@@ -17,18 +19,17 @@ export async function createStemcell(
   call: CallContext,
   { imagePath, cloudProperties: properties, env: { tags } }: CreateStemcellRequest,
 ): Promise<string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties' };
-  refuseOwnAgent(properties, call.config.agent);
-  const light = lightImage(properties, place);
+  assertAgentSupported(properties, call.config.agent);
+  const light = readLightImage(new Field(properties, 'create_stemcell.cloud_properties', 'INVALID_ARGUMENT'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = call.config;
   if (registry === undefined) {
     throw new ProductError(
       'NOT_SUPPORTED',
-      'create_stemcell.cloud_properties has no image_reference, so the stemcell is heavy, and a heavy one has to be ' +
+      'create_stemcell.cloud_properties has no image_reference, so the stemcell is heavy, and a heavy one must be ' +
         'pushed to a registry: set the properties registry.url and registry.repository of the CPI, or use a light ' +
-        'stemcell (docker-light), which `bosh-kubernetes stemcell build` makes of this one',
+        'stemcell (docker-light), which `bosh-kubernetes stemcell build` creates from this one',
     );
   }
   // loaded here, so that a light stemcell does not pay for the registry client
@@ -40,25 +41,35 @@ export async function createStemcell(
  * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
  * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
  */
-export function lightImage(properties: Json, place: Location): string | undefined {
-  const image = optionalStringAt(properties['image_reference'], child(place, 'image_reference'));
-  if (image === undefined) return undefined;
-  const parts = imageParts(image, child(place, 'image_reference'));
-  const digest = digestAt(properties['digest'], child(place, 'digest'));
+export function readLightImage(properties: Field): string | undefined {
+  const reference = properties.get('image_reference');
+  if (!reference.isPresent) return undefined;
+  const image = reference.nonEmptyString();
+  const parts = parseImage(image, reference);
+  const digest = properties
+    .get('digest')
+    .optional()
+    ?.stringThat((text) => /^sha256:[0-9a-f]{64}$/u.test(text), 'must be sha256: and 64 hexadecimal digits');
   if (digest !== undefined && parts.digest !== undefined && digest !== parts.digest) {
-    throw invalidValue(
-      child(place, 'digest'),
-      `is not the digest in image_reference: ${digest} and ${parts.digest}`,
-    );
+    throw properties
+      .get('digest')
+      .error(`is not the digest in image_reference: ${digest} and ${parts.digest}`);
   }
   const pinned = digest ?? parts.digest;
   return pinned === undefined ? image : `${parts.name}@${pinned}`;
 }
 
-function digestAt(value: unknown, place: Location): string | undefined {
-  const digest = optionalStringAt(value, place);
-  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/u.test(digest)) {
-    throw invalidValue(place, 'has to be sha256: and 64 hexadecimal digits');
-  }
-  return digest;
+/**
+ * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director:
+ * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
+ * AGENT_NOT_SUPPORTED.
+ */
+export function assertAgentSupported(properties: JsonObject, { mbus = '' }: AgentConfig): void {
+  if (speaksNats(properties) || !/^nats:/iu.test(mbus)) return;
+  throw new ProductError(
+    'AGENT_NOT_SUPPORTED',
+    "The stemcell's cloud_properties have 'agent: bosh-kubernetes' without 'agent_bus: nats', and that agent supports HTTPS only. The CPI's " +
+      'property agent.mbus is a NATS URL, which a director uses for its VMs, so no VM of this stemcell would respond; build the ' +
+      "stemcell again with this version of 'bosh-kubernetes stemcell build'",
+  );
 }

@@ -19,7 +19,7 @@ export async function deleteStemcell(
   if (digest === undefined) {
     const place = `${registry.pullHost}/${registry.repository}`;
     call.log(
-      `Nothing was deleted: the stemcell '${cid}' is no image by digest of ${place}, where create_stemcell pushes`,
+      `Nothing was deleted: the stemcell '${cid}' is not an image with a digest in ${place}, to which create_stemcell pushes`,
     );
     return null;
   }

@@ -7,8 +7,9 @@ import { addPackedLayer, type Layer } from '../../oci/layer/add-layer.ts';
 import { pushImage, type PushedImage } from '../../oci/registry/push-image.ts';
 import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { type Json, type Location, recordAt } from '../input.ts';
-import { withRegistry, stemcellAnnotation } from './remove-stemcell.ts';
+import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
+import { withStemcellRegistry, stemcellAnnotation } from './remove-stemcell.ts';
 import { describeStemcell, type StemcellDescription } from './stemcell-manifest.ts';
 import { formatStemcellCid } from './stemcell-cid.ts';
 import { createHash } from 'node:crypto';
@@ -22,7 +23,7 @@ export interface HeavyStemcell {
    */
   readonly imagePath: string;
   /** cloud_properties. */
-  readonly properties: Json;
+  readonly properties: JsonObject;
   /** The tags in the env, which a director of version 3 sends. */
   readonly tags: unknown;
 }
@@ -40,19 +41,19 @@ export async function pushStemcell(
   { imagePath, properties, tags: given }: HeavyStemcell,
 ): Promise<string> {
   const tags = stemcellTags(given);
-  await refuseEmpty(imagePath);
+  await assertNotEmpty(imagePath);
   const description = await describeStemcell(imagePath, properties);
   const what = `the stemcell image '${imagePath}'`;
-  const { digest: wanted } = description;
+  const { digest: expectedDigest } = description;
   const bytes = readFileBlob(imagePath);
-  const layer = await addPackedLayer(digestOnly, {
-    bytes: wanted === undefined ? bytes : verifyingStream(bytes, imagePath, wanted),
-    ...{ what, path: imagePath },
+  const layer = await addPackedLayer(digestingBlobWriter, {
+    bytes: expectedDigest === undefined ? bytes : verifyingStream(bytes, imagePath, expectedDigest),
+    ...{ label: what, path: imagePath },
   });
   const id = call.newUuid();
   const image = stemcellImage({ layer, description, id, directorUuid: call.directorUuid, imagePath, tags });
   const tag = stemcellTag(description, id);
-  return withRegistry(call, registry, async (client) => {
+  return withStemcellRegistry(call, registry, async (client) => {
     const digest = await pushImage(client, image, {
       tag,
       onBlob: (blob, how) => {
@@ -67,14 +68,14 @@ export async function pushStemcell(
   });
 }
 
-async function refuseEmpty(imagePath: string): Promise<void> {
+async function assertNotEmpty(imagePath: string): Promise<void> {
   const { size } = await stat(imagePath).catch((error: unknown) => {
     throw fileNotFound(imagePath, error) ?? error;
   });
   if (size > 0) return;
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell has the one, a heavy one the other; download or build the stemcell again`,
+    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell needs an image_reference, a heavy one an image; download or build the stemcell again`,
   );
 }
 
@@ -121,12 +122,12 @@ export function stemcellImage(stemcell: NewStemcell): PushedImage {
     layers: [layer.descriptor],
     open: (blob) =>
       blob.digest === configDescriptor.digest
-        ? only(config)
+        ? singleChunk(config)
         : verifyBlob(readFileBlob(imagePath), blob, file),
   };
 }
 
-async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
@@ -144,8 +145,8 @@ const descriptorOf = (mediaType: string, bytes: Buffer): Descriptor => ({
  * characters of a few kinds).
  */
 export function stemcellTag({ name, version }: StemcellDescription, id: string): string {
-  const words = `${name}-${version}`.replaceAll(/[^A-Za-z0-9_.-]+/gu, '-').replace(/^[.-]+/u, '');
-  return `${words.slice(0, 128 - 1 - id.length)}-${id}`.replace(/^-/u, '');
+  const title = `${name}-${version}`.replaceAll(/[^A-Za-z0-9_.-]+/gu, '-').replace(/^[.-]+/u, '');
+  return `${title.slice(0, 128 - 1 - id.length)}-${id}`.replace(/^-/u, '');
 }
 
 const domain = 'bosh.cloudfoundry.org/tags.';
@@ -156,15 +157,15 @@ const domain = 'bosh.cloudfoundry.org/tags.';
  * object.
  */
 export function stemcellTags(given: unknown): Record<string, string> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.env.tags' };
-  const tags = Object.entries(recordAt(given, place)).map(
+  const tags = new Field(given, 'create_stemcell.env.tags', 'INVALID_ARGUMENT').record();
+  const annotations = Object.entries(tags).map(
     ([key, value]) => [`${domain}${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
   );
-  return Object.fromEntries(tags);
+  return Object.fromEntries(annotations);
 }
 
 /** A blob writer that computes digests and stores nothing, because the source of the blobs exists already. */
-export const digestOnly: BlobWriter = {
+export const digestingBlobWriter: BlobWriter = {
   async add(mediaType, source) {
     const hash = createHash('sha256');
     let size = 0;

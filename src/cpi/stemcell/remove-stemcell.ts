@@ -3,7 +3,8 @@ import { deleteManifest, getManifest } from '../../oci/registry/manifests.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
 import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { isRecord, parseObject } from '../../oci/blob.ts';
+import { parseObject } from '../../oci/blob.ts';
+import { isObject } from '../../platform/json.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 
 /**
@@ -17,12 +18,12 @@ export async function removeStemcell(
   registry: RegistryConfig,
   digest: string,
 ): Promise<void> {
-  await withRegistry(call, registry, async (client) => {
+  await withStemcellRegistry(call, registry, async (client) => {
     const image = `${registry.repository}@${digest}`;
     const manifest = await getManifest(client, digest);
     if (manifest === undefined) {
-      call.log(`${image} is not in the registry ${client.host} any more`);
-    } else if (!isOwnManifest(manifest, image)) {
+      call.log(`${image} is no longer in the registry ${client.host}`);
+    } else if (!isManagedManifest(manifest, image)) {
       call.log(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
     } else {
       await remove(client, { call, registry, digest });
@@ -45,14 +46,14 @@ async function remove(client: RegistryClient, { call, registry, digest }: Remova
       return;
     case 'refused':
       if (registry.deletion === 'best-effort') {
-        call.log(`${image} stays in the registry ${client.host}, which deletes nothing`);
+        call.log(`${image} stays in the registry ${client.host}, which does not allow deletion`);
         return;
       }
       throw new ProductError(
         'REGISTRY_DELETES_NOTHING',
-        `${image} was not deleted: the registry ${client.host} does not allow deletion. Switch it on there ` +
+        `${image} was not deleted: the registry ${client.host} does not allow deletion. Enable it there ` +
           '(storage.delete.enabled of docker-registry), or set the property registry.delete of the CPI to ' +
-          'best-effort, which leaves the image to whoever cleans that registry',
+          'best-effort, and clean the registry up yourself',
       );
     default:
       return outcome satisfies never;
@@ -66,13 +67,13 @@ async function remove(client: RegistryClient, { call, registry, digest }: Remova
 export const stemcellAnnotation = 'bosh.cloudfoundry.org/stemcell-id';
 
 /** Returns whether create_stemcell made the manifest. IMAGE_INVALID if it is not a manifest. */
-export function isOwnManifest(manifest: Buffer, what: string): boolean {
+export function isManagedManifest(manifest: Buffer, what: string): boolean {
   const { annotations } = parseObject(manifest, what);
-  return isRecord(annotations) && typeof annotations[stemcellAnnotation] === 'string';
+  return isObject(annotations) && typeof annotations[stemcellAnnotation] === 'string';
 }
 
 /** Runs `work` with the repository of the stemcells, and lets the process end afterwards. */
-export async function withRegistry<T>(
+export async function withStemcellRegistry<T>(
   { clock }: CallContext,
   { origin, repository, credentials, ca }: RegistryConfig,
   work: (client: RegistryClient) => Promise<T>,

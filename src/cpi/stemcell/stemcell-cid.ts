@@ -1,5 +1,5 @@
 import { parseImageReference } from '../../oci/image-reference.ts';
-import { type Location, invalidValue } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 
 /** The architecture as it is named in images and in the nodes' label kubernetes.io/arch. */
 export type Architecture = 'amd64' | 'arm64';
@@ -20,12 +20,12 @@ export const formatStemcellCid = ({ image, architecture }: StemcellCid): string 
  * Parses a cid. Throws for a text that is not an image reference, or names an architecture that stemcells are
  * not for.
  */
-export function parseStemcellCid(cid: string, place: Location): StemcellCid {
-  const [image = '', word, ...more] = cid.split('#');
-  imageParts(image, place);
+export function parseStemcellCid(field: Field): StemcellCid {
+  const [image = '', word, ...more] = field.nonEmptyString().split('#');
+  parseImage(image, field);
   if (word === undefined) return { image, architecture: undefined };
   if ((word !== 'amd64' && word !== 'arm64') || more.length > 0) {
-    throw invalidValue(place, 'has to end with #amd64 or #arm64, or name no architecture');
+    throw field.error('must end with #amd64 or #arm64, or name no architecture');
   }
   return { image, architecture: word };
 }
@@ -39,9 +39,9 @@ export function architectureIn(value: unknown): Architecture | undefined {
   return value === 'arm64' || value === 'aarch64' ? 'arm64' : undefined;
 }
 
-/** Returns name and digest of an image reference; throws if the text is not one. */
-export function imageParts(image: string, place: Location): { name: string; digest: string | undefined } {
+/** Returns name and digest of an image reference; throws the error of `field` if the text is not one. */
+export function parseImage(image: string, field: Field): { name: string; digest: string | undefined } {
   const parts = parseImageReference(image);
-  if (parts === undefined) throw invalidValue(place, 'is not an image reference such as registry/name:tag');
+  if (parts === undefined) throw field.error('is not an image reference such as registry/name:tag');
   return { name: parts.name, digest: parts.digest };
 }

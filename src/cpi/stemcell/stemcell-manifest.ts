@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/yaml-field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
-import { type Json, type Location, invalidValue } from '../input.ts';
+import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { type Architecture, architectureIn } from './stemcell-cid.ts';
 
 /** The description of a heavy stemcell. */
@@ -19,7 +20,10 @@ export interface StemcellDescription {
  * STEMCELL_INVALID for a manifest that cannot be read, INVALID_ARGUMENT for an architecture that stemcells
  * are not for.
  */
-export async function describeStemcell(imagePath: string, properties: Json): Promise<StemcellDescription> {
+export async function describeStemcell(
+  imagePath: string,
+  properties: JsonObject,
+): Promise<StemcellDescription> {
   const manifestPath = join(dirname(imagePath), 'stemcell.MF');
   const manifest = (await isFile(manifestPath)) ? await readManifest(manifestPath) : undefined;
   return {
@@ -38,26 +42,26 @@ function architectureOf(value: unknown): Architecture {
   if (value === undefined || value === null) return 'amd64';
   const known = architectureIn(value);
   if (known !== undefined) return known;
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties.architecture' };
-  throw invalidValue(place, 'of a heavy stemcell has to be amd64, x86_64, arm64 or aarch64');
+  const field = new Field(value, 'create_stemcell.cloud_properties.architecture', 'INVALID_ARGUMENT');
+  throw field.error('of a heavy stemcell must be amd64, x86_64, arm64 or aarch64');
 }
 
-interface ManifestWords {
+interface ManifestFields {
   readonly name: string | undefined;
   readonly version: string | undefined;
   readonly digest: string | undefined;
 }
 
-async function readManifest(path: string): Promise<ManifestWords> {
+async function readManifest(path: string): Promise<ManifestFields> {
   const problems = new ConfigErrors();
   const root = rootField(await readYaml(path, 'STEMCELL_INVALID'), problems);
-  const words = {
+  const fields = {
     name: root.get('name').text(),
     version: root.get('version').text(),
     digest: root.get('sha1').text(),
   };
   problems.throwIfAny('STEMCELL_INVALID');
-  return words;
+  return fields;
 }
 
 async function isFile(path: string): Promise<boolean> {

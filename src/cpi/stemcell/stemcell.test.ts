@@ -42,7 +42,7 @@ async function world(t: TestContext, settings: object = {}): Promise<World> {
 const digestIn = (cid: string): string => cid.slice(cid.indexOf('@') + 1).replace(/#.*$/u, '');
 
 describe('a heavy stemcell', () => {
-  test('is pushed as the layer that it is, under a manifest of its own', async (t) => {
+  test('is pushed as one unchanged layer, under a manifest of its own', async (t) => {
     const { registry, cloud, directory, notes } = await world(t);
     const { imagePath, bytes } = await unpackedStemcell(directory);
     const tags = { team: 'blue', 'org.opencontainers.image.title': 'mine', count: 2 };
@@ -88,7 +88,7 @@ describe('a heavy stemcell', () => {
     assert.equal(registry.manifests.has(digestIn(cid)), false);
     assert.ok(registry.manifests.has(digestIn(again)), 'the other one keeps its image');
     assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
-    assert.match(notes.at(-1) ?? '', /not in the registry .* any more/u);
+    assert.match(notes.at(-1) ?? '', /no longer in the registry/u);
   });
 
   test('in zstd is one layer of that type, and in xz the error says how to repack it', async (t) => {
@@ -111,20 +111,20 @@ describe('a heavy stemcell', () => {
     });
   });
 
-  test('has tags that are none: refused, and nothing reaches the registry', async (t) => {
+  test('is rejected if its tags are invalid, and nothing reaches the registry', async (t) => {
     const { registry, cloud, directory } = await world(t);
     const { imagePath } = await unpackedStemcell(directory);
     await assert.rejects(
       createStemcell(cloud, { imagePath, cloudProperties: properties, env: { tags: ['blue'] } }),
       {
         code: 'INVALID_ARGUMENT',
-        message: /create_stemcell\.env\.tags has to be an object/u,
+        message: /create_stemcell\.env\.tags must be an object/u,
       },
     );
     assert.deepEqual(registry.log, []);
   });
 
-  test('is damaged, tampered with, or no root file system: nothing reaches the registry', async (t) => {
+  test('does not reach the registry if it is damaged, tampered with, or not a root file system', async (t) => {
     const { registry, cloud, directory } = await world(t);
     const { imagePath, bytes } = await unpackedStemcell(directory);
     const refuses = async (content: Buffer, code: string, message: RegExp): Promise<void> => {
@@ -136,8 +136,8 @@ describe('a heavy stemcell', () => {
     };
     await refuses(bytes.subarray(0, 100), 'DIGEST_MISMATCH', /image.*expected/u);
     await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'name: x\nversion: 1\n');
-    await refuses(bytes.subarray(0, 100), 'ARCHIVE_INVALID', /damaged or cut off/u);
-    await refuses(gzipSync(gunzipSync(bytes).subarray(0, 700)), 'ARCHIVE_INVALID', /cut off/u);
+    await refuses(bytes.subarray(0, 100), 'ARCHIVE_INVALID', /damaged or truncated/u);
+    await refuses(gzipSync(gunzipSync(bytes).subarray(0, 700)), 'ARCHIVE_INVALID', /truncated/u);
     await refuses(Buffer.from('no archive'), 'ARCHIVE_INVALID', /image/u);
     await refuses(gzipSync(tarOf('../../etc/passwd')), 'ARCHIVE_INVALID', /outside of the root/u);
     await refuses(gzipSync(tarOf('dev/sda', '4')), 'ARCHIVE_INVALID', /device node/u);
@@ -153,7 +153,7 @@ describe('a heavy stemcell', () => {
     assert.deepEqual(registry.log, []);
   });
 
-  test('that changes while it is sent is not published', async (t) => {
+  test('is not published if it changes while it is sent', async (t) => {
     const { registry, cloud, directory } = await world(t);
     const { imagePath, bytes } = await unpackedStemcell(directory);
     registry.trouble = async (request) => {
@@ -177,10 +177,10 @@ describe('a heavy stemcell', () => {
     );
   });
 
-  test('stays where the registry deletes nothing: an error, or a line in the log', async (t) => {
+  test('stays if the registry does not delete: an error, or a line in the log', async (t) => {
     for (const [setting, notes] of [
       ['required', undefined],
-      ['best-effort', /stays in the registry .*, which deletes nothing/u],
+      ['best-effort', /stays in the registry .*, which does not allow deletion/u],
     ] as const) {
       const at = await world(t, { delete: setting });
       const { imagePath } = await unpackedStemcell(at.directory);
@@ -199,7 +199,7 @@ describe('a heavy stemcell', () => {
     }
   });
 
-  test('of a registry that cannot be asked is not deleted', async (t) => {
+  test('is not deleted if the registry does not respond', async (t) => {
     const at = await world(t, { delete: 'best-effort' });
     const cid = `registry.internal:5000/bosh/stemcells@sha256:${'1'.repeat(64)}`;
     at.registry.trouble = (_, response) => {
@@ -214,7 +214,7 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
   const own = { ...embeddedAgentProperties, image_reference: 'registry.example/bosh/bookworm:1' };
   const imagePath = '/image';
 
-  test('is refused where agent.mbus is a NATS URL, with the cause and what to upload', async (t) => {
+  test('is rejected if agent.mbus is a NATS URL, with the cause and the remedy', async (t) => {
     for (const mbus of ['nats://nats:hunter2@10.0.0.6:4222', 'NATS://10.0.0.6:4222']) {
       const { cloud } = await testCloud(t, { agent: { mbus } });
       for (const cloudProperties of [own, { ...own, image_reference: undefined }])
@@ -235,7 +235,7 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
     }
   });
 
-  test('is taken where the agent is spoken to by HTTPS, as create-env does', async (t) => {
+  test('is accepted if the agent is reached by HTTPS, as by create-env', async (t) => {
     for (const agent of [{ mbus: 'https://mbus:password@0.0.0.0:6868' }, {}]) {
       const { cloud } = await testCloud(t, { agent });
       assert.equal(
@@ -265,7 +265,7 @@ describe('an image that create_stemcell did not make', () => {
     ]) {
       assert.equal(await deleteStemcell(cloud, { stemcellCid: cid }), null);
       assert.ok(
-        notes.at(-1)?.includes(`Nothing was deleted: the stemcell '${cid}' is no image`),
+        notes.at(-1)?.includes(`Nothing was deleted: the stemcell '${cid}' is not an image`),
         notes.at(-1),
       );
     }

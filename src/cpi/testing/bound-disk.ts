@@ -25,5 +25,5 @@ export async function diskObjects({ api }: StorageCloud): Promise<string[]> {
       api.list<KubernetesObject>(resource, { namespace }),
     ),
   );
-  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
 }

@@ -35,10 +35,13 @@ export function countingApi(api: KubernetesApi): {
         requests.reads.push('get groups');
         return api.groups();
       },
-      create: (resource, object, options) => {
-        if (options?.dryRun === true) note('reads', 'try to create', resource);
-        else note('writes', 'create', resource);
-        return api.create(resource, object, options);
+      create: (resource, object) => {
+        note('writes', 'create', resource);
+        return api.create(resource, object);
+      },
+      dryRunCreate: (resource, object) => {
+        note('reads', 'try to create', resource);
+        return api.dryRunCreate(resource, object);
       },
       replace: (resource, object, ...more) => {
         note('writes', 'replace', resource);

@@ -27,10 +27,8 @@ export function crashingApi(api: KubernetesApi, write: number, moment: 'before' 
   return {
     get: (reference) => read(() => api.get(reference)),
     list: (resource, query) => read(() => api.list(resource, query)),
-    create: (resource, object, options) => {
-      const create = (): ReturnType<typeof api.create> => api.create(resource, object, options);
-      return (options?.dryRun === true ? read(create) : change(create)) as never;
-    },
+    create: (resource, object) => change(() => api.create(resource, object)),
+    dryRunCreate: (resource, object) => read(() => api.dryRunCreate(resource, object)),
     replace: (resource, object, subresource) => change(() => api.replace(resource, object, subresource)),
     patch: (reference, patch, options) => change(() => api.patch(reference, patch, options)),
     delete: (reference, options) => change(() => api.delete(reference, options)),

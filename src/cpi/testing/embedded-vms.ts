@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import assert from 'node:assert/strict';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
@@ -13,7 +14,7 @@ export interface EmbeddedVms {
   readonly newVm: (cloud?: CallContext, properties?: object) => Promise<string>;
   /** Creates a disk that is attached to that VM. */
   readonly newDisk: (vm: string) => Promise<{ readonly disk: string; readonly hint: string }>;
-  readonly podOf: (name: string) => Promise<Pod>;
+  readonly podOf: (name: string) => Promise<Stored<Pod>>;
   /** Returns how often a disk is mounted at its path in the hub, as the VM sees it. */
   readonly mountsOf: (vm: string, disk: string) => Promise<number>;
 }

@@ -8,8 +8,7 @@ import type { ExecCommand, ExecResult } from '../call.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import { multus } from '../network/multus.ts';
 import { bindExit } from '../disk/attach/scripts/hold.ts';
-import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
-import { releaseExit, mountFailedExit } from '../disk/attach/scripts/volume-functions.ts';
+import { endUnlessBoundExit, releaseExit, mountFailedExit } from '../disk/attach/scripts/volume-functions.ts';
 import { annotation, label } from '../objects/labels.ts';
 
 export const nodeName = 'embedded';
@@ -157,7 +156,7 @@ export class FakeNode {
       if (event.type !== 'DELETED') continue;
       const { items } = await this.#api.list(persistentVolumeClaims);
       for (const claim of items) {
-        const { name = '', namespace, ownerReferences = [] } = claim.metadata;
+        const { name, namespace, ownerReferences = [] } = claim.metadata;
         if (ownerReferences[0]?.uid !== event.object.metadata.uid) continue;
         await this.#guarded(claim, () =>
           this.#api.delete({ resource: persistentVolumeClaims, namespace, name }),
@@ -179,7 +178,7 @@ export class FakeNode {
   }
 
   async #syncPod(pod: Pod): Promise<void> {
-    const { name = '', namespace = '', deletionTimestamp } = pod.metadata;
+    const { name, namespace, deletionTimestamp } = pod.metadata;
     const reference = { resource: pods, namespace, name };
     if (deletionTimestamp !== undefined) {
       if (await this.#isHeld(pod)) return;
@@ -212,7 +211,7 @@ export class FakeNode {
     }
   }
 
-  async #attachNetworks({ metadata: { name = '', namespace, annotations = {} } }: Pod): Promise<void> {
+  async #attachNetworks({ metadata: { name, namespace, annotations = {} } }: Pod): Promise<void> {
     const asked = annotations[multus.networks];
     if (this.multus === undefined || asked === undefined || annotations[multus.status] !== undefined) return;
     const elements = JSON.parse(asked) as { name: string; namespace: string; ips?: string[] }[];
@@ -227,7 +226,7 @@ export class FakeNode {
   }
 
   async #setStatus(pod: Pod, status: PodStatus): Promise<void> {
-    const { name = '', namespace } = pod.metadata;
+    const { name, namespace } = pod.metadata;
     const isSaid =
       pod.status?.phase === 'Failed' ||
       pod.status?.containerStatuses !== undefined ||
@@ -317,7 +316,7 @@ export class FakeNode {
   }
 
   async #syncClaim(claim: KubernetesObject): Promise<void> {
-    const { name = '', namespace, deletionTimestamp, finalizers = [] } = claim.metadata;
+    const { name, namespace, deletionTimestamp, finalizers = [] } = claim.metadata;
     const others = finalizers.filter((finalizer) => finalizer !== 'kubernetes.io/pvc-protection');
     if (deletionTimestamp === undefined || others.length === finalizers.length) return;
     if (this.keepsClaims && claim.metadata.labels?.[label.kind] === 'disk') return;
@@ -326,7 +325,7 @@ export class FakeNode {
   }
 
   async #event(pod: Pod, reason: string, message: string): Promise<void> {
-    const { name = '', namespace, uid = '' } = pod.metadata;
+    const { name, namespace, uid = '' } = pod.metadata;
     await this.#api.create(events, {
       metadata: { name: `${name}.${reason.toLowerCase()}`, namespace },
       involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid },

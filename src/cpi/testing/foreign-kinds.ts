@@ -5,7 +5,7 @@ import { any, kindSchema } from '../../../embedded-cluster/api-server/schema/sch
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
-import { limitRanges } from '../failure/limit-range.ts';
+import { limitRanges } from '../errors/limit-range.ts';
 import { volumeAttachments } from '../disk/attach/volume-attachments.ts';
 import { interceptingApi } from './intercepting-api.ts';
 

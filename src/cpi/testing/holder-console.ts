@@ -2,8 +2,7 @@ import { PassThrough } from 'node:stream';
 import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../../embedded-cluster/node/pod-console.ts';
 import { successExit } from '../../kubernetes/client/exec.ts';
-import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
-import { releaseExit } from '../disk/attach/scripts/volume-functions.ts';
+import { endUnlessBoundExit, releaseExit } from '../disk/attach/scripts/volume-functions.ts';
 
 /**
  * Only for suites: answers the scripts that the CPI runs in attachment pods as the container of a healthy

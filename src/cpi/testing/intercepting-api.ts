@@ -16,12 +16,16 @@ export function interceptingApi(api: KubernetesApi, intercept: Intercept): Kuber
     list: (resource, query) => api.list(resource, query),
     watch: (resource, query) => api.watch(resource, query),
     groups: () => api.groups(),
-    create: async (resource, object, ...more) => {
-      await intercept(`create ${resource.plural} ${object.metadata.name ?? ''}`);
-      return api.create(resource, object, ...more);
+    create: async (resource, object) => {
+      await intercept(`create ${resource.plural} ${object.metadata.name}`);
+      return api.create(resource, object);
+    },
+    dryRunCreate: async (resource, object) => {
+      await intercept(`create ${resource.plural} ${object.metadata.name}`);
+      return api.dryRunCreate(resource, object);
     },
     replace: async (resource, object, ...more) => {
-      await intercept(`replace ${resource.plural} ${object.metadata.name ?? ''}`);
+      await intercept(`replace ${resource.plural} ${object.metadata.name}`);
       return api.replace(resource, object, ...more);
     },
     patch: async (reference, patch, ...more) => {

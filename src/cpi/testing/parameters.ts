@@ -1,4 +1,4 @@
-import type { Json } from '../input.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { Arguments } from '../protocol/arguments.ts';
 import { type MethodName, readRequest } from '../protocol/methods.ts';
 
@@ -42,13 +42,13 @@ class ParameterRecorder extends Arguments {
     return this.#record(name, 'size', 1);
   }
   /** The cloud_properties of a stemcell name its image. */
-  override record(name: string): Json {
+  override record(name: string): JsonObject {
     return this.#record(name, 'object', {}, name !== 'cloud_properties');
   }
-  override onlyRecord(name: string): Json {
+  override onlyRecord(name: string): JsonObject {
     return this.#record(name, 'object', {});
   }
-  override networks(): Json {
+  override networks(): JsonObject {
     return this.#record('networks', 'networks', {});
   }
   override vmCid(): string {
@@ -75,13 +75,13 @@ class ParameterRecorder extends Arguments {
   override diskCids(): readonly string[] {
     return this.#record('disk_cids', 'disk cids', [], true);
   }
-  override placement(): Json {
+  override placement(): JsonObject {
     return this.#record('cloud_properties', 'placing properties', {}, true);
   }
-  override cloudProperties(): Json {
+  override cloudProperties(): JsonObject {
     return this.#record('cloud_properties', 'properties', {}, true);
   }
-  override networkDefinition(): Json {
+  override networkDefinition(): JsonObject {
     return this.#record('definition', 'network definition', {});
   }
 

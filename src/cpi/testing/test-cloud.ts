@@ -106,7 +106,7 @@ export async function namesLeft(api: LocalApi, place = namespace): Promise<strin
   const lists = await Promise.all(
     [pods, secrets, services, persistentVolumeClaims].map(async (resource) => {
       const { items } = await api.list<KubernetesObject>(resource, { namespace: place });
-      return items.map(({ metadata }) => `${resource.plural} ${metadata.name ?? ''}`);
+      return items.map(({ metadata }) => `${resource.plural} ${metadata.name}`);
     }),
   );
   return lists.flat();

@@ -5,8 +5,9 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { Pod } from '../../kubernetes/types/pod.ts';
-import { agentSocketOf, socketScriptArgs, agentSocketExit, agentSocketScript } from './wait-for-agent.ts';
-import { settingsKey } from './pod.ts';
+import { agentSocketOf, socketScriptArgs } from './wait-for-agent.ts';
+import { agentSocketExit, agentSocketScript } from './scripts/agent-socket.ts';
+import { settingsKey } from '../objects/layout.ts';
 
 const run = promisify(execFile);
 

@@ -1,6 +1,7 @@
 import type { CallContext } from '../call.ts';
 import type { CalculateVmCloudPropertiesRequest } from '../protocol/methods.ts';
-import { type Location, child, positiveIntegerAt, rejectUnknownKeys } from '../input.ts';
+import { quantityRange } from '../../kubernetes/types/quantity.ts';
+import { Field } from '../../platform/field.ts';
 
 /** cloud_properties that create_vm turns into requests of exactly these amounts: cores, MiB, MiB. */
 export interface CalculatedProperties {
@@ -15,16 +16,14 @@ export interface CalculatedProperties {
  * one and keep the others.
  */
 export async function calculateVmCloudProperties(
-  _cloud: CallContext,
+  _call: CallContext,
   { requirements }: CalculateVmCloudPropertiesRequest,
 ): Promise<CalculatedProperties> {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'calculate_vm_cloud_properties' };
-  rejectUnknownKeys(requirements, ['ram', 'cpu', 'ephemeral_disk_size'], place);
+  const sizes = new Field(requirements, 'calculate_vm_cloud_properties', 'INVALID_ARGUMENT');
+  sizes.rejectUnknownKeys(['ram', 'cpu', 'ephemeral_disk_size']);
   return Promise.resolve({
-    cpu: positiveIntegerAt(requirements['cpu'], child(place, 'cpu')),
-    memory: positiveIntegerAt(requirements['ram'], child(place, 'ram')),
-    ephemeral_disk: {
-      size: positiveIntegerAt(requirements['ephemeral_disk_size'], child(place, 'ephemeral_disk_size')),
-    },
+    cpu: sizes.get('cpu').integer(quantityRange),
+    memory: sizes.get('ram').integer(quantityRange),
+    ephemeral_disk: { size: sizes.get('ephemeral_disk_size').integer(quantityRange) },
   });
 }

@@ -5,20 +5,22 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { amountOf, objectUsage, type Usage } from '../../kubernetes/types/usage.ts';
 import { persistentVolumeClaims, pods, resourceQuotas, secrets } from '../../kubernetes/resources.ts';
-import { findHolders } from './address-holders.ts';
+import { findAddressOwners } from './address-owners.ts';
 import { verifyPodAddresses, cniAddressAnnotations } from '../network/fixed-addresses.ts';
-import { addressLabels } from '../network/pod-networking.ts';
+import type { PodNetworking } from '../network/pod-networking.ts';
 import { assertUsableAddress } from '../network/networks.ts';
 import type { CallContext } from '../call.ts';
 import type { CheckVmRequest } from '../protocol/methods.ts';
 import { explained } from '../objects/objects.ts';
 import { checkClasses } from '../disk/classes.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { isVmCid } from '../objects/names.ts';
-import { planVm, vmSecret } from './create-vm.ts';
-import { findVm, findVmSecret } from './vms.ts';
+import { planVm } from './plan-vm.ts';
+import { type VmPlan, parseVmSpec, type VmSpec } from './vm-spec.ts';
+import { vmSecret } from './secret.ts';
+import { findVm, findVmSecret, withOwner } from './vms.ts';
 import {
   isRoleRefusal,
   quotaRefusal,
@@ -28,8 +30,7 @@ import {
   type ResourceQuota,
 } from './quota.ts';
 import { vmClaims } from './claims.ts';
-import { vmPod } from './pod.ts';
-import { type VmPlan, parseVmRequest, type VmSpec, type VmRequest } from './plan-vm.ts';
+import { podTemplate } from './pod.ts';
 
 /**
  * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects if
@@ -41,7 +42,7 @@ import { type VmPlan, parseVmRequest, type VmSpec, type VmRequest } from './plan
  */
 export async function checkVm(call: CallContext, request: CheckVmRequest): Promise<string[]> {
   try {
-    return await check(call, parseVmRequest(call, request, 'check_vm'), request.formerVmCid);
+    return await check(call, parseVmSpec(call, request, 'check_vm'), request.formerVmCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
     throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {
@@ -50,21 +51,22 @@ export async function checkVm(call: CallContext, request: CheckVmRequest): Promi
   }
 }
 
-async function check(call: CallContext, parsed: VmSpec, formerCid: string | undefined): Promise<string[]> {
-  assertUsableAddress(parsed.networks);
-  const plan = await planVm(call, parsed);
-  await findHolders(call, addressLabels(parsed.networks, call.namespace), plan, formerCid);
-  const { ephemeralDisk } = plan.properties.compute;
-  const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
-  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, place);
-  const former = isVmCid(formerCid) ? await existingObjects(call, formerCid) : undefined;
-  // the quotas also count what an interrupted create_vm has left of the new VM
-  const left = await existingObjects(call, plan.cid);
-  const freed = sumOf([...usagesOf(left), ...(former === undefined ? [] : usagesOf(former))]);
-  const note = former?.pod === undefined ? undefined : unverifiableAddress(call, plan, former.pod);
+async function check(call: CallContext, spec: VmSpec, previousCid: string | undefined): Promise<string[]> {
+  assertUsableAddress(spec.networks);
+  const plan = await planVm(call, spec);
+  await findAddressOwners(call, spec, previousCid);
+  const { ephemeralDisk } = spec.properties.compute;
+  const field = new Field(ephemeralDisk, 'check_vm.cloud_properties.ephemeral_disk', 'INVALID_ARGUMENT');
+  await checkClasses(call, { storageClass: ephemeralDisk.storageClass }, field);
+  const previous = isVmCid(previousCid) ? await existingObjects(call, previousCid) : undefined;
+  // the quotas also count the objects of the new VM that an interrupted create_vm created
+  const unfinished = await existingObjects(call, spec.cid);
+  const freed = sumOf([...usagesOf(unfinished), ...(previous === undefined ? [] : usagesOf(previous))]);
+  const note =
+    previous?.pod === undefined ? undefined : unverifiableAddress(call, plan.facts.networking, previous.pod);
   return [
     ...(note === undefined ? [] : [note]),
-    ...(await checkObjects(call, objectsOf(call, { ...parsed, plan }), freed)),
+    ...(await checkObjects(call, plannedObjects(call, plan), freed)),
   ];
 }
 
@@ -72,19 +74,22 @@ async function check(call: CallContext, parsed: VmSpec, formerCid: string | unde
  * Returns a sentence if nothing shows that the network gives a pod the address that it requests: no plugin
  * that does is detected or configured, and the VM that is replaced does not have its requested address.
  */
-function unverifiableAddress({ config }: CallContext, plan: VmPlan, former: Pod): string | undefined {
-  const { annotations } = plan.networking;
-  const asked = annotations[annotation.ipAddress];
+function unverifiableAddress(
+  { config }: CallContext,
+  { annotations }: PodNetworking,
+  previous: Pod,
+): string | undefined {
+  const requested = annotations[annotation.ipAddress];
   const isKnown =
     config.networks.addressStrategy !== undefined ||
     Object.values(cniAddressAnnotations).some((key) => annotations[key] !== undefined);
   const isVisible =
-    former.metadata.annotations?.[annotation.ipAddress] !== undefined &&
-    verifyPodAddresses(former) === undefined;
-  if (asked === undefined || isKnown || isVisible) return undefined;
+    previous.metadata.annotations?.[annotation.ipAddress] !== undefined &&
+    verifyPodAddresses(previous) === undefined;
+  if (requested === undefined || isKnown || isVisible) return undefined;
   return (
-    `whether the cluster's network gives a pod the address ${asked} is not known: it needs the static-ip CNI plugin, Calico or ` +
-    'Kube-OVN, and without them create_vm fails; use a dynamic network, or set networks.address_strategy where it has one of them'
+    `whether the cluster's network gives a pod the address ${requested} is not known: it needs the static-ip CNI plugin, Calico or ` +
+    'Kube-OVN, and without them create_vm fails; use a dynamic network, or set networks.address_strategy if it has one of them'
   );
 }
 
@@ -96,18 +101,17 @@ interface PlannedObject {
   readonly isOfCluster: boolean;
 }
 
-function objectsOf(call: CallContext, request: VmRequest): PlannedObject[] {
-  const { plan } = request;
+function plannedObjects(call: CallContext, plan: VmPlan): PlannedObject[] {
+  const { cid } = plan.spec;
+  const secret = vmSecret(call, plan);
   // an ownerReference needs a uid, and the Secret does not exist yet
-  const uid = call.newUuid();
-  const pod = vmPod(plan, uid);
-  const claims = plan.attach === 'recreate' ? vmClaims(plan, uid) : [];
+  const owner = { metadata: { name: cid, uid: call.newUuid() } };
+  const pod = withOwner(podTemplate(call, plan), owner);
+  const claims = plan.facts.attach === 'recreate' ? vmClaims(call, plan.spec) : [];
   const ephemeral = (pod.spec.volumes ?? []).flatMap((volume): PersistentVolumeClaim[] => {
     if (volume.ephemeral === undefined) return [];
     const { metadata, spec } = volume.ephemeral.volumeClaimTemplate;
-    return [
-      { metadata: { ...metadata, name: `${plan.cid}-${volume.name}`, namespace: plan.namespace }, spec },
-    ];
+    return [{ metadata: { ...metadata, name: `${cid}-${volume.name}`, namespace: call.namespace }, spec }];
   });
   const of = (
     resource: Resource,
@@ -115,8 +119,11 @@ function objectsOf(call: CallContext, request: VmRequest): PlannedObject[] {
     isOfCluster = false,
   ): PlannedObject[] => objects.map((object) => ({ resource, object, isOfCluster }));
   return [
-    ...of(secrets, [vmSecret(request)]),
-    ...of(persistentVolumeClaims, claims),
+    ...of(secrets, [secret]),
+    ...of(
+      persistentVolumeClaims,
+      claims.map((claim) => withOwner(claim, owner)),
+    ),
     ...of(persistentVolumeClaims, ephemeral, true),
     ...of(pods, [pod]),
   ];
@@ -128,36 +135,36 @@ async function checkObjects(
   objects: readonly PlannedObject[],
   freed: Usage,
 ): Promise<string[]> {
-  const asked = await Promise.all(objects.map((made) => dryRunCreate(call, made)));
-  const refusals = asked.flatMap(({ refusal }) => refusal ?? []);
+  const results = await Promise.all(objects.map((object) => dryRunCreate(call, object)));
+  const refusals = results.flatMap(({ refusal }) => refusal ?? []);
   const listed = await readQuotas(call);
   const quotas = [
     // only the server knows which objects a quota with scopes counts; it reports this when it refuses
     ...(listed ?? [])
       .filter(({ spec }) => spec?.scopes === undefined && spec?.scopeSelector === undefined)
       .map(({ metadata, spec, status }) => ({
-        name: metadata.name ?? '',
+        name: metadata.name,
         hard: spec?.hard ?? {},
         used: status?.used ?? {},
       })),
     ...refusals.map(({ quota }) => quota),
   ];
-  const short = quotaShortage(quotas, sumOf(asked.map(({ usage }) => usage)), freed);
+  const short = quotaShortage(quotas, sumOf(results.map(({ usage }) => usage)), freed);
   if (short !== undefined)
     throw new ProductError('QUOTA_EXCEEDED', `${short}; raise it or remove what is not needed`);
   // no VM is replaced, so nothing frees quota: report the refusal
   for (const { error } of refusals) if (freed.size === 0) throw error;
-  const notes = asked.flatMap(({ note }) => note ?? []);
+  const notes = results.flatMap(({ note }) => note ?? []);
   if (listed !== undefined || refusals.length === 0) return notes;
   const names = [...new Set(refusals.map(({ quota }) => quota.name))].join(', ');
   return [
     ...notes,
-    `ResourceQuota ${names} is full until the VM that is replaced has gone; the role of the CPI may not list resourcequotas, so ` +
+    `ResourceQuota ${names} is full until the VM that is replaced is deleted; the role of the CPI may not list resourcequotas, so ` +
       'further quotas of the namespace were not checked',
   ];
 }
 
-interface RequestedObject {
+interface DryRunResult {
   readonly usage: Usage;
   readonly refusal?: QuotaError;
   readonly note?: string;
@@ -170,15 +177,15 @@ interface RequestedObject {
 async function dryRunCreate(
   { api }: CallContext,
   { resource, object, isOfCluster }: PlannedObject,
-): Promise<RequestedObject> {
+): Promise<DryRunResult> {
   try {
-    return { usage: objectUsage(resource.plural, await api.create(resource, object, { dryRun: true })) };
+    return { usage: objectUsage(resource.plural, await api.dryRunCreate(resource, object)) };
   } catch (error) {
     const usage = objectUsage(resource.plural, object);
     if (isApiError(error, 409, 'AlreadyExists')) return { usage };
     const refusal = quotaRefusal(error);
     if (refusal !== undefined) return { usage: withRequested(usage, refusal), refusal };
-    const { name = '', namespace = '' } = object.metadata;
+    const { name, namespace = '' } = object.metadata;
     if (!isOfCluster || !isRoleRefusal(error)) throw await explained(api, namespace, error);
     const note = `the role of the CPI may not create ${resource.plural} in namespace ${namespace}, so '${name}', which the cluster makes for the pod, was not checked`;
     return { usage, note };
@@ -198,14 +205,14 @@ async function readQuotas({ api, namespace }: CallContext): Promise<readonly Res
   }
 }
 
-interface PresentObjects {
+interface ExistingObjects {
   readonly pod: Pod | undefined;
   readonly secret: KubernetesObject | undefined;
   readonly claims: readonly PersistentVolumeClaim[];
 }
 
 /** Reads all objects that are deleted with a VM and that a new VM has again. */
-async function existingObjects(call: CallContext, cid: string): Promise<PresentObjects> {
+async function existingObjects(call: CallContext, cid: string): Promise<ExistingObjects> {
   const [pod, secret, claims] = await Promise.all([
     findVm(call, cid),
     findVmSecret(call, cid),
@@ -217,7 +224,7 @@ async function existingObjects(call: CallContext, cid: string): Promise<PresentO
   return { pod, secret, claims: claims.items };
 }
 
-const usagesOf = ({ pod, secret, claims }: PresentObjects): Usage[] => [
+const usagesOf = ({ pod, secret, claims }: ExistingObjects): Usage[] => [
   ...(pod === undefined ? [] : [objectUsage(pods.plural, pod)]),
   ...(secret === undefined ? [] : [objectUsage(secrets.plural, secret)]),
   ...claims.map((claim) => objectUsage(persistentVolumeClaims.plural, claim)),

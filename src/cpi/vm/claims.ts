@@ -2,12 +2,12 @@ import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import { conflictError, createOrGet, requestDeletion, waitForDeletion } from '../objects/objects.ts';
-import type { CallContext } from '../call.ts';
+import type { CallContext, ObjectContext } from '../call.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
 import { baseLabels, isManaged, label } from '../objects/labels.ts';
 import { labelValue } from '../objects/names.ts';
-import { ownerUidOf } from './vms.ts';
-import type { VmPlan } from './plan-vm.ts';
+import { ownerUidOf, withOwner, type VmSecret } from './vms.ts';
+import type { VmSpec } from './vm-spec.ts';
 
 const tries = 10;
 
@@ -17,33 +17,30 @@ const stateMiB = 1024;
 export const stateClaimName = (cid: string): string => `${cid}-state`;
 export const dataClaimName = (cid: string): string => `${cid}-data`;
 
-/** The labels of every claim of a VM that is not a disk. */
-export const volumeLabels = ({
-  cid,
-  agentId,
-  directorUuid,
-  groupLabels,
-}: VmPlan): Record<string, string> => ({
-  ...baseLabels('volume', directorUuid),
+/** Returns the labels of every claim of a VM that is not a disk. */
+export const volumeLabels = (
+  call: ObjectContext,
+  { cid, agentId, groupLabels }: VmSpec,
+): Record<string, string> => ({
+  ...baseLabels(call, 'volume'),
   [label.agentId]: labelValue(agentId),
   [label.vmId]: cid,
   ...groupLabels,
 });
 
 /**
- * Returns the claims for the state and /var/vcap/data of a VM whose pod is recreated, owned by the Secret
- * with that uid.
+ * Returns the claims for the state and /var/vcap/data of a VM whose pod is recreated, without their owner,
+ * the Secret of the VM (`withOwner`).
  */
-export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
-  const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
+export function vmClaims(call: ObjectContext, spec: VmSpec): PersistentVolumeClaim[] {
+  const { sizeMiB, storageClass } = spec.properties.compute.ephemeralDisk;
   const claim = (name: string, size: number): PersistentVolumeClaim => ({
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: {
       name,
-      namespace: plan.namespace,
-      labels: volumeLabels(plan),
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
+      namespace: call.namespace,
+      labels: volumeLabels(call, spec),
     },
     spec: {
       accessModes: ['ReadWriteOnce'],
@@ -51,26 +48,24 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
       resources: { requests: { storage: `${size}Mi` } },
     },
   });
-  return [claim(stateClaimName(plan.cid), stateMiB), claim(dataClaimName(plan.cid), sizeMiB)];
+  return [claim(stateClaimName(spec.cid), stateMiB), claim(dataClaimName(spec.cid), sizeMiB)];
 }
 
 /**
- * Creates those claims; idempotent. Deletes one that a previous VM of the same name left, waits for that and
- * creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not manage has the name,
- * with VM_CREATION_FAILED_RETRY if other writers keep creating it.
+ * Creates those claims, owned by the Secret; idempotent. Deletes a claim of a previous VM of the same name,
+ * waits for that and creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not
+ * manage has the name, with VM_CREATION_FAILED_RETRY if other writers keep creating it.
  */
-export async function ensureVmClaims(call: CallContext, plan: VmPlan, secretUid: string): Promise<void> {
-  for (const claim of vmClaims(plan, secretUid)) {
-    await ensureClaim(call, claim);
-  }
+export async function ensureVmClaims(call: CallContext, spec: VmSpec, secret: VmSecret): Promise<void> {
+  for (const claim of vmClaims(call, spec)) await ensureClaim(call, withOwner(claim, secret));
 }
 
 async function ensureClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  for (let left = tries; left > 0; left -= 1) {
-    if (await isThere(call, claim)) return;
-    await waitForStaleClaim(call, claim);
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    if (await createClaim(call, claim)) return;
+    await deleteStaleClaim(call, claim);
   }
-  throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name}'`);
 }
 
 /**
@@ -90,56 +85,58 @@ export async function waitForClaimDeletion(
   const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
     secretUid === undefined || ownerUidOf(claim) === secretUid;
   await Promise.all(
-    items.filter(isOfSecret).map((claim) => deletionOf(call, claim, call.config.deadlines.deleteVm)),
+    items.filter(isOfSecret).map((claim) => waitUntilDeleted(call, claim, call.config.deadlines.deleteVm)),
   );
 }
 
-async function isThere(call: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
+/** Creates the claim. Returns false if a stale claim has its name. */
+async function createClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
   const ensured = await createOrGet(call.api, persistentVolumeClaims, claim);
   if (ensured === undefined || ensured.isNew) return ensured !== undefined;
   assertManaged(ensured.object);
   return !isStale(ensured.object, claim);
 }
 
-async function waitForStaleClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  const found = await find(call, claim);
-  if (found === undefined || !isStale(found, claim)) return;
-  assertManaged(found);
-  const { name = '', namespace, uid = '' } = found.metadata;
+/** Deletes a stale claim of that name, if there is one, and waits until it is deleted. */
+async function deleteStaleClaim(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  const existing = await find(call, claim);
+  if (existing === undefined || !isStale(existing, claim)) return;
+  assertManaged(existing);
+  const { name, namespace, uid = '' } = existing.metadata;
   await requestDeletion(call, { resource: persistentVolumeClaims, namespace, name }, uid);
-  await deletionOf(call, found, call.config.deadlines.createVm);
+  await waitUntilDeleted(call, existing, call.config.deadlines.createVm);
 }
 
 /**
  * Rejects a claim that the CPI does not manage: no CPI method changes such an object, and this one deletes
  * the claim that has the name.
  */
-function assertManaged(found: PersistentVolumeClaim): void {
-  if (isManaged(found, 'volume')) return;
-  const { name = '', namespace = '' } = found.metadata;
+function assertManaged(existing: PersistentVolumeClaim): void {
+  if (isManaged(existing, 'volume')) return;
+  const { name, namespace } = existing.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `claim '${name}' exists in namespace ${namespace} and is not of this CPI; remove or rename it`,
+    `claim '${name}' exists in namespace ${namespace} and is not managed by this CPI; remove or rename it`,
   );
 }
 
-const isStale = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
-  found.metadata.deletionTimestamp !== undefined || ownerUidOf(found) !== ownerUidOf(wanted);
+const isStale = (existing: PersistentVolumeClaim, desired: PersistentVolumeClaim): boolean =>
+  existing.metadata.deletionTimestamp !== undefined || ownerUidOf(existing) !== ownerUidOf(desired);
 
 async function find(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const { name = '', namespace } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   return ignoreNotFound(call.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
-async function deletionOf(
+async function waitUntilDeleted(
   call: CallContext,
   { metadata }: PersistentVolumeClaim,
   deadlineSeconds: number,
 ): Promise<void> {
-  const { name = '', namespace, uid = '' } = metadata;
+  const { name, namespace, uid = '' } = metadata;
   await waitForDeletion(call, {
     reference: { resource: persistentVolumeClaims, namespace, name },
     uid,

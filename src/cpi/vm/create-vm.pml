@@ -7,11 +7,11 @@
  * Function: src/cpi/vm/creation.ts#markCreated
  * Function: src/cpi/vm/unfinished-vm.ts#removeUnfinished
  * Function: src/cpi/vm/delete-vm.ts#removeVm
- * Function: src/cpi/vm/address-holders.ts#refuseOtherHolder
+ * Function: src/cpi/vm/address-owners.ts#assertAddressesUnique
  *
- * Steps: hold = findHolders (one list), look = lookAtVm (pod, Secret, attachments: three reads), abandon,
+ * Steps: hold = findAddressOwners (one list), look = readVmState (pod, Secret, attachments: three reads), abandon,
  * resume, rm = removeVm, secret and pod = ensureVm (a create, then a get if the name exists), other =
- * refuseOtherHolder, run = waitUntilRunning, mark = markCreated. The first check of findHolders is left out:
+ * assertAddressesUnique, run = waitUntilRunning, mark = markCreated. The first check of findAddressOwners is left out:
  * removeUnfinished checks again and decides.
  *
  * Bounds: NCALL callers make OPS calls each, for one of AGENTS agent ids, which they choose; KILLS of them
@@ -24,7 +24,7 @@
  * and is marked, unless delete_vm deletes it; two VMs for which success was answered never have the address at once;
  * the last call gets the address, or a VM that is kept has it.
  *
- * Each of these flags removes a remedy: NOLOOK (refuseOtherHolder), BYNAME (ensureVm removes the VM that it
+ * Each of these flags removes a remedy: NOLOOK (assertAddressesUnique), BYNAME (ensureVm removes the VM that it
  * read, by its Secret's uid), NOVERSION (abandon on the version that was read), NOMARK (the mark is not
  * checked), UNCONDITIONAL (the mark is written without a check of the version), ONELOOK (the second check
  * after abandon).
@@ -111,7 +111,7 @@ next:
     fi;
     printf("@ create_vm %d of VM %d begins\n",id,v)
   }
-hold:  /* findHolders */
+hold:  /* findAddressOwners */
   atomic {
     hb=0; o=0;
     do
@@ -187,7 +187,7 @@ former:  /* ensureVm: the objects of a previous call differ from those of this c
 #endif
   goto rm;
 
-other:  /* refuseOtherHolder */
+other:  /* assertAddressesUnique */
   K;
 #ifndef NOLOOK
   atomic {

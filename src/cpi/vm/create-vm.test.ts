@@ -90,9 +90,9 @@ test('job_dir.tmpfs becomes a volume of the pod, and the agent mounts none over 
 test('a job_dir that is none is refused before anything is made', async (t) => {
   const { cloud, api } = await testCloud(t);
   for (const [job_dir, message] of [
-    [{ tmpfs: 'yes' }, /env\.bosh\.job_dir\.tmpfs has to be true or false/u],
-    [{ tmpfs: true, tmpfs_size: '50%' }, /env\.bosh\.job_dir\.tmpfs_size has to be a number of bytes, KiB/u],
-    [{ tmpfs: true, tmpfs_size: '0m' }, /tmpfs_size has to be/u],
+    [{ tmpfs: 'yes' }, /env\.bosh\.job_dir\.tmpfs must be true or false/u],
+    [{ tmpfs: true, tmpfs_size: '50%' }, /env\.bosh\.job_dir\.tmpfs_size must be a number of bytes, KiB/u],
+    [{ tmpfs: true, tmpfs_size: '0m' }, /tmpfs_size must be/u],
   ] as const)
     await assert.rejects(createVm(cloud, createVmRequest({ env: { bosh: { job_dir } } })), {
       code: 'INVALID_ARGUMENT',

@@ -41,7 +41,7 @@ test('a create_vm that fails does not remove the VM that a repeated call has fin
     createVm({ ...world.cloud, api: { ...cloud.api, list } }, second()),
     rejection(
       'VM_CREATION_FAILED_RETRY',
-      /not everything of it could be removed: a create_vm has finished it, so it was left alone/u,
+      /not everything of it could be removed: a create_vm has finished it, so it was kept/u,
     ),
   );
   assert.deepEqual((await namesLeft(world.api)).toSorted(), ['pods vm-second', 'secrets vm-second']);

@@ -27,18 +27,19 @@ export function creationOf({ metadata }: KubernetesObject): Creation | undefined
  * or deleted that VM; if another VM has its name by then, that VM stays as it is. Model: create-vm.pml
  */
 export async function markCreated(call: CallContext, secret: VmSecret): Promise<void> {
-  const { name = '', uid } = secret.metadata;
-  let seen = secret;
-  for (let left = tries; left > 0; left -= 1) {
-    if (creationOf(seen) === 'done') return;
-    const trouble = await write(call, seen, 'done');
-    if (trouble === undefined) return;
+  const { name, uid } = secret.metadata;
+  let current = secret;
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    if (creationOf(current) === 'done') return;
+    const error = await write(call, current, 'done');
+    if (error === undefined) return;
     // a write whose response was lost may have been done
-    const now = await findVmSecret(call, name);
-    const isLeft = now?.metadata.uid === uid && now?.metadata.deletionTimestamp === undefined;
-    if (now === undefined || !isLeft || creationOf(now) === 'abandoned') throw removedMeanwhile();
-    if (creationOf(now) !== 'done' && !isApiError(trouble, 409)) throw trouble;
-    seen = now;
+    const existing = await findVmSecret(call, name);
+    if (existing === undefined || existing.metadata.uid !== uid) throw removedMeanwhile();
+    if (existing.metadata.deletionTimestamp !== undefined || creationOf(existing) === 'abandoned')
+      throw removedMeanwhile();
+    if (creationOf(existing) !== 'done' && !isApiError(error, 409)) throw error;
+    current = existing;
   }
   throw conflictError('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
 }
@@ -56,20 +57,21 @@ const removedMeanwhile = (): ProductError =>
  */
 export async function abandon(call: CallContext, secret: VmSecret): Promise<boolean> {
   if (creationOf(secret) === 'abandoned') return true;
-  const trouble = await write(call, secret, 'abandoned');
-  if (trouble === undefined) return true;
-  if (isApiError(trouble, 404) || isApiError(trouble, 409)) return false;
-  throw trouble;
+  const error = await write(call, secret, 'abandoned');
+  if (error === undefined) return true;
+  if (isApiError(error, 404) || isApiError(error, 409)) return false;
+  throw error;
 }
 
 /** Undoes `abandon`. Does nothing if the VM of that Secret does not exist anymore. */
-export async function resume(call: CallContext, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
-  for (let left = tries; left > 0; left -= 1) {
-    const now = await findVmSecret(call, name);
-    if (now === undefined || now.metadata.uid !== uid || creationOf(now) !== 'abandoned') return;
-    const trouble = await write(call, now, null);
-    if (trouble === undefined) return;
-    if (!isApiError(trouble, 404) && !isApiError(trouble, 409)) throw trouble;
+export async function resume(call: CallContext, { metadata: { name, uid } }: VmSecret): Promise<void> {
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    const existing = await findVmSecret(call, name);
+    if (existing === undefined || existing.metadata.uid !== uid || creationOf(existing) !== 'abandoned')
+      return;
+    const error = await write(call, existing, null);
+    if (error === undefined) return;
+    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
   }
   throw conflictError('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
 }
@@ -80,7 +82,7 @@ async function write(
   { metadata }: VmSecret,
   creation: Creation | null,
 ): Promise<Error | undefined> {
-  const { name = '', resourceVersion } = metadata;
+  const { name, resourceVersion } = metadata;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.creation]: creation } } };
   try {
     await call.api.patch(secretReference(call, name), patch);

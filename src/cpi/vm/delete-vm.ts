@@ -4,22 +4,14 @@ import { isVmCid, podReference, secretReference } from '../objects/names.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import {
-  diskCidOf,
-  listHubPods,
-  deleteAttachmentPod,
-  waitForAttachmentDeletion,
-  claimsOf,
-  claimsOfRecreatedVm,
-  assertClaimsRetained,
-  listAttachments,
-} from '../disk/attach/attachments.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
+import { findClaims, findClaimsOfVm, assertClaimsRetained } from '../disk/attach/retained-claims.ts';
 import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
-import { annotation, isManaged } from '../objects/labels.ts';
+import { isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
-import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
+import { releaseServices, waitForServiceDeletion } from '../service/release-services.ts';
 import { budgetGroupOf, removeVmFromBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, ownerUidOf } from './vms.ts';
 import { waitForClaimDeletion } from './claims.ts';
@@ -48,89 +40,116 @@ export async function deleteVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(call: CallContext, cid: string, secretUid?: string): Promise<void> {
-  const { pod, secret, attachments } = await objectsOf(call, cid, secretUid);
+  const { pod, secret, attachments } = await findObjects(call, cid, secretUid);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
   assertClaimsRetained(cid, [
-    ...(await claimsOf(call, attachments.map(diskCidOf))),
-    ...(isRecreated ? await claimsOfRecreatedVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
+    ...(await findClaims(
+      call,
+      attachments.map(({ diskCid }) => diskCid),
+    )),
+    ...(isRecreated ? await findClaimsOfVm(call, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
-  const owned = objectsOfVm(call, cid, pod, secret);
+  const owned = objectsByName(call, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(call, secret);
   await requestDeletions(call, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
+  await waitForDeletions(call, cid, { owned, attachments, services, pod, hasHub: !isRecreated });
+  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
+  else if (pod !== undefined) await deleteLateAttachments(call, pod);
+}
+
+interface Deletions {
+  readonly owned: readonly OwnedObject[];
+  readonly attachments: readonly AttachmentPod[];
+  readonly services: readonly { readonly name: string; readonly uid: string }[];
+  readonly pod: Pod | undefined;
+  readonly hasHub: boolean;
+}
+
+/**
+ * Waits until all of these objects are deleted. If the pod stays after its attachment pods are deleted,
+ * removes the mounts in its hub that keep it.
+ */
+async function waitForDeletions(
+  call: CallContext,
+  cid: string,
+  { owned, attachments, services, pod, hasHub }: Deletions,
+): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(call, cid, pod, lost);
-  const detached = Promise.all(
-    attachments.map((attachment) => waitForAttachmentDeletion(call, attachment, deadlineSeconds, whenLost)),
+  const attachmentsDeleted = Promise.all(
+    attachments.map((attachmentPod) => attachmentPod.waitForDeletion(deadlineSeconds, whenLost)),
   );
-  const gone = Promise.all([
-    detached,
+  const allDeleted = Promise.all([
+    attachmentsDeleted,
     ...owned.map((object) => waitForDeletion(call, { ...object, deadlineSeconds, what, whenLost })),
-    waitUntilReleased(call, services),
+    waitForServiceDeletion(call, services),
   ]);
-  const swept =
-    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(call, pod, gone));
-  for (const end of await Promise.allSettled([swept, gone])) {
-    if (end.status === 'rejected') throw end.reason;
+  const hubCleanedUp =
+    pod === undefined || !hasHub
+      ? undefined
+      : attachmentsDeleted.then(() => cleanUpHub(call, pod, allDeleted));
+  for (const result of await Promise.allSettled([hubCleanedUp, allDeleted])) {
+    if (result.status === 'rejected') throw result.reason;
   }
-  if (isRecreated) await waitForClaimDeletion(call, cid, secretUid);
-  else if (pod !== undefined) await endLateAttachments(call, pod);
 }
 
 /**
  * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
  * created still later finds no hub.
  */
-async function endLateAttachments(call: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
-  const late = (await listHubPods(call, name)).filter(
-    ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
-  );
+async function deleteLateAttachments(call: CallContext, vm: Pod): Promise<void> {
+  const { name } = vm.metadata;
+  const late = (await AttachmentPod.listInHub(call, name)).filter((pod) => pod.belongsTo(vm));
   if (late.length === 0) return;
-  assertClaimsRetained(name, await claimsOf(call, late.map(diskCidOf)));
-  for (const attachment of late) await deleteAttachmentPod(call, attachment);
-  for (const attachment of late)
-    await waitForAttachmentDeletion(call, attachment, call.config.deadlines.deleteVm);
+  assertClaimsRetained(
+    name,
+    await findClaims(
+      call,
+      late.map(({ diskCid }) => diskCid),
+    ),
+  );
+  for (const attachmentPod of late) await attachmentPod.delete();
+  for (const attachmentPod of late) await attachmentPod.waitForDeletion(call.config.deadlines.deleteVm);
 }
 
-async function objectsOf(
+async function findObjects(
   call: CallContext,
   cid: string,
   secretUid: string | undefined,
-): Promise<ObjectsOfVm> {
+): Promise<VmObjects> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(call, cid),
     findVmSecret(call, cid),
-    listHubPods(call, cid),
+    AttachmentPod.listInHub(call, cid),
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
   const own = ownerUidOf(pod) === secretUid ? pod : undefined;
-  const isOfOwn = ({ metadata }: Pod): boolean =>
-    own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
   return {
     pod: own,
     secret: secret?.metadata.uid === secretUid ? secret : undefined,
-    attachments: attachments.filter(isOfOwn),
+    attachments: own === undefined ? [] : attachments.filter((attachmentPod) => attachmentPod.belongsTo(own)),
   };
 }
 
-interface ObjectsOfVm {
+interface VmObjects {
   readonly pod: Pod | undefined;
   readonly secret: KubernetesObject | undefined;
-  readonly attachments: readonly Pod[];
+  readonly attachments: readonly AttachmentPod[];
 }
 
-type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
+type OwnedObject = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 
 /** Returns the objects that are deleted by name, the Secret first: the rest is deleted with it. */
-function objectsOfVm(
+function objectsByName(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
   secret: KubernetesObject | undefined,
-): ObjectOfVm[] {
-  const owned: ObjectOfVm[] = [];
+): OwnedObject[] {
+  const owned: OwnedObject[] = [];
   if (secret !== undefined)
     owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid ?? '' });
   if (pod !== undefined) {
@@ -147,8 +166,8 @@ const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]):
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
 
 interface DeletionRequest {
-  readonly owned: readonly ObjectOfVm[];
-  readonly attachments: readonly Pod[];
+  readonly owned: readonly OwnedObject[];
+  readonly attachments: readonly AttachmentPod[];
   readonly group: string | undefined;
 }
 
@@ -162,11 +181,11 @@ async function requestDeletions(
   cid: string,
   { owned, attachments, group }: DeletionRequest,
 ): Promise<void> {
-  const waitsForBudget = ({ reference }: ObjectOfVm): boolean =>
+  const waitsForBudget = ({ reference }: OwnedObject): boolean =>
     group !== undefined && reference.resource !== pods;
   for (const object of owned)
     if (!waitsForBudget(object)) await requestDeletion(call, object.reference, object.uid);
-  for (const attachment of attachments) await deleteAttachmentPod(call, attachment);
+  for (const attachmentPod of attachments) await attachmentPod.delete();
   if (group === undefined) return;
   await removeVmFromBudget(call, group, cid);
   for (const object of owned)
@@ -179,7 +198,7 @@ async function requestDeletions(
  * that the next VM gets, or answer at its address; the message contains the steps for an operator. Never
  * force-deletes attachment pods.
  */
-export async function forceDeleteOnLostNode(
+async function forceDeleteOnLostNode(
   call: CallContext,
   cid: string,
   pod: Pod | undefined,
@@ -187,7 +206,7 @@ export async function forceDeleteOnLostNode(
 ): Promise<void> {
   const disks = [
     ...new Set([
-      ...(await listAttachments(call, cid)).map(diskCidOf),
+      ...(await AttachmentPod.listOfVm(call, cid)).map(({ diskCid }) => diskCid),
       ...(pod === undefined ? [] : recordedDiskCids(pod)),
     ]),
   ];
@@ -198,10 +217,10 @@ export async function forceDeleteOnLostNode(
   ];
   if (stakes.length > 0)
     throw lostNodeError(`VM '${cid}' was not removed by force`, lost, { stakes, isDeleting: true });
-  if (pod !== undefined) await removeByForce(call, pod);
+  if (pod !== undefined) await forceDelete(call, pod);
 }
 
-async function removeByForce(call: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+async function forceDelete(call: CallContext, { metadata: { name, uid = '' } }: Pod): Promise<void> {
   try {
     await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {

@@ -32,7 +32,7 @@ test('describe_vm: nothing of a VM that runs; else its container, how it ended, 
   await setContainer(cloud, { waiting }, 3);
   assert.match(
     (await describeVm(cloud, { vmCid: vmCidOfTest })) ?? '',
-    /^its container ends again and again \(container bosh, CrashLoopBackOff\): back-off 40s .*exit code 7: Error; look at the log .*kubectl logs/u,
+    /^its container ends each time it is started \(container bosh, CrashLoopBackOff\): back-off 40s .*exit code 7: Error; look at the log .*kubectl logs/u,
   );
   await setContainer(cloud, running, 3);
   assert.match(

@@ -13,7 +13,7 @@ import { inspectPodHint, startProblem } from './wait-until-running.ts';
 export async function describeVm(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<string | null> {
   const pod = await findVm(call, cid);
   if (pod === undefined) throw vmNotFound(call, cid);
-  const { name = '', namespace = call.namespace, deletionTimestamp } = pod.metadata;
+  const { name, namespace, deletionTimestamp } = pod.metadata;
   const { state, restartCount = 0 } = vmContainerStatus(pod.status?.containerStatuses) ?? {};
   if (deletionTimestamp === undefined && state?.running !== undefined && restartCount === 0) return null;
   return (

@@ -70,13 +70,13 @@ test('a role without PodDisruptionBudgets: create_vm says so before anything is 
   assert.deepEqual(requests.writes, []);
 });
 
-test('a budget of that name that is not of this CPI: create_vm says so before anything is made', async (t) => {
+test('a budget of that name that is not managed by this CPI: create_vm says so before anything is made', async (t) => {
   const { cloud } = await testCloud(t);
   await cloud.api.create(podDisruptionBudgets, foreign);
   const { api, requests } = countingApi(cloud.api);
   await assert.rejects(
     createVm({ ...cloud, api }, member('1')),
-    rejection('NOT_SUPPORTED', /is not of this CPI; remove it, or leave out disruption_budget/u),
+    rejection('NOT_SUPPORTED', /is not managed by this CPI; remove it, or leave out disruption_budget/u),
   );
   assert.deepEqual(requests.writes, []);
 });
@@ -116,7 +116,7 @@ test('a foreign budget that came after the VM: delete_vm says so in the log, lea
   const notes: string[] = [];
   await deleteVm({ ...cloud, log: (line) => void notes.push(line) }, { vmCid: 'vm-1' });
   assert.deepEqual(await namesLeft(api), []);
-  assert.match(notes.join('\n'), /is not of this CPI/u);
+  assert.match(notes.join('\n'), /is not managed by this CPI/u);
   assert.deepEqual(await numbers(cloud), [5]);
 });
 

@@ -2,7 +2,7 @@ import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { PodDisruptionBudget } from '../../kubernetes/types/service.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { ObjectMeta } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
 import { conflictError, createOrGet } from '../objects/objects.ts';
@@ -18,7 +18,11 @@ const tries = 20;
 /**
  * Returns the label value of the group whose budget counts an object of a VM; undefined if it has no budget.
  */
-export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
+export function budgetGroupOf({
+  metadata: { labels = {} },
+}: {
+  metadata: Pick<ObjectMeta, 'labels'>;
+}): string | undefined {
   return labels[label.disruptionBudget] === undefined ? undefined : labels[label.group];
 }
 
@@ -39,15 +43,15 @@ export async function requireBudget(call: CallContext, labels: Record<string, st
  * conflicts.
  */
 export async function reconcileBudget(call: CallContext, group: string, cid: string): Promise<void> {
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
     const existing = await findBudget(call, group);
-    const living = await countActiveVms(call, group);
+    const active = await countActiveVms(call, group);
     try {
-      if (living >= 2) {
-        const isPut = await writeBudget(call, existing, budget(call, { group, living, cid }));
+      if (active >= 2) {
+        const isPut = await writeBudget(call, existing, budget(call, { group, active, cid }));
         // a VM that was deleted before the budget existed had no budget to change, so this write met no
         // conflict
-        if (isPut && (existing !== undefined || (await countActiveVms(call, group)) === living)) return;
+        if (isPut && (existing !== undefined || (await countActiveVms(call, group)) === active)) return;
       } else {
         if (existing !== undefined) await remove(call, existing);
         return;
@@ -56,7 +60,7 @@ export async function reconcileBudget(call: CallContext, group: string, cid: str
       if (!isApiError(error, 409) && !isApiError(error, 404)) throw error;
     }
     // calls for other VMs of the group go first
-    await call.clock.sleep(20 * (tries - left + 1));
+    await call.clock.sleep(20 * (tries - attempts + 1));
   }
   throw conflictError('DEADLINE', `the PodDisruptionBudget of group '${group}'`);
 }
@@ -69,11 +73,11 @@ const budgetReference = (call: CallContext, group: string): ObjectReference => (
 
 async function findBudget(call: CallContext, group: string): Promise<PodDisruptionBudget | undefined> {
   const reference = budgetReference(call, group);
-  const found = await ignoreNotFound(call.api.get<PodDisruptionBudget>(reference));
-  if (found === undefined || isManaged(found, 'budget')) return found;
+  const existing = await ignoreNotFound(call.api.get<PodDisruptionBudget>(reference));
+  if (existing === undefined || isManaged(existing, 'budget')) return existing;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
+    `PodDisruptionBudget '${reference.name}' exists in namespace ${call.namespace} and is not managed by this CPI; remove it, or leave out disruption_budget`,
   );
 }
 
@@ -88,7 +92,7 @@ async function countActiveVms(call: CallContext, group: string): Promise<number>
 
 function budget(
   { namespace, directorUuid }: CallContext,
-  { group, living, cid }: { group: string; living: number; cid: string },
+  { group, active, cid }: { group: string; active: number; cid: string },
 ): PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
@@ -96,11 +100,11 @@ function budget(
     metadata: {
       name: budgetName(group),
       namespace,
-      labels: { ...baseLabels('budget', directorUuid), [label.group]: group },
-      annotations: { [annotation.settledBy]: cid },
+      labels: { ...baseLabels({ directorUuid }, 'budget'), [label.group]: group },
+      annotations: { [annotation.budgetChangedBy]: cid },
     },
     spec: {
-      minAvailable: living - 1,
+      minAvailable: active - 1,
       selector: {
         matchLabels: { [label.kind]: 'vm', [label.group]: group, [label.disruptionBudget]: 'true' },
       },
@@ -114,25 +118,25 @@ function budget(
 async function writeBudget(
   call: CallContext,
   existing: PodDisruptionBudget | undefined,
-  wanted: PodDisruptionBudget,
+  desired: PodDisruptionBudget,
 ): Promise<boolean> {
   if (existing === undefined) {
-    const ensured = await createOrGet(call.api, podDisruptionBudgets, wanted);
+    const ensured = await createOrGet(call.api, podDisruptionBudgets, desired);
     return ensured?.isNew === true;
   }
-  const { name = '', namespace, resourceVersion } = existing.metadata;
+  const { name, namespace, resourceVersion } = existing.metadata;
   await call.api.patch(
     { resource: podDisruptionBudgets, namespace, name },
     {
-      metadata: { resourceVersion, annotations: wanted.metadata.annotations },
-      spec: { minAvailable: wanted.spec.minAvailable },
+      metadata: { resourceVersion, annotations: desired.metadata.annotations },
+      spec: { minAvailable: desired.spec.minAvailable },
     },
   );
   return true;
 }
 
 async function remove(call: CallContext, { metadata }: PodDisruptionBudget): Promise<void> {
-  const { name = '', namespace, uid = '', resourceVersion = '' } = metadata;
+  const { name, namespace, uid = '', resourceVersion = '' } = metadata;
   await call.api.delete(
     { resource: podDisruptionBudgets, namespace, name },
     { preconditions: { uid, resourceVersion } },
@@ -151,7 +155,9 @@ export async function removeVmFromBudget(call: CallContext, group: string, cid: 
   } catch (error) {
     const why = rejectionMessage(error);
     if (why === undefined) throw error;
-    call.log(`the PodDisruptionBudget of group '${group}' does not follow the end of VM '${cid}': ${why}`);
+    call.log(
+      `the PodDisruptionBudget of group '${group}' could not be updated after the deletion of VM '${cid}': ${why}`,
+    );
   }
 }
 

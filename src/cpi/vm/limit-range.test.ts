@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { limitRanges } from '../failure/limit-range.ts';
+import { limitRanges } from '../errors/limit-range.ts';
 import { forbidden } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
-import type { CreateOptions, KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Container, Pod } from '../../kubernetes/types/pod.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
@@ -53,24 +53,25 @@ async function withLimitRange(
     'kubernetes.io/limit-ranger':
       'LimitRanger plugin set: memory limit for container bosh; memory limit for init container prepare',
   };
+  const admitted = <T extends KubernetesObject>(resource: Resource, object: T): T => {
+    if (resource.plural !== 'pods') return object;
+    const { spec, metadata } = object as unknown as Pod;
+    const each = (list: readonly Container[] = []): Container[] =>
+      list.map((container) => withDefaults(container, limits));
+    return {
+      ...object,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+      spec: {
+        ...spec,
+        containers: each(spec.containers),
+        ...(spec.initContainers !== undefined && { initContainers: each(spec.initContainers) }),
+      },
+    };
+  };
   const api: KubernetesApi = {
     ...interceptingApi(world.api, () => Promise.resolve()),
-    create: <T extends KubernetesObject>(resource: Resource, object: T, options?: CreateOptions) => {
-      if (resource.plural !== 'pods') return world.api.create(resource, object, options);
-      const { spec, metadata } = object as unknown as Pod;
-      const each = (list: readonly Container[] = []): Container[] =>
-        list.map((container) => withDefaults(container, limits));
-      const pod = {
-        ...object,
-        metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
-        spec: {
-          ...spec,
-          containers: each(spec.containers),
-          ...(spec.initContainers !== undefined && { initContainers: each(spec.initContainers) }),
-        },
-      };
-      return world.api.create<T>(resource, pod, options);
-    },
+    create: (resource, object) => world.api.create(resource, admitted(resource, object)),
+    dryRunCreate: (resource, object) => world.api.dryRunCreate(resource, admitted(resource, object)),
     list: <T extends KubernetesObject>(resource: Resource, query?: ListQuery) =>
       resource.plural === 'limitranges' && !isListed
         ? Promise.reject(forbidden(limitRanges, '', 'it is not allowed'))
@@ -85,7 +86,7 @@ test('create_vm says which limits of the pod nothing asked for, and which LimitR
   await createVm(cloud, createVmRequest({ properties: { memory: 128, resources: { limits: { cpu: 1 } } } }));
   const [line = '', ...others] = said;
   assert.deepEqual(others, []);
-  assert.match(line, /^note: the pod of VM 'vm-\S+' got limits that neither .* ask for: memory 512Mi\. /u);
+  assert.match(line, /^note: the pod of VM 'vm-\S+' got limits that neither .* set: memory 512Mi\. /u);
   assert.match(
     line,
     /They come from LimitRange small in namespace bosh\. .*set resources\.limits in cloud_properties/u,
@@ -110,7 +111,7 @@ test('without the right to list LimitRanges the VM is made, and the line says ho
   await createVm(cloud, createVmRequest());
   assert.match(
     said.join('\n'),
-    /ask for: memory 512Mi\. They come from a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\)\./u,
+    /set: memory 512Mi\. They come from a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\)\./u,
   );
 });
 
@@ -118,7 +119,7 @@ test('a request above the default limit of a LimitRange is not blamed on a prope
   const { cloud, api } = await withLimitRange(t, { memory: '512Mi' });
   const args = createVmRequest({ properties: { memory: 1024 } });
   const message =
-    /memory limit of 512Mi; no property asks for such a limit of memory, which is the default of LimitRange small in namespace bosh: set resources\.limits in cloud_properties or in defaults\.resources, or raise that default$/u;
+    /memory limit of 512Mi; no property sets this limit of memory; it is the default of LimitRange small in namespace bosh: set resources\.limits in cloud_properties or in defaults\.resources, or raise that default$/u;
   await assert.rejects(createVm(cloud, args), { code: 'VM_CREATION_FAILED', message });
   await assert.rejects(checkVm(cloud, args), { message });
   assert.deepEqual(await namesLeft(api), []);
@@ -137,6 +138,6 @@ test('the containers of fixed requests have no property for limits, which the er
   const disk = await createDisk(world.cloud, { sizeMiB: 64, cloudProperties: {} });
   await assert.rejects(attachDisk(world.cloud, { vmCid: vmCidOfTest, diskCid: disk }), {
     message:
-      /container hold, which .*raise the default limit of memory in a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or have the disks in another namespace/u,
+      /container hold, which .*raise the default limit of memory in a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or keep the disks in another namespace/u,
   });
 });

@@ -1,15 +1,6 @@
 import type { Toleration } from '../../kubernetes/types/pod.ts';
 import { isLabelValue, isQualifiedName } from '../../kubernetes/names.ts';
-import {
-  type Location,
-  child,
-  optionalStringAt,
-  recordAt,
-  invalidValue,
-  type Json,
-  rejectUnknownKeys,
-  stringAt,
-} from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import type { Topic } from './property-topic.ts';
 
 export interface Placement {
@@ -28,21 +19,14 @@ export interface Placement {
  */
 export const placement: Topic<Placement> = {
   keys: ['zone', 'node_selector', 'tolerations', 'priority_class', 'runtime_class'],
-  parse: (properties, place) => ({
-    zone: zoneAt(properties['zone'], child(place, 'zone')),
-    nodeSelector: nodeSelectorAt(properties['node_selector'], child(place, 'node_selector')),
-    tolerations: tolerationsAt(properties['tolerations'], child(place, 'tolerations')),
-    priorityClass: optionalStringAt(properties['priority_class'], child(place, 'priority_class')),
-    runtimeClass: optionalStringAt(properties['runtime_class'], child(place, 'runtime_class')),
+  parse: (properties) => ({
+    zone: properties.get('zone').optional()?.stringThat(isLabelValue, 'cannot be the value of a node label'),
+    nodeSelector: parseNodeSelector(properties.get('node_selector')),
+    tolerations: properties.get('tolerations').list().map(parseToleration),
+    priorityClass: properties.get('priority_class').optional()?.nonEmptyString(),
+    runtimeClass: properties.get('runtime_class').optional()?.nonEmptyString(),
   }),
 };
-
-function zoneAt(value: unknown, place: Location): string | undefined {
-  const zone = optionalStringAt(value, place);
-  if (zone !== undefined && !isLabelValue(zone))
-    throw invalidValue(place, 'cannot be the value of a node label');
-  return zone;
-}
 
 /**
  * Labels that other properties or the CPI itself set: a second value would be ignored or contradict the
@@ -53,23 +37,20 @@ const refusedLabels: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/os', 'is always linux'],
 ]);
 
-function nodeSelectorAt(value: unknown, place: Location): Record<string, string> {
-  const entries = Object.entries(recordAt(value, place));
-  for (const [key, wanted] of entries) {
-    const decision = refusedLabels.get(key);
-    if (decision !== undefined) throw invalidValue(child(place, key), decision);
-    if (!isQualifiedName(key)) throw invalidValue(child(place, key), 'is not the name of a label');
-    if (typeof wanted !== 'string' || !isLabelValue(wanted))
-      throw invalidValue(child(place, key), 'has to be a string that can be the value of a label');
-  }
-  return Object.fromEntries(entries) as Record<string, string>;
+function parseNodeSelector(field: Field): Record<string, string> {
+  const entries = field.entries().map(([key, value]) => {
+    const reason = refusedLabels.get(key);
+    if (reason !== undefined) throw value.error(reason);
+    if (!isQualifiedName(key)) throw value.error('is not the name of a label');
+    return [key, readLabelValue(value)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
-/** Parses a list of tolerations; absent means empty. Throws INVALID_ARGUMENT. */
-export function tolerationsAt(value: unknown, place: Location): Toleration[] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw invalidValue(place, 'has to be a list of tolerations');
-  return value.map((item, index) => tolerationAt(recordAt(item, child(place, index)), child(place, index)));
+function readLabelValue(field: Field): string {
+  const text = field.string();
+  if (!isLabelValue(text)) throw field.error('cannot be the value of a label');
+  return text;
 }
 
 const always = 'names a taint that every VM tolerates without end';
@@ -89,51 +70,29 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
  * key is required: without it the VM would tolerate every taint, also the one by which an operator takes VMs
  * off a lost node (node.kubernetes.io/out-of-service).
  */
-function tolerationAt(item: Json, place: Location): Toleration {
-  rejectUnknownKeys(item, ['key', 'operator', 'value', 'effect', 'toleration_seconds'], place);
-  const key = keyAt(item['key'], child(place, 'key'));
-  const operator = item['operator'] ?? 'Equal';
-  if (operator !== 'Equal' && operator !== 'Exists')
-    throw invalidValue(child(place, 'operator'), 'has to be Equal or Exists');
-  const value = valueAt(item['value'] ?? undefined, child(place, 'value'), operator);
-  const effect = effectAt(item['effect'] ?? undefined, child(place, 'effect'));
-  const seconds = item['toleration_seconds'] ?? undefined;
-  if (seconds !== undefined && (!Number.isSafeInteger(seconds) || effect !== 'NoExecute'))
-    throw invalidValue(
-      child(place, 'toleration_seconds'),
-      'has to be a whole number and needs the effect NoExecute',
-    );
+function parseToleration(item: Field): Toleration {
+  item.rejectUnknownKeys(['key', 'operator', 'value', 'effect', 'toleration_seconds']);
+  const operator = item.get('operator').optional()?.oneOf(['Equal', 'Exists']) ?? 'Equal';
+  const value = item.get('value').optional();
+  const effect = item.get('effect').optional()?.oneOf(effects);
+  const seconds = item.get('toleration_seconds').optional();
+  if (operator === 'Exists' && value !== undefined && value.value !== '')
+    throw value.error('cannot be given with the operator Exists');
+  if (seconds !== undefined && effect !== 'NoExecute') throw seconds.error('needs the effect NoExecute');
   return {
-    key,
+    key: readTaintKey(item.get('key')),
     operator,
-    ...(value !== undefined && { value }),
+    ...(value !== undefined && { value: readLabelValue(value) }),
     ...(effect !== undefined && { effect }),
-    ...(seconds !== undefined && { tolerationSeconds: Number(seconds) }),
+    ...(seconds !== undefined && { tolerationSeconds: seconds.integer() }),
   };
 }
 
-function keyAt(given: unknown, place: Location): string {
-  const key = stringAt(given, place);
-  if (!isQualifiedName(key)) throw invalidValue(place, 'is not the key of a taint');
-  const decision = refusedTaints.get(key);
-  if (decision !== undefined) throw invalidValue(place, decision);
+function readTaintKey(field: Field): string {
+  const key = field.stringThat(isQualifiedName, 'is not the key of a taint');
+  const reason = refusedTaints.get(key);
+  if (reason !== undefined) throw field.error(reason);
   return key;
-}
-
-function valueAt(value: unknown, place: Location, operator: 'Equal' | 'Exists'): string | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== 'string' || !isLabelValue(value))
-    throw invalidValue(place, 'has to be a string that can be the value of a label');
-  if (operator === 'Exists' && value !== '')
-    throw invalidValue(place, 'cannot be given with the operator Exists');
-  return value;
-}
-
-function effectAt(given: unknown, place: Location): (typeof effects)[number] | undefined {
-  const effect = effects.find((one) => one === given);
-  if (given !== undefined && effect === undefined)
-    throw invalidValue(place, `has to be one of ${effects.join(', ')}`);
-  return effect;
 }
 
 /** The node label of a zone (kubernetes: well-known labels), which the cloud property `zone` sets. */

@@ -1,189 +1,76 @@
-import { type InstanceGroup, parseInstanceGroup } from '../objects/labels.ts';
-import { type Networks, nameServers, parseNetworks } from '../network/networks.ts';
-import type { CallContext } from '../call.ts';
-import type { CreateVmRequest } from '../protocol/methods.ts';
-import {
-  type Location,
-  child,
-  recordAt,
-  type Json,
-  optionalStringAt,
-  booleanAt,
-  invalidValue,
-} from '../input.ts';
-import { vmCid } from '../objects/names.ts';
-import type { ServiceRequest } from '../service/service-properties.ts';
-import { vipService } from '../service/vip.ts';
-import { parseStemcellCid, type Architecture } from '../stemcell/stemcell-cid.ts';
-import { parseVmProperties, type VmProperties } from './properties.ts';
-import type { NodeSelectorTerm } from '../../kubernetes/types/pod.ts';
-import type { PodNetworking } from '../network/pod-networking.ts';
-import type { AttachStrategy } from '../config/cluster-access.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { CpiConfig } from '../config/config.ts';
-
-export interface VmRequest {
-  readonly plan: VmPlan;
-  /** The agent's settings. Secret. */
-  readonly settings: string;
-  readonly networks: Networks;
-  /** The Services of the cloud_properties and those behind vips. */
-  readonly services: readonly ServiceRequest[];
-  /** Disks that the VM will get: hints for its placement. */
-  readonly diskCids: readonly string[];
-}
-
-/** What the arguments contain. How the cluster provides the networks is read from the cluster later. */
-export type VmSpec = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
+import { type ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import { buildAttachmentPod } from '../disk/attach/attachment-pod-spec.ts';
+import { type CallContext } from '../call.ts';
+import { type AttachStrategy } from '../config/cluster-access.ts';
+import { resolvePodNetworking } from '../network/pod-networking.ts';
+import { requireBudget } from './disruption-budget.ts';
+import { podTemplate, vmLabels } from './pod.ts';
+import { volumeTerms } from './volume-affinity.ts';
+import type { VmPlan, VmSpec } from './vm-spec.ts';
 
 /**
- * Parses the request of create_vm or check_vm; errors name `method`.
- * Checks everything that can be checked without Kubernetes. The strategy for disks is decided later.
+ * Reads the facts of the cluster that the VM needs, and checks that the VM is possible there: that the
+ * objects exist which its networks name, that its disks are in its zone, and that the CPI manages the
+ * disruption budget of its group. Changes nothing.
  */
-export function parseVmRequest(
-  call: CallContext,
-  request: CreateVmRequest,
-  method: 'create_vm' | 'check_vm' = 'create_vm',
-): VmSpec {
-  const place: Location = { code: 'INVALID_ARGUMENT', path: method };
-  const { config, namespace, directorUuid } = call;
-  const { agentId, diskCids } = request;
-  const { image, architecture } = parseStemcellCid(request.stemcellCid, child(place, 'stemcell_cid'));
-  const properties = parseVmProperties(request.cloudProperties, child(place, 'cloud_properties'), config);
-  const networks = parseNetworks(request.networks, child(place, 'networks'));
-  const { jobsInMemory, env } = parseJobsInMemory(request.env, child(place, 'env'));
-  const cid = vmCid(agentId);
-  const { agent } = config;
-  return {
-    plan: {
-      ...{ cid, agentId, namespace, image, architecture, properties, directorUuid },
-      ...parseInstanceGroup(env, child(place, 'env')),
-      nameServers: nameServers(networks),
-      jobsInMemory,
-      attach: 'hot',
-    },
-    settings: agentSettings({ agentId, cid, networks: networks.given, env, agent }),
-    networks,
-    services: [...properties.services, ...networks.vips.flatMap(vipService)],
-    diskCids,
-  };
-}
-
-/** What create_vm creates: the arguments of the call, completed with facts of the cluster. */
-export interface VmPlan extends InstanceGroup {
-  readonly cid: string;
-  readonly agentId: string;
-  readonly namespace: string;
-  readonly image: string;
-  /** The architecture of the stemcell, if its cid has one. */
-  readonly architecture?: Architecture | undefined;
-  readonly properties: VmProperties;
-  readonly networking: PodNetworking;
-  /** Empty: the name servers of the cluster. */
-  readonly nameServers: readonly string[];
-  /** Node selector terms from which the volumes of its disks can be reached. */
-  readonly volumeTerms?: readonly NodeSelectorTerm[];
-  readonly directorUuid: string | undefined;
-  /** env.bosh.job_dir.tmpfs: how much memory rendered jobs may take. Absent: they are on the data volume. */
-  readonly jobsInMemory?: string | undefined;
-  readonly attach: AttachStrategy;
-}
-
-/** The default of bosh-agent: platform/linux_platform.go, SetupDataDir. */
-const defaultSize = '100m';
-const units: Readonly<Record<string, string>> = { '': '', k: 'Ki', m: 'Mi', g: 'Gi' };
-
-export interface JobsInMemory {
-  /**
-   * How much memory rendered jobs may take, as a quantity; undefined: they are on the disk of /var/vcap/data.
-   */
-  readonly jobsInMemory: string | undefined;
-  /**
-   * The env without `job_dir`: a mount that the agent makes would be empty after a restart of the container.
-   */
-  readonly env: Json;
-}
-
-/** Reads env.bosh.job_dir. The pod provides this mount (pod.ts), not the agent. */
-export function parseJobsInMemory(env: Json, place: Location): JobsInMemory {
-  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
-  if (bosh['job_dir'] === undefined) return { jobsInMemory: undefined, env };
-  const where = child(child(place, 'bosh'), 'job_dir');
-  const { job_dir, ...others } = bosh;
-  const jobs = recordAt(job_dir, where);
-  const enabled = booleanAt(jobs['tmpfs'], child(where, 'tmpfs')) === true;
-  const size = optionalStringAt(jobs['tmpfs_size'], child(where, 'tmpfs_size')) ?? defaultSize;
-  return { jobsInMemory: enabled ? toQuantity(size, where) : undefined, env: { ...env, bosh: others } };
-}
-
-/** Converts a size of mount(8) to a quantity of Kubernetes, in which `100m` is a tenth of a byte. */
-function toQuantity(text: string, place: Location): string {
-  const [, number, unit = ''] = /^([1-9]\d{0,11})([kmg]?)$/iu.exec(text) ?? [];
-  if (number === undefined)
-    throw invalidValue(
-      child(place, 'tmpfs_size'),
-      'has to be a number of bytes, KiB, MiB or GiB, such as 100m or 1g',
-    );
-  return `${number}${units[unit.toLowerCase()] ?? ''}`;
-}
-
-export interface AgentSettingsInput {
-  readonly agentId: string;
-  readonly cid: string;
-  readonly networks: Readonly<Record<string, Json>>;
-  readonly env: Json;
-  readonly agent: CpiConfig['agent'];
-}
-
-/** The blobstore that create-env's agent and the CLI share (bosh-deployment: bosh.yml). */
-const localBlobstore = {
-  provider: 'local',
-  options: { blobstore_path: '/var/vcap/micro_bosh/data/cache' },
-};
-
-/**
- * Returns the settings document of the agent (bosh-agent: settings/settings.go) as JSON. Secret. The networks
- * are preconfigured, because Kubernetes has set them up. Their name servers are in the pod
- * (src/cpi/network/networks.ts): for name servers in the settings an agent would restart systemd-resolved. The
- * document has no disks: hints come by add_persistent_disk.
- */
-export function agentSettings({ agentId, cid, networks, env, agent }: AgentSettingsInput): string {
-  const mbus = agent.mbus ?? firstMbusUrl(env);
-  if (mbus === undefined) {
-    throw new ProductError(
-      'INVALID_CONFIG',
-      'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to; set the property agent.mbus of the CPI',
-    );
-  }
-  // no agent speaks plain http, and one that did would send the password in clear text
-  if (/^http:/iu.test(mbus.trim())) {
-    throw new ProductError(
-      'INVALID_CONFIG',
-      'the mbus of the VM (agent.mbus, or the first of env.bosh.mbus.urls) is plain http, which sends the password in clear text; give https or nats',
-    );
-  }
-  const preconfigured = Object.entries(networks).map(([name, network]) => [
-    name,
-    { ...omitDns(network), preconfigured: true },
+export async function planVm(call: CallContext, spec: VmSpec): Promise<VmPlan> {
+  const networking = await resolvePodNetworking(call, spec.networks);
+  const [attach, terms] = await Promise.all([
+    decideStrategy(call, spec),
+    volumeTerms(call, spec.diskCids, spec.properties.placement.zone),
+    requireBudget(call, vmLabels(call, spec)),
   ]);
-  return JSON.stringify({
-    agent_id: agentId,
-    vm: { name: cid },
-    mbus,
-    ntp: agent.ntp,
-    blobstore: agent.blobstore ?? localBlobstore,
-    networks: Object.fromEntries(preconfigured),
-    disks: { system: '', ephemeral: '', persistent: {}, raw_ephemeral: [] },
-    env,
+  return { spec, facts: { attach, networking, volumeTerms: terms } };
+}
+
+/**
+ * Decides the attach strategy of a new VM. With `auto`, a dry run shows whether the API server would
+ * admit an attachment pod in the namespace of the disks. Creates nothing. Throws NOT_SUPPORTED if the
+ * strategy would be `recreate` and the disks are in another namespace, whose claims no pod of the VM can
+ * mount.
+ */
+async function decideStrategy(call: CallContext, spec: VmSpec): Promise<AttachStrategy> {
+  const { attach } = call.config.kubernetes;
+  if (attach === 'hot') return 'hot';
+  if (attach === 'recreate') return recreateOrThrow(call, spec, 'kubernetes.attach is recreate');
+  const refusal = await attachmentRejection(call, spec);
+  return refusal === undefined
+    ? 'hot'
+    : recreateOrThrow(call, spec, `an attachment is not admitted there: ${refusal.message}`);
+}
+
+function recreateOrThrow(call: CallContext, { cid }: VmSpec, why: string): AttachStrategy {
+  const disks = call.diskNamespace;
+  if (disks === call.namespace) return 'recreate';
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `VM '${cid}' of namespace ${call.namespace} could not get disks of kubernetes.disk_namespace ${disks}: ${why}, and a pod mounts claims of its own namespace only; leave out kubernetes.disk_namespace or have the namespace admit attachments`,
+  );
+}
+
+/** Returns the permanent rejection of an attachment pod. A full quota is not permanent. */
+async function attachmentRejection(call: CallContext, spec: VmSpec): Promise<ApiError | undefined> {
+  // only a VM under `hot` has attachment pods, and they copy nothing that depends on the other facts
+  const networking = { labels: {}, annotations: {} };
+  const vm = podTemplate(call, { spec, facts: { attach: 'hot', networking, volumeTerms: [] } });
+  const uid = call.newUuid();
+  const attachment = buildAttachmentPod({
+    diskCid: `disk-${uid}`,
+    namespace: call.diskNamespace,
+    vm: { ...vm, metadata: { ...vm.metadata, uid } },
+    nodeName: 'any',
+    kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,
+    directorUuid: call.directorUuid,
   });
-}
-
-function omitDns(network: Json): Json {
-  const { dns: _, ...rest } = network;
-  return rest;
-}
-
-function firstMbusUrl(env: Json): string | undefined {
-  const urls: unknown = (env['bosh'] as { mbus?: { urls?: unknown } } | null | undefined)?.mbus?.urls;
-  return Array.isArray(urls) && typeof urls[0] === 'string' ? urls[0] : undefined;
+  try {
+    await call.api.dryRunCreate(pods, attachment);
+    return undefined;
+  } catch (error) {
+    if (isApiError(error) && [400, 403, 422].includes(error.code)) {
+      return error.message.includes('exceeded quota') ? undefined : error;
+    }
+    throw error;
+  }
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { plannedPod, vmPlan } from '../testing/planned-pod.ts';
+import { plannedClaims, plannedPod } from '../testing/planned-pod.ts';
 import { entryScript } from './scripts/entry.ts';
 import { preStopScript, prepareScript, stateDirectories } from './scripts/prepare-and-stop.ts';
-import { vmClaims } from './claims.ts';
 
 const privileged = { privileged: true, runAsUser: 0 };
 const stateMounts = stateDirectories.map((name) => ({
@@ -155,7 +154,7 @@ suite("the pod of a VM, whole: what is not here is Kubernetes' default", () => {
       assert.deepEqual(spec.containers[0]?.resources, {
         requests: { ...requests, ...(storageClass === undefined && { 'ephemeral-storage': size }) },
       });
-      const claims = vmClaims(vmPlan({ ...planned, attach: 'recreate' }), 'secret-uid');
+      const claims = plannedClaims(planned);
       assert.deepEqual(
         claims.map((claim) => [claim.metadata.name, claim.spec]),
         [
@@ -178,7 +177,7 @@ suite("the pod of a VM, whole: what is not here is Kubernetes' default", () => {
   });
 
   test('name servers are its only ones; an agent id that is no name is no hostname', () => {
-    const { spec } = plannedPod({ nameServers: ['192.0.2.53'], agentId: 'Agent_1' });
+    const { spec } = plannedPod({ dns: ['192.0.2.53'], agentId: 'Agent_1' });
     assert.equal(spec.dnsPolicy, 'None');
     assert.deepEqual(spec.dnsConfig, { nameservers: ['192.0.2.53'] });
     assert.equal(spec.hostname, 'vm-a');

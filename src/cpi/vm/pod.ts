@@ -1,8 +1,10 @@
 import {
-  hubVolume,
-  unlimitedTolerations,
   cpiContainerRequests,
+  hubPath,
+  hubVolume,
   prepareContainer,
+  settingsKey,
+  unlimitedTolerations,
   vmContainer,
 } from '../objects/layout.ts';
 import type {
@@ -10,88 +12,83 @@ import type {
   PodSpec,
   Volume,
   VolumeMount,
-  NodeSelectorTerm,
   TopologySpreadConstraint,
 } from '../../kubernetes/types/pod.ts';
 import { vmScriptsVersion } from '../../bosh/object-labels.ts';
-import { annotation, baseLabels, label, type InstanceGroup } from '../objects/labels.ts';
+import type { ObjectContext } from '../call.ts';
+import { annotation, baseLabels, label } from '../objects/labels.ts';
 import { labelValue, sha256 } from '../objects/names.ts';
+import { nameServers } from '../network/networks.ts';
 import { entryScript } from './scripts/entry.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { VmPlan, VmSpec } from './vm-spec.ts';
 import { preStopScript, prepareScript, stateDirectories } from './scripts/prepare-and-stop.ts';
 import { profileSecurity } from '../config/profile.ts';
 import { atLeast } from '../config/resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './claims.ts';
-import type { Architecture } from '../stemcell/stemcell-cid.ts';
-import { type Placement, zoneLabel } from './placement-properties.ts';
+import { zoneLabel } from './placement-properties.ts';
 
 /** The path where the agent of a stock stemcell reads its settings (agent.json, File source). */
 const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
-export const settingsKey = 'settings.json';
-export const hubPath = '/warden-cpi-dev';
 
-export function vmLabels(
-  plan: Pick<VmPlan, 'cid' | 'agentId' | 'directorUuid' | 'properties' | keyof InstanceGroup>,
-): Record<string, string> {
+export function vmLabels(call: ObjectContext, spec: VmSpec): Record<string, string> {
+  const { cid, agentId, group, groupLabels, properties } = spec;
   return {
-    ...baseLabels('vm', plan.directorUuid),
-    [label.agentId]: labelValue(plan.agentId),
-    [label.vmId]: plan.cid,
-    ...(plan.group !== undefined && { [label.group]: labelValue(plan.group) }),
-    ...plan.groupLabels,
-    ...(plan.properties.disruption.budget &&
-      plan.group !== undefined && { [label.disruptionBudget]: 'true' }),
+    ...baseLabels(call, 'vm'),
+    [label.agentId]: labelValue(agentId),
+    [label.vmId]: cid,
+    ...(group !== undefined && { [label.group]: labelValue(group) }),
+    ...groupLabels,
+    ...(properties.disruption.budget && group !== undefined && { [label.disruptionBudget]: 'true' }),
   };
 }
 
-/** Returns the VM's pod, owned by the Secret with that uid. The pod contains no secrets. */
-export function vmPod(plan: VmPlan, secretUid: string): Pod {
-  const spec = podSpec(plan);
+/**
+ * Returns the VM's pod without its owner, the Secret of the VM (`withOwner`). The pod contains no secrets.
+ */
+export function podTemplate(call: ObjectContext, plan: VmPlan): Pod {
+  const { cid } = plan.spec;
+  const { attach, networking } = plan.facts;
+  const spec = podSpec(call, plan);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: plan.cid,
-      namespace: plan.namespace,
-      labels: {
-        ...vmLabels(plan),
-        ...plan.networking.labels,
-      },
+      name: cid,
+      namespace: call.namespace,
+      labels: { ...vmLabels(call, plan.spec), ...networking.labels },
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
-        [annotation.attach]: plan.attach,
+        [annotation.attach]: attach,
         [annotation.scriptsVersion]: String(vmScriptsVersion),
-        [annotation.specDigest]: sha256(JSON.stringify([spec, plan.networking])),
-        ...plan.networking.annotations,
+        [annotation.specDigest]: sha256(JSON.stringify([spec, networking])),
+        ...networking.annotations,
       },
-      ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
     },
     spec,
   };
 }
 
-function podSpec(plan: VmPlan): PodSpec {
-  const { properties } = plan;
-  const { serviceAccount, imagePullSecrets } = properties.access;
+function podSpec(call: ObjectContext, plan: VmPlan): PodSpec {
+  const { spec, facts } = plan;
+  const { access, privilege } = spec.properties;
+  const { serviceAccount, imagePullSecrets } = access;
+  const dnsServers = nameServers(spec.networks);
   return {
-    hostname: hostnameOf(plan),
+    hostname: hostnameOf(spec),
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
     automountServiceAccountToken: serviceAccount !== undefined,
     ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
     enableServiceLinks: false,
-    ...(plan.nameServers.length > 0 && {
-      dnsPolicy: 'None',
-      dnsConfig: { nameservers: [...plan.nameServers] },
-    }),
+    ...(dnsServers.length > 0 && { dnsPolicy: 'None', dnsConfig: { nameservers: [...dnsServers] } }),
     ...(imagePullSecrets.length > 0 && {
       imagePullSecrets: imagePullSecrets.map((name) => ({ name })),
     }),
-    ...podPlacement(properties.placement, plan),
+    ...podPlacement(plan),
     initContainers: [
       {
         name: prepareContainer,
-        image: plan.image,
+        image: spec.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
         resources: { requests: { ...cpiContainerRequests } },
         // if all containers have one user, the kubelet gives the token to that user only, and vcap cannot
@@ -99,31 +96,31 @@ function podSpec(plan: VmPlan): PodSpec {
         ...(serviceAccount === undefined && { securityContext: { runAsUser: 0 } }),
         volumeMounts: [
           { name: 'state', mountPath: '/state' },
-          ...(plan.attach === 'hot' ? [{ name: hubVolume, mountPath: hubPath }] : []),
+          ...(facts.attach === 'hot' ? [{ name: hubVolume, mountPath: hubPath }] : []),
         ],
       },
     ],
     containers: [
       {
         name: vmContainer,
-        image: plan.image,
-        command: ['/bin/sh', '-c', entryScript, 'entry', properties.privilege.profile],
+        image: spec.image,
+        command: ['/bin/sh', '-c', entryScript, 'entry', privilege.profile],
         resources: resourcesOf(plan),
-        securityContext: profileSecurity(properties.privilege.profile),
+        securityContext: profileSecurity(privilege.profile),
         lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },
         volumeMounts: vmMounts(plan),
       },
     ],
-    volumes: volumesOf(plan),
+    volumes: volumesOf(call, plan),
   };
 }
 
 /** BATs check that the hostname is the agent id; an id that is not a DNS label cannot be a hostname. */
-function hostnameOf({ cid, agentId }: VmPlan): string {
+function hostnameOf({ cid, agentId }: VmSpec): string {
   return cid === `vm-${agentId}` ? agentId : cid;
 }
 
-function vmMounts({ attach, jobsInMemory }: VmPlan): VolumeMount[] {
+function vmMounts({ spec: { jobsInMemory }, facts: { attach } }: VmPlan): VolumeMount[] {
   const hub: VolumeMount = { name: hubVolume, mountPath: hubPath, mountPropagation: 'HostToContainer' };
   return [
     ...stateDirectories.map((name) => ({ name: 'state', mountPath: `/var/vcap/${name}`, subPath: name })),
@@ -138,17 +135,17 @@ function vmMounts({ attach, jobsInMemory }: VmPlan): VolumeMount[] {
  * Returns the volumes of the pod. An emptyDir is deleted with its pod, so a pod that is recreated for each
  * disk has claims.
  */
-function volumesOf(plan: VmPlan): Volume[] {
-  const settings: Volume = { name: 'settings', secret: { secretName: plan.cid, defaultMode: 0o600 } };
-  if (plan.attach === 'hot') {
+function volumesOf(call: ObjectContext, { spec, facts }: VmPlan): Volume[] {
+  const settings: Volume = { name: 'settings', secret: { secretName: spec.cid, defaultMode: 0o600 } };
+  if (facts.attach === 'hot') {
     const hub: Volume = { name: hubVolume, emptyDir: { medium: 'Memory' } };
-    return [settings, { name: 'state', emptyDir: {} }, dataVolume(plan), ...jobsVolume(plan), hub];
+    return [settings, { name: 'state', emptyDir: {} }, dataVolume(call, spec), ...jobsVolume(spec), hub];
   }
   return [
     settings,
-    ...jobsVolume(plan),
-    { name: 'state', persistentVolumeClaim: { claimName: stateClaimName(plan.cid) } },
-    { name: 'data', persistentVolumeClaim: { claimName: dataClaimName(plan.cid) } },
+    ...jobsVolume(spec),
+    { name: 'state', persistentVolumeClaim: { claimName: stateClaimName(spec.cid) } },
+    { name: 'data', persistentVolumeClaim: { claimName: dataClaimName(spec.cid) } },
   ];
 }
 
@@ -156,19 +153,19 @@ function volumesOf(plan: VmPlan): Volume[] {
  * Returns the volume for rendered jobs in memory. It survives a restart of the container; a tmpfs that the
  * agent mounts would not.
  */
-function jobsVolume({ jobsInMemory }: VmPlan): Volume[] {
+function jobsVolume({ jobsInMemory }: VmSpec): Volume[] {
   if (jobsInMemory === undefined) return [];
   return [{ name: 'jobs', emptyDir: { medium: 'Memory', sizeLimit: jobsInMemory } }];
 }
 
-function dataVolume(plan: VmPlan): Volume {
-  const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
+function dataVolume(call: ObjectContext, spec: VmSpec): Volume {
+  const { sizeMiB, storageClass } = spec.properties.compute.ephemeralDisk;
   if (storageClass === undefined) return { name: 'data', emptyDir: {} };
   return {
     name: 'data',
     ephemeral: {
       volumeClaimTemplate: {
-        metadata: { labels: volumeLabels(plan) },
+        metadata: { labels: volumeLabels(call, spec) },
         spec: {
           accessModes: ['ReadWriteOnce'],
           storageClassName: storageClass,
@@ -183,27 +180,18 @@ function dataVolume(plan: VmPlan): Volume {
  * Returns the resources of the container. It limits ephemeral-storage only if an operator does: a limit would
  * evict the VM for a full log directory.
  */
-export function resourcesOf({ attach, properties: { compute } }: VmPlan): {
+export function resourcesOf({ spec, facts }: VmPlan): {
   requests: Record<string, string>;
   limits?: Record<string, string>;
 } {
-  const { resources, ephemeralDisk } = compute;
-  const onNode = attach === 'hot' && ephemeralDisk.storageClass === undefined;
+  const { resources, ephemeralDisk } = spec.properties.compute;
+  const onNode = facts.attach === 'hot' && ephemeralDisk.storageClass === undefined;
   const requests = {
     ...resources.requests,
     ...(onNode && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
   };
   const limits = atLeast(requests, resources.limits);
   return { requests, ...(Object.keys(limits).length > 0 && { limits }) };
-}
-
-export interface ClusterFacts {
-  /** env.bosh.group. */
-  readonly group: string | undefined;
-  /** The architecture of the stemcell, if its cid has one. */
-  readonly architecture?: Architecture | undefined;
-  /** Node selector terms, as alternatives, from which the VM's disks can be reached; empty: any node. */
-  readonly volumeTerms?: readonly NodeSelectorTerm[];
 }
 
 type PodPlacement = Pick<
@@ -217,13 +205,11 @@ type PodPlacement = Pick<
 >;
 
 /**
- * Returns where a VM's pod may run. Never sets spec.nodeName, because the scheduler would not see the pod.
+ * Returns where the VM's pod may run. Never sets spec.nodeName, because the scheduler would not see the pod.
  */
-export function podPlacement(
-  placement: Placement,
-  { group, architecture, volumeTerms = [] }: ClusterFacts,
-): PodPlacement {
-  const { zone, nodeSelector, tolerations, priorityClass, runtimeClass } = placement;
+export function podPlacement({ spec, facts: { volumeTerms } }: VmPlan): PodPlacement {
+  const { group, architecture } = spec;
+  const { zone, nodeSelector, tolerations, priorityClass, runtimeClass } = spec.properties.placement;
   const affinity = {
     ...(volumeTerms.length > 0 && {
       nodeAffinity: {

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseConfig } from '../config/config.ts';
 import type { CallContext } from '../call.ts';
-import type { Location } from '../input.ts';
+import { Field } from '../../platform/field.ts';
 import { calculateVmCloudProperties } from './calculate-vm-cloud-properties.ts';
 import { podPlacement } from './pod.ts';
 import { unlimitedTolerations } from '../objects/layout.ts';
@@ -13,16 +13,14 @@ import { profiles } from '../config/profile.ts';
 import type { Resources } from '../config/resources.ts';
 import { parseMilli } from '../../kubernetes/types/quantity.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
-import { plannedPod, vmPlan } from '../testing/planned-pod.ts';
-import { vmClaims } from './claims.ts';
+import { plannedClaims, plannedPod, vmPlan } from '../testing/planned-pod.ts';
 import { evaluatePod } from '../../../embedded-cluster/api-server/admission/pod-security/security-policy.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { AttachStrategy } from '../config/cluster-access.ts';
 import { verbOf } from '../testing/verb-of.ts';
 
-const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const parse = (value: unknown, config: unknown = {}): VmProperties =>
-  parseVmProperties(value, place, parseConfig(config, {}));
+  parseVmProperties(new Field(value, 'cloud_properties', 'INVALID_ARGUMENT'), parseConfig(config, {}));
 
 const refused = (value: unknown, message: RegExp): void => {
   assert.throws(
@@ -77,11 +75,11 @@ suite("a VM's cloud_properties", () => {
     for (const zone of ['', 'a b', 7, 'x'.repeat(64)]) refused({ zone }, /cloud_properties\.zone/u);
     refused({ node_selector: { 'a b': 'c' } }, /node_selector\.a b/u);
     refused({ node_selector: { disk: 7 } }, /node_selector\.disk/u);
-    refused({ tolerations: {} }, /tolerations has to be a list/u);
-    refused({ tolerations: [{ operator: 'Exists' }] }, /tolerations\.0\.key/u);
-    refused({ tolerations: [{ key: 'constructor', effect: 'Sometimes' }] }, /tolerations\.0\.effect/u);
-    refused({ tolerations: [{ key: 'k', operator: 'Like' }] }, /tolerations\.0\.operator/u);
-    refused({ tolerations: [{ key: 'k', operator: 'Exists', value: 'v' }] }, /tolerations\.0\.value/u);
+    refused({ tolerations: {} }, /tolerations must be a list/u);
+    refused({ tolerations: [{ operator: 'Exists' }] }, /tolerations\[0\]\.key/u);
+    refused({ tolerations: [{ key: 'constructor', effect: 'Sometimes' }] }, /tolerations\[0\]\.effect/u);
+    refused({ tolerations: [{ key: 'k', operator: 'Like' }] }, /tolerations\[0\]\.operator/u);
+    refused({ tolerations: [{ key: 'k', operator: 'Exists', value: 'v' }] }, /tolerations\[0\]\.value/u);
     refused({ tolerations: [{ key: 'k', toleration_seconds: 3 }] }, /toleration_seconds/u);
     refused({ tolerations: [{ key: 'k', tolerationSeconds: 3 }] }, /"tolerationSeconds"/u);
     refused({ tolerations: [{ key: 'node.kubernetes.io/out-of-service' }] }, /lost node/u);
@@ -127,14 +125,14 @@ suite("a VM's cloud_properties", () => {
 });
 
 test('placement in the pod: zone, labels, tolerations, priority, runtime', () => {
-  const { placement } = parse({
+  const properties = {
     zone: 'z1',
     node_selector: { disk: 'ssd' },
     tolerations: [{ key: 'dedicated', value: 'bosh', effect: 'NoExecute', toleration_seconds: 60 }],
     priority_class: 'high',
     runtime_class: 'kata',
-  });
-  assert.deepEqual(podPlacement(placement, { group: undefined }), {
+  };
+  assert.deepEqual(podPlacement(vmPlan({ properties })), {
     nodeSelector: { disk: 'ssd', 'kubernetes.io/os': 'linux', 'topology.kubernetes.io/zone': 'z1' },
     tolerations: [
       ...unlimitedTolerations,
@@ -155,9 +153,7 @@ test('placement of a group: apart by node and, without an AZ, by zone; softly, s
     [{}, ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']],
     [{ zone: 'z1' }, ['kubernetes.io/hostname']],
   ] as const) {
-    const { affinity, topologySpreadConstraints } = podPlacement(parse(properties).placement, {
-      group: 'd-router',
-    });
+    const { affinity, topologySpreadConstraints } = podPlacement(vmPlan({ properties, group: 'd-router' }));
     assert.deepEqual(affinity, {
       podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [apart] },
     });
@@ -236,7 +232,7 @@ test('calculate_vm_cloud_properties gives what create_vm turns back into exactly
       const data = template === undefined ? requests['ephemeral-storage'] : storageOf(template);
       assert.equal(parseMilli(data ?? ''), mebibytes(disk));
       assert.equal(template?.spec['storageClassName'], given.ephemeral_disk.storage_class);
-      const [, claim] = vmClaims(vmPlan({ ...planned, attach: 'recreate' }), 'secret-uid');
+      const [, claim] = plannedClaims(planned);
       assert.equal(parseMilli(storageOf(claim) ?? ''), mebibytes(disk));
       assert.deepEqual(exceeding({ requests, limits }), []);
       assert.deepEqual(Object.keys(limits).toSorted(), Object.keys(given.resources.limits).toSorted());
@@ -258,7 +254,7 @@ const exceeding = ({ requests, limits }: Resources): string[] =>
     (name) => (parseMilli(requests[name] ?? '0') ?? 0n) > (parseMilli(limits[name] ?? '') ?? -1n),
   );
 
-const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
+const podWith = (profile: string, attach: AttachStrategy): Pod =>
   plannedPod({
     attach,
     group: 'g',
@@ -266,7 +262,7 @@ const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
   });
 
 test('Pod Security baseline has nothing against a baseline VM, and names what is against it in the others', () => {
-  const against = (profile: string, attach: VmPlan['attach'] = 'hot'): string | undefined =>
+  const against = (profile: string, attach: AttachStrategy = 'hot'): string | undefined =>
     evaluatePod(podWith(profile, attach), { level: 'baseline', version: 'latest' })?.reasons;
   assert.equal(against('privileged'), 'privileged');
   assert.equal(against('sys-admin'), 'forbidden AppArmor profile, non-default capabilities');

@@ -1,25 +1,15 @@
 import { type Topic } from './property-topic.ts';
-import { type SecurityProfile, optionalProfileAt } from '../config/profile.ts';
+import { type SecurityProfile, profiles } from '../config/profile.ts';
 import {
   type Resources,
   parseResources,
   assertWithinLimits,
   withDefaults,
-  quantityAt,
+  readQuantity,
 } from '../config/resources.ts';
 import { type CpiConfig, type EphemeralDisk, parseEphemeralDisk } from '../config/config.ts';
-import {
-  type Location,
-  recordAt,
-  rejectUnknownKeys,
-  child,
-  optionalStringAt,
-  stringsAt,
-  type Json,
-  positiveIntegerAt,
-  invalidValue,
-  booleanAt,
-} from '../input.ts';
+import { quantityRange } from '../../kubernetes/types/quantity.ts';
+import type { Field } from '../../platform/field.ts';
 import { placement } from './placement-properties.ts';
 import { services } from '../service/service-properties.ts';
 
@@ -33,12 +23,9 @@ export interface Access {
 /** `service_account` and `image_pull_secrets`: the APIs and registries that the VM's pod may use. */
 export const access: Topic<Access> = {
   keys: ['service_account', 'image_pull_secrets'],
-  parse: (properties, place, { kubernetes }) => ({
-    serviceAccount: optionalStringAt(properties['service_account'], child(place, 'service_account')),
-    imagePullSecrets: [
-      ...kubernetes.imagePullSecrets,
-      ...stringsAt(properties['image_pull_secrets'], child(place, 'image_pull_secrets')),
-    ],
+  parse: (properties, { kubernetes }) => ({
+    serviceAccount: properties.get('service_account').optional()?.nonEmptyString(),
+    imagePullSecrets: [...kubernetes.imagePullSecrets, ...properties.get('image_pull_secrets').strings()],
   }),
 };
 
@@ -55,45 +42,35 @@ export interface Compute {
  */
 export const compute: Topic<Compute> = {
   keys: ['cpu', 'memory', 'resources', 'ephemeral_disk'],
-  parse: (properties, place, { defaults }) => {
-    const resources = parseResources(properties['resources'], child(place, 'resources'));
-    const short = shorthandRequests(properties, place);
+  parse: (properties, { defaults }) => {
+    const resources = parseResources(properties.get('resources'));
+    const short = shorthandRequests(properties);
     for (const name of Object.keys(short)) {
       if (resources.requests[name] === undefined) continue;
-      throw invalidValue(
-        child(place, name),
-        `and ${place.path}.resources.requests.${name} say the same; give one of them`,
-      );
+      const { path } = properties.get('resources').get('requests').get(name);
+      throw properties.get(name).error(`and ${path} say the same; give one of them`);
     }
-    const asked = { requests: { ...resources.requests, ...short }, limits: resources.limits };
-    assertWithinLimits(asked, child(place, 'resources'));
+    const requested = { requests: { ...resources.requests, ...short }, limits: resources.limits };
+    assertWithinLimits(requested, properties.get('resources'));
     return {
-      resources: withDefaults(asked, defaults.resources),
-      ephemeralDisk: ephemeralDiskOf(properties, place, defaults),
+      resources: withDefaults(requested, defaults.resources),
+      ephemeralDisk: parseEphemeralDisk(properties.get('ephemeral_disk'), defaults.ephemeralDisk),
     };
   },
 };
 
-function shorthandRequests(properties: Json, place: Location): Record<string, string> {
-  const cpu = properties['cpu'] ?? undefined;
-  const memory = properties['memory'] ?? undefined;
+function shorthandRequests(properties: Field): Record<string, string> {
+  const cpu = properties.get('cpu');
+  const memory = properties.get('memory');
   return {
-    ...(cpu !== undefined && { cpu: quantityAt(cpu, child(place, 'cpu')) }),
-    ...(memory !== undefined && { memory: memoryAt(memory, child(place, 'memory')) }),
+    ...(cpu.isPresent && { cpu: readQuantity(cpu) }),
+    ...(memory.isPresent && { memory: readMemory(memory) }),
   };
 }
 
 /** Returns a quantity. A number is MiB, as everywhere in BOSH. */
-function memoryAt(value: unknown, place: Location): string {
-  return typeof value === 'number' ? `${positiveIntegerAt(value, place)}Mi` : quantityAt(value, place);
-}
-
-function ephemeralDiskOf(
-  properties: Json,
-  place: Location,
-  { ephemeralDisk }: CpiConfig['defaults'],
-): EphemeralDisk {
-  return parseEphemeralDisk(properties['ephemeral_disk'], child(place, 'ephemeral_disk'), ephemeralDisk);
+function readMemory(field: Field): string {
+  return typeof field.value === 'number' ? `${field.integer(quantityRange)}Mi` : readQuantity(field);
 }
 
 export interface Disruption {
@@ -104,8 +81,8 @@ export interface Disruption {
 /** `disruption_budget`: true for a group of which a drain may take one VM at a time; off by default. */
 export const disruption: Topic<Disruption> = {
   keys: ['disruption_budget'],
-  parse: (properties, place) => ({
-    budget: booleanAt(properties['disruption_budget'], child(place, 'disruption_budget')) ?? false,
+  parse: (properties) => ({
+    budget: properties.get('disruption_budget').optional()?.boolean() ?? false,
   }),
 };
 
@@ -116,8 +93,8 @@ export interface Privilege {
 /** `profile`: the access that the VM's container has to the node. */
 export const privilege: Topic<Privilege> = {
   keys: ['profile'],
-  parse: (properties, place, { defaults }) => ({
-    profile: optionalProfileAt(properties['profile'], child(place, 'profile')) ?? defaults.profile,
+  parse: (properties, { defaults }) => ({
+    profile: properties.get('profile').optional()?.oneOf(profiles) ?? defaults.profile,
   }),
 };
 
@@ -132,15 +109,14 @@ export type VmProperties = {
 export const vmPropertyKeys: readonly string[] = Object.values(topics).flatMap(({ keys }) => keys);
 
 /** Parses the cloud_properties of a VM over the configured defaults. Rejects unknown keys by name. */
-export function parseVmProperties(value: unknown, place: Location, config: CpiConfig): VmProperties {
-  const properties = recordAt(value, place);
-  rejectUnknownKeys(properties, vmPropertyKeys, place);
+export function parseVmProperties(properties: Field, config: CpiConfig): VmProperties {
+  properties.rejectUnknownKeys(vmPropertyKeys);
   return {
-    compute: topics.compute.parse(properties, place, config),
-    placement: topics.placement.parse(properties, place, config),
-    disruption: topics.disruption.parse(properties, place, config),
-    access: topics.access.parse(properties, place, config),
-    privilege: topics.privilege.parse(properties, place, config),
-    services: topics.services.parse(properties, place, config),
+    compute: topics.compute.parse(properties, config),
+    placement: topics.placement.parse(properties, config),
+    disruption: topics.disruption.parse(properties, config),
+    access: topics.access.parse(properties, config),
+    privilege: topics.privilege.parse(properties, config),
+    services: topics.services.parse(properties, config),
   };
 }

@@ -1,4 +1,4 @@
-import type { Json, Location } from '../input.ts';
+import type { Field } from '../../platform/field.ts';
 import { type CpiConfig } from '../config/config.ts';
 
 /**
@@ -7,6 +7,6 @@ import { type CpiConfig } from '../config/config.ts';
  */
 export interface Topic<T> {
   readonly keys: readonly string[];
-  /** Parses the topic; `place` is the location of the cloud_properties. Throws INVALID_ARGUMENT. */
-  readonly parse: (properties: Json, place: Location, config: CpiConfig) => T;
+  /** Parses the topic in the cloud_properties. Throws the error of the field. */
+  readonly parse: (properties: Field, config: CpiConfig) => T;
 }

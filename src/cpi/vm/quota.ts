@@ -1,11 +1,11 @@
 import { isApiError, type ApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { NamespacedObject } from '../../kubernetes/object.ts';
 import { amountOf, formatAmount, type Usage } from '../../kubernetes/types/usage.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 
 /** The part of v1.ResourceQuota that is read. */
-export interface ResourceQuota extends KubernetesObject {
+export interface ResourceQuota extends NamespacedObject {
   readonly spec?: { readonly hard?: Amounts; readonly scopes?: string[]; readonly scopeSelector?: object };
   readonly status?: { readonly used?: Amounts };
 }
@@ -25,16 +25,16 @@ export interface QuotaError {
 
 /**
  * Parses the message of the admission plugin ResourceQuota (apiserver: plugin/resourcequota/controller.go);
- * undefined for another error. The numbers of a refused Secret are not known (src/kubernetes/client/api-error.ts),
- * so its quota is empty.
+ * undefined for another error. The numbers of a refused Secret are not known
+ * (src/kubernetes/client/api-error.ts), so its quota is empty.
  */
 export function quotaRefusal(error: unknown): QuotaError | undefined {
   if (!isApiError(error, 403)) return undefined;
-  const found = /exceeded quota: ([^,\s]+)(?:, requested: (\S+), used: (\S+), limited: (\S+))?$/u.exec(
+  const match = /exceeded quota: ([^,\s]+)(?:, requested: (\S+), used: (\S+), limited: (\S+))?$/u.exec(
     error.message,
   );
-  if (found === null) return undefined;
-  const [, name = '', requested, used, hard] = found;
+  if (match === null) return undefined;
+  const [, name = '', requested, used, hard] = match;
   const quota = { name, used: amountsIn(used), hard: amountsIn(hard) };
   return { error, quota, requested: amountsIn(requested) };
 }
@@ -50,14 +50,14 @@ export const isRoleRefusal = (error: unknown): error is ApiError =>
 export function quotaShortage(quotas: readonly Quota[], requested: Usage, freed: Usage): string | undefined {
   for (const { name, hard, used } of quotas) {
     for (const key of Object.keys(hard).toSorted()) {
-      const asked = requested.get(key) ?? 0n;
-      const given = freed.get(key) ?? 0n;
+      const needed = requested.get(key) ?? 0n;
+      const returned = freed.get(key) ?? 0n;
       const limit = amountOf(hard, key);
       const taken = amountOf(used, key);
-      if (asked === 0n || taken - given + asked <= limit) continue;
+      if (needed === 0n || taken - returned + needed <= limit) continue;
       const amount = (milli: bigint): string => formatAmount(key, milli);
-      const going = given === 0n ? '' : ` (${amount(given)} of it by the VM that is replaced)`;
-      return `ResourceQuota ${name} leaves no room: ${key} ${amount(asked)} requested, ${amount(taken)} used${going}, ${amount(limit)} at most`;
+      const freedPart = returned === 0n ? '' : ` (${amount(returned)} of it by the VM that is replaced)`;
+      return `ResourceQuota ${name} leaves no room: ${key} ${amount(needed)} requested, ${amount(taken)} used${freedPart}, ${amount(limit)} at most`;
     }
   }
   return undefined;

@@ -1,7 +1,7 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { ContainerStatus, Pod } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents } from '../../kubernetes/describe-pod.ts';
-import { waitFor } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import type { CallContext } from '../call.ts';
 import type { VmCidRequest } from '../protocol/methods.ts';
 import { lostNodeError, whileNodeAnswers } from '../objects/node-state.ts';
@@ -9,10 +9,13 @@ import { vmContainer, vmContainerStatus } from '../objects/layout.ts';
 import { findVm, recreateHint } from './vms.ts';
 import { podReference } from '../objects/names.ts';
 import { requireActiveVm } from '../disk/attach/attachments.ts';
-import { isGated } from './recorded-pod.ts';
+import { isGated, reconcileRecordedPod } from './recorded-pod.ts';
 import { inspectPodHint } from './wait-until-running.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { stopScript } from './scripts/prepare-and-stop.ts';
+
+const execDeadlineMs = 30_000;
+const retryMs = 5_000;
 
 /**
  * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks
@@ -22,29 +25,10 @@ import { stopScript } from './scripts/prepare-and-stop.ts';
  * VM_NOT_REBOOTED if the pod is terminal, with NODE_LOST, or with DEADLINE.
  */
 export async function rebootVm(call: CallContext, { vmCid: cid }: VmCidRequest): Promise<null> {
-  const found = await findVm(call, cid);
-  if (await isRecreated(call, cid, found)) return null;
-  const vm = await requireActiveVm(call, cid, found);
-  const previousStatus = statusOf(vm);
-  const finished = new AbortController();
-  const asking =
-    previousStatus?.state?.running === undefined
-      ? Promise.resolve(undefined)
-      : signalStop(call, { pod: cid, isStill: isContainer(previousStatus, vm), signal: finished.signal });
-  const waiting = whileNodeAnswers(call, {
-    nodeName: vm.spec.nodeName ?? '',
-    work: (signal) => hasRestarted(call, vm, previousStatus, AbortSignal.any([signal, finished.signal])),
-    whenLost: (lost) =>
-      Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, { stakes: [], isDeleting: false })),
-  }).finally(() => {
-    finished.abort();
-  });
-  try {
-    await Promise.all([waiting, asking]);
-  } catch (error) {
-    finished.abort();
-    throw withSignalError(error, await asking);
-  }
+  const existing = await findVm(call, cid);
+  if (await finishRecreation(call, cid, existing)) return null;
+  const vm = await requireActiveVm(call, cid, existing);
+  await restartContainer(call, cid, vm);
   return null;
 }
 
@@ -53,42 +37,61 @@ export async function rebootVm(call: CallContext, { vmCid: cid }: VmCidRequest):
  * stays, or one that waits at its gate. That starts its container too, so the VM is rebooted. Returns whether
  * it did.
  */
-async function isRecreated(call: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
+async function finishRecreation(call: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
-  const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
-  if ((await findRecreatedVm(call, cid, pod)) === undefined) return false;
-  await (
-    await import('./recorded-pod.ts')
-  ).reconcileRecordedPod(call, cid, {
-    deadlineSeconds: call.config.deadlines.rebootVm,
-  });
+  const { findRecreateStrategyVm } = await import('../disk/attach/recreate.ts');
+  if ((await findRecreateStrategyVm(call, cid, pod)) === undefined) return false;
+  await reconcileRecordedPod(call, cid, { deadlineSeconds: call.config.deadlines.rebootVm });
   return true;
 }
 
-const statusOf = (pod: Pod): ContainerStatus | undefined => vmContainerStatus(pod.status?.containerStatuses);
+/** Sends the stop script to the container, if it runs, and waits until another container of the pod runs. */
+async function restartContainer(call: CallContext, cid: string, vm: Pod): Promise<void> {
+  const previous = containerStatus(vm);
+  const finished = new AbortController();
+  const sending =
+    previous?.state?.running === undefined
+      ? Promise.resolve(undefined)
+      : signalStop(call, { pod: cid, isStill: isContainer(previous, vm), signal: finished.signal });
+  const waiting = whileNodeAnswers(call, {
+    nodeName: vm.spec.nodeName ?? '',
+    work: (signal) => waitForRestart(call, vm, previous, AbortSignal.any([signal, finished.signal])),
+    whenLost: (lost) =>
+      Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, { stakes: [], isDeleting: false })),
+  }).finally(() => {
+    finished.abort();
+  });
+  try {
+    await Promise.all([waiting, sending]);
+  } catch (error) {
+    finished.abort();
+    throw withSignalError(error, await sending);
+  }
+}
+
+const containerStatus = (pod: Pod): ContainerStatus | undefined =>
+  vmContainerStatus(pod.status?.containerStatuses);
 
 /** Returns a check that is true while that container still runs: only then is the stop script sent again. */
 const isContainer =
-  (former: ContainerStatus, { metadata }: Pod) =>
+  (previous: ContainerStatus, { metadata }: Pod) =>
   (pod: Pod): boolean => {
-    const now = statusOf(pod);
+    const current = containerStatus(pod);
     return (
       pod.metadata.uid === metadata.uid &&
-      now?.containerID === former.containerID &&
-      now?.state?.running !== undefined
+      current?.containerID === previous.containerID &&
+      current?.state?.running !== undefined
     );
   };
 
-async function hasRestarted(
+async function waitForRestart(
   call: CallContext,
   vm: Pod,
-  former: ContainerStatus | undefined,
+  previous: ContainerStatus | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = '', uid } = vm.metadata;
-  await waitFor<Pod, true>({
-    api: call.api,
-    clock: call.clock,
+  const { name, uid } = vm.metadata;
+  await waitForObject<Pod, true>(call, {
     signal,
     reference: podReference(call, name),
     condition: (pod) => {
@@ -100,42 +103,43 @@ async function hasRestarted(
       const { phase, reason = '', message = '' } = pod.status ?? {};
       if (phase === 'Failed' || phase === 'Succeeded')
         throw new ProductError('VM_NOT_REBOOTED', terminalError(name, phase, `${reason} ${message}`.trim()));
-      const now = statusOf(pod);
-      const isNew = now?.containerID !== undefined && now.containerID !== former?.containerID;
-      return isNew && now.state?.running !== undefined ? true : undefined;
+      const current = containerStatus(pod);
+      const isNew = current?.containerID !== undefined && current.containerID !== previous?.containerID;
+      return isNew && current.state?.running !== undefined ? true : undefined;
     },
     awaited:
       `container ${vmContainer} of pod ${name} to run again ` +
       '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
     deadlineMs: call.config.deadlines.rebootVm * 1000,
-    lastWords: async (last) => ({
+    describeState: async (last) => ({
       state: await describePodAndEvents(call.api, { namespace: call.namespace, name }, last),
       next: inspectPodHint,
     }),
-    onProgress: call.reportProgress,
   });
 }
 
 const terminalError = (name: string, phase: string, why: string): string =>
   `VM '${name}' cannot be rebooted: its pod has ended for good (${phase}${why === '' ? '' : `: ${why}`}); ` +
-  'delete the VM and create it anew';
+  'delete the VM and create it again';
 
-function withSignalError(error: unknown, trouble: string | undefined): unknown {
-  if (trouble === undefined || !(error instanceof ProductError) || error.code !== 'DEADLINE') return error;
-  return new ProductError('DEADLINE', `${error.message}; asking PID 1 to end failed: ${trouble}`, {
-    cause: error,
-  });
+function withSignalError(error: unknown, signalError: string | undefined): unknown {
+  if (signalError === undefined || !(error instanceof ProductError) || error.code !== 'DEADLINE')
+    return error;
+  return new ProductError(
+    'DEADLINE',
+    `${error.message}; the stop script could not be sent to PID 1: ${signalError}`,
+    {
+      cause: error,
+    },
+  );
 }
 
-export interface StopOptions {
+interface StopOptions {
   readonly pod: string;
   /** Returns whether the container that must end still runs, by the current state of the pod. */
   readonly isStill: (pod: Pod) => boolean;
   readonly signal: AbortSignal;
 }
-
-const execDeadlineMs = 30_000;
-const retryMs = 5_000;
 
 /**
  * Sends the stop script to PID 1 of a VM until it is delivered: the connection may break, also because the
@@ -143,15 +147,15 @@ const retryMs = 5_000;
  * the last error; undefined if PID 1 received it. Ends with `signal`; rejects if the role does not allow it
  * (403).
  */
-export async function signalStop(call: CallContext, options: StopOptions): Promise<string | undefined> {
-  let trouble: string | undefined;
+async function signalStop(call: CallContext, options: StopOptions): Promise<string | undefined> {
+  let lastError: string | undefined;
   while (!options.signal.aborted) {
-    trouble = await sendSignal(call, options.pod);
-    if (trouble === undefined) return undefined;
+    lastError = await sendSignal(call, options.pod);
+    if (lastError === undefined) return undefined;
     await call.clock.sleep(retryMs, options.signal);
     if (!options.signal.aborted && !(await isSameContainer(call, options))) return undefined;
   }
-  return trouble;
+  return lastError;
 }
 
 async function sendSignal(call: CallContext, pod: string): Promise<string | undefined> {

@@ -1,8 +1,8 @@
-import { type VmSecret, findVm, findVmSecret, ownerUidOf, vmNotFound } from './vms.ts';
+import { type VmSecret, findVm, findVmSecret, ownerUidOf, vmNotFound, withOwner } from './vms.ts';
 import type { Container, Pod, SchedulingGate } from '../../kubernetes/types/pod.ts';
 import { annotation } from '../objects/labels.ts';
 import { isDiskCid, podReference, secretReference } from '../objects/names.ts';
-import { prepareContainer, vmContainer } from '../objects/layout.ts';
+import { hubPath, prepareContainer, vmContainer } from '../objects/layout.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods } from '../../kubernetes/resources.ts';
@@ -12,26 +12,19 @@ import { waitUntilRunning } from './wait-until-running.ts';
 
 /** The key in the VM's Secret with the desired pod as JSON. It contains nothing secret. */
 export const podKey = 'pod.json';
-const diskDirectory = '/warden-cpi-dev/disks';
+const diskDirectory = `${hubPath}/disks`;
 const managedFields = 'bosh.cloudfoundry.org/';
-/**
- * The gate that keeps a new pod from the scheduler until the VM's record has been read once more
- * (this file).
- */
+const tries = 10;
+/** The gate that keeps a new pod from the scheduler until the VM's record has been read once more. */
 const gate = { name: `${managedFields}recorded` };
 
 export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
 
 /** Returns the recorded pod of a VM, owned by that Secret; undefined if there is no record. */
-export function recordedPod({ metadata, data }: VmSecret): Pod | undefined {
-  const text = data[podKey];
+export function recordedPod(secret: VmSecret): Pod | undefined {
+  const text = secret.data[podKey];
   if (text === undefined) return undefined;
-  const pod = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Pod;
-  const { name = '', uid = '' } = metadata;
-  return {
-    ...pod,
-    metadata: { ...pod.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name, uid }] },
-  };
+  return withOwner(JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Pod, secret);
 }
 
 /** Returns the cids of the disks that are volumes of a VM's pod, in the order of their attachment. */
@@ -46,11 +39,11 @@ export function recordedDiskCids({ spec }: Pod): string[] {
  * folder `store` in each. The disk hint is that folder: if a volume is not mounted, the hint does not exist.
  */
 export function withDisks(pod: Pod, cids: readonly string[]): Pod {
-  const former = new Set(recordedDiskCids(pod));
+  const previous = new Set(recordedDiskCids(pod));
   const mounted = (container: Container, directory: string): Container => ({
     ...container,
     volumeMounts: [
-      ...(container.volumeMounts ?? []).filter(({ name }) => !former.has(name)),
+      ...(container.volumeMounts ?? []).filter(({ name }) => !previous.has(name)),
       ...cids.map((cid) => ({ name: cid, mountPath: `${directory}/${cid}` })),
     ],
   });
@@ -66,7 +59,7 @@ export function withDisks(pod: Pod, cids: readonly string[]): Pod {
       }),
       containers: each(containers, vmContainer, diskDirectory),
       volumes: [
-        ...volumes.filter(({ name }) => !former.has(name)),
+        ...volumes.filter(({ name }) => !previous.has(name)),
         ...cids.map((cid) => ({ name: cid, persistentVolumeClaim: { claimName: cid } })),
       ],
     },
@@ -77,32 +70,32 @@ export function withDisks(pod: Pod, cids: readonly string[]): Pod {
  * Copies the CPI's labels and annotations of the active pod, which it may have got since its creation, to
  * `pod`. Does not copy those of a CNI plugin.
  */
-export function copyMetadata(pod: Pod, living: Pod | undefined): Pod {
-  if (living === undefined) return pod;
-  const { labels = {}, annotations = {} } = living.metadata;
-  const only = (entries: Record<string, string>): Record<string, string> =>
+export function copyMetadata(pod: Pod, active: Pod | undefined): Pod {
+  if (active === undefined) return pod;
+  const { labels = {}, annotations = {} } = active.metadata;
+  const managed = (entries: Record<string, string>): Record<string, string> =>
     Object.fromEntries(
       Object.entries(entries).filter(
         ([key]) => key.startsWith(managedFields) && key !== annotation.changedBy,
       ),
     );
-  const foreign = (entries: Record<string, string> = {}): Record<string, string> =>
+  const unmanaged = (entries: Record<string, string> = {}): Record<string, string> =>
     Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(managedFields)));
   return {
     ...pod,
     metadata: {
       ...pod.metadata,
-      labels: { ...foreign(pod.metadata.labels), ...only(labels) },
-      annotations: { ...foreign(pod.metadata.annotations), ...only(annotations) },
+      labels: { ...unmanaged(pod.metadata.labels), ...managed(labels) },
+      annotations: { ...unmanaged(pod.metadata.annotations), ...managed(annotations) },
     },
   };
 }
 
 /** True if a repeated create_vm would create the same VM. */
-export const isSameDigest = (left: Pod | undefined, right: Pod): boolean =>
-  left?.metadata.annotations?.[annotation.specDigest] === right.metadata.annotations?.[annotation.specDigest];
+export const isSameDigest = (a: Pod, b: Pod): boolean =>
+  a.metadata.annotations?.[annotation.specDigest] === b.metadata.annotations?.[annotation.specDigest];
 
-/** Adds the gate with which the pod is created; `openGate` of this file removes it. */
+/** Adds the gate with which the pod is created; `openGate` removes it. */
 export const withGate = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, schedulingGates: [gate] } });
 
 export const isGated = ({ spec }: Pod): boolean =>
@@ -113,8 +106,6 @@ export const isGated = ({ spec }: Pod): boolean =>
  */
 export const otherGates = ({ spec }: Pod): SchedulingGate[] =>
   (spec.schedulingGates ?? []).filter(({ name }) => name !== gate.name);
-
-const tries = 10;
 
 /**
  * Records in the Secret which disks the VM must have, with the labels and annotations that its pod got since
@@ -129,14 +120,14 @@ export async function recordDisks(
   pod: Pod | undefined,
   cids: readonly string[],
 ): Promise<VmSecret | undefined> {
-  const { name = '', resourceVersion } = secret.metadata;
+  const { name, resourceVersion } = secret.metadata;
   const recorded = recordedPod(secret);
   if (recorded === undefined) throw vmNotFound(call, name);
-  const wanted = copyMetadata(withDisks(recorded, cids), pod);
+  const desired = copyMetadata(withDisks(recorded, cids), pod);
   try {
     return await call.api.patch<VmSecret>(secretReference(call, name), {
       metadata: { resourceVersion, annotations: { [annotation.changedBy]: call.newUuid() } },
-      data: { [podKey]: encodePod(wanted) },
+      data: { [podKey]: encodePod(desired) },
     });
   } catch (error) {
     if (isApiError(error, 404)) throw vmNotFound(call, name);
@@ -158,14 +149,14 @@ export async function reconcileRecordedPod(
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: VmSecret; deadlineSeconds: number },
 ): Promise<Pod> {
-  let wanted = recorded === undefined ? undefined : recordedPod(recorded);
-  for (let left = tries; ; left -= 1) {
-    const pod = await ensurePod(call, vmCid, { recorded: wanted, deadlineSeconds });
+  let desired = recorded === undefined ? undefined : recordedPod(recorded);
+  for (let attempts = tries; ; attempts -= 1) {
+    const pod = await ensurePod(call, vmCid, { recorded: desired, deadlineSeconds });
     try {
       return await waitUntilRunning(call, pod);
     } catch (error) {
-      wanted = await desiredPod(call, vmCid);
-      if (left <= 1 || haveSameDisks(pod, wanted)) throw error;
+      desired = await readRecordedPod(call, vmCid);
+      if (attempts <= 1 || haveSameDisks(pod, desired)) throw error;
     }
   }
 }
@@ -176,16 +167,16 @@ export async function ensurePod(
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: Pod | undefined; deadlineSeconds: number },
 ): Promise<Pod> {
-  let wanted = recorded;
-  for (let left = tries; left > 0; left -= 1) {
-    wanted ??= await desiredPod(call, vmCid);
-    const pod = await tryPod(call, wanted, deadlineSeconds);
+  let desired = recorded;
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    desired ??= await readRecordedPod(call, vmCid);
+    const pod = await tryPod(call, desired, deadlineSeconds);
     if (pod !== undefined) return pod;
-    wanted = undefined;
+    desired = undefined;
   }
   throw new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    `the disks of VM '${vmCid}', or its pod, are changed by others again and again; run the call again`,
+    `other calls keep changing the disks of VM '${vmCid}', or its pod; run the call again`,
   );
 }
 
@@ -196,11 +187,12 @@ export async function ensurePod(
  * So one of the two calls sees the other, and a detached disk is in no pod that starts. Model: recreate.pml.
  */
 export async function openGate(call: CallContext, pod: Pod): Promise<Pod | undefined> {
-  if (!isAsRecorded(pod, await desiredPod(call, pod.metadata.name ?? ''))) return undefined;
-  return patchSeen(call, pod, { spec: { schedulingGates: otherGates(pod) } });
+  if (!isAsRecorded(pod, await readRecordedPod(call, pod.metadata.name))) return undefined;
+  return patchUnchanged(call, pod, { spec: { schedulingGates: otherGates(pod) } });
 }
 
-async function desiredPod(call: CallContext, vmCid: string): Promise<Pod> {
+/** Reads the recorded pod of the VM. Rejects with VM_NOT_FOUND if there is no record. */
+async function readRecordedPod(call: CallContext, vmCid: string): Promise<Pod> {
   const secret = await findVmSecret(call, vmCid);
   const pod = secret === undefined ? undefined : recordedPod(secret);
   if (pod === undefined) throw vmNotFound(call, vmCid);
@@ -211,19 +203,20 @@ async function desiredPod(call: CallContext, vmCid: string): Promise<Pod> {
  * Returns the desired pod; undefined if another call changed the record or the pod, so that both must be read
  * again.
  */
-async function tryPod(call: CallContext, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
-  const { name = '' } = wanted.metadata;
-  const found = await findVm(call, name);
-  if (found !== undefined && isAsRecorded(found, wanted))
-    return isGated(found) ? openGate(call, found) : keep(call, found);
-  if (found !== undefined) {
+async function tryPod(call: CallContext, desired: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
+  const { name } = desired.metadata;
+  const existing = await findVm(call, name);
+  if (existing !== undefined && isAsRecorded(existing, desired))
+    return isGated(existing) ? openGate(call, existing) : renewVersion(call, existing);
+  if (existing !== undefined) {
     // this pod may have been created for a later record
-    if (!isAsRecorded(wanted, await desiredPod(call, name))) return undefined;
-    if (!(await deletePod(call, found, deadlineSeconds))) return undefined;
+    if (!isAsRecorded(desired, await readRecordedPod(call, name))) return undefined;
+    if (!(await deletePod(call, existing, deadlineSeconds))) return undefined;
   }
   // set_vm_metadata may have changed the pod after the record was written
-  const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
-  const ensured = await createOrGet(call.api, pods, withGate(copyMetadata(wanted, former)));
+  const previous =
+    existing !== undefined && ownerUidOf(existing) === ownerUidOf(desired) ? existing : undefined;
+  const ensured = await createOrGet(call.api, pods, withGate(copyMetadata(desired, previous)));
   return ensured?.isNew === true ? openGate(call, ensured.object) : undefined;
 }
 
@@ -231,13 +224,13 @@ async function tryPod(call: CallContext, wanted: Pod, deadlineSeconds: number): 
  * Changes the version of a pod that stays: a call that read it under an earlier record and is about to delete
  * it gets a conflict and reads it again.
  */
-const keep = (call: CallContext, pod: Pod): Promise<Pod | undefined> =>
-  patchSeen(call, pod, { metadata: { annotations: { [annotation.changedBy]: call.newUuid() } } });
+const renewVersion = (call: CallContext, pod: Pod): Promise<Pod | undefined> =>
+  patchUnchanged(call, pod, { metadata: { annotations: { [annotation.changedBy]: call.newUuid() } } });
 
 /** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
-async function patchSeen(
+async function patchUnchanged(
   call: CallContext,
-  { metadata: { name = '', resourceVersion } }: Pod,
+  { metadata: { name, resourceVersion } }: Pod,
   patch: { metadata?: object; spec?: object },
 ): Promise<Pod | undefined> {
   try {
@@ -259,28 +252,26 @@ function isAsRecorded(pod: Pod, recorded: Pod): boolean {
   );
 }
 
-function haveSameDisks(one: Pod, other: Pod): boolean {
-  return process
-    .getBuiltinModule('node:util')
-    .isDeepStrictEqual(recordedDiskCids(one), recordedDiskCids(other));
+function haveSameDisks(a: Pod, b: Pod): boolean {
+  return process.getBuiltinModule('node:util').isDeepStrictEqual(recordedDiskCids(a), recordedDiskCids(b));
 }
 
 /** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
 async function deletePod(call: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
-  const { name = '', uid = '', deletionTimestamp } = pod.metadata;
-  if (deletionTimestamp === undefined && !(await deleteSeen(call, pod))) return false;
+  const { name, uid = '', deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp === undefined && !(await deleteUnchanged(call, pod))) return false;
   await waitForDeletion(call, {
     reference: podReference(call, name),
     uid,
     nodeName: pod.spec.nodeName,
     deadlineSeconds,
-    what: `the former pod of VM '${name}'`,
+    what: `the previous pod of VM '${name}'`,
   });
   return true;
 }
 
-async function deleteSeen(call: CallContext, { metadata }: Pod): Promise<boolean> {
-  const { name = '', uid = '', resourceVersion = '' } = metadata;
+async function deleteUnchanged(call: CallContext, { metadata }: Pod): Promise<boolean> {
+  const { name, uid = '', resourceVersion = '' } = metadata;
   try {
     await call.api.delete(podReference(call, name), {
       preconditions: { uid, resourceVersion },

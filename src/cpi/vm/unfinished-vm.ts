@@ -1,14 +1,16 @@
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { conflictError } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
-import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
+import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
 import { annotation, label } from '../objects/labels.ts';
 import { labelValue } from '../objects/names.ts';
 import { abandon, creationOf, resume } from './creation.ts';
 import { findVm, findVmSecret, ownerUidOf, type VmSecret } from './vms.ts';
 import { recordedDiskCids, recordedPod } from './recorded-pod.ts';
 import { removeVm } from './delete-vm.ts';
-import type { VmPlan } from './plan-vm.ts';
+import type { InstanceGroup } from '../objects/instance-group.ts';
+
+const tries = 5;
 
 /** The state by which a create_vm decides whether it may remove a VM. */
 export interface VmState {
@@ -18,11 +20,6 @@ export interface VmState {
   /** The disks that are attached to it or recorded for it. */
   readonly disks: readonly string[];
 }
-
-/** The VM that a create_vm is about to create. */
-export type Successor = Pick<VmPlan, 'directorUuid' | 'groupLabels'>;
-
-const tries = 5;
 
 /**
  * Returns why a create_vm must not remove a VM, its own that failed or another one. Undefined if no caller
@@ -44,7 +41,11 @@ export function whyKept({ pod, secret, disks }: VmState): string | undefined {
  * `whyKept`, the VM must belong to the same director, by its uuid, and to the same deployment, by
  * `env.bosh.groups`. Its instance group may be another one: each compilation VM has its own.
  */
-export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Successor): string | undefined {
+export function whyNotReplaced(
+  { directorUuid }: CallContext,
+  state: VmState,
+  { groupLabels }: InstanceGroup,
+): string | undefined {
   if (state.secret === undefined) return undefined;
   const labels = state.secret.metadata.labels ?? {};
   const isSame = (key: string, value: string | undefined): boolean =>
@@ -61,17 +62,20 @@ export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Su
  * no VM, and is removed. It reads the attachment pods last, so that one that is created before the Secret is
  * read counts.
  */
-export async function lookAtVm(call: CallContext, cid: string): Promise<VmState> {
+export async function readVmState(call: CallContext, cid: string): Promise<VmState> {
   const pod = await findVm(call, cid);
-  const found = await findVmSecret(call, cid);
+  const existing = await findVmSecret(call, cid);
   const owner = ownerUidOf(pod);
-  const secret = pod !== undefined && found?.metadata.uid !== owner ? undefined : found;
+  const secret = pod !== undefined && existing?.metadata.uid !== owner ? undefined : existing;
   const recorded = secret === undefined ? undefined : recordedPod(secret);
-  const attachments = await listAttachments(call, cid);
+  const attachmentPods = await AttachmentPod.listOfVm(call, cid);
   return {
     pod,
     secret,
-    disks: [...attachments.map(diskCidOf), ...(recorded === undefined ? [] : recordedDiskCids(recorded))],
+    disks: [
+      ...attachmentPods.map(({ diskCid }) => diskCid),
+      ...(recorded === undefined ? [] : recordedDiskCids(recorded)),
+    ],
   };
 }
 
@@ -86,13 +90,13 @@ export async function removeUnfinished(
   cid: string,
   why: (state: VmState) => string | undefined,
 ): Promise<string | undefined> {
-  for (let left = tries; left > 0; left -= 1) {
-    const state = await lookAtVm(call, cid);
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    const state = await readVmState(call, cid);
     const reason = why(state);
     if (reason !== undefined) return reason;
     const { secret } = state;
     if (secret !== undefined && !(await abandon(call, secret))) continue;
-    const later = secret === undefined ? undefined : why(await lookAtVm(call, cid));
+    const later = secret === undefined ? undefined : why(await readVmState(call, cid));
     if (secret !== undefined && later !== undefined) {
       await resume(call, secret);
       return later;

@@ -50,7 +50,8 @@ test('create_vm does not take over a Secret of others', async (t) => {
   await api.create(secrets, { metadata: { name: vmCid, namespace } });
   await assert.rejects(
     createVm(cloud, createVmRequest()),
-    (error) => isProductError(error, 'VM_CREATION_FAILED') && error.message.includes('not of this CPI'),
+    (error) =>
+      isProductError(error, 'VM_CREATION_FAILED') && error.message.includes('not managed by this CPI'),
   );
   assert.deepEqual(await namesLeft(api), [`secrets ${vmCid}`]);
 });

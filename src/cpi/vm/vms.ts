@@ -1,7 +1,7 @@
 import { podReference, secretReference, isVmCid } from '../objects/names.ts';
 import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, NamespacedObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { CallContext } from '../call.ts';
 import { isManaged } from '../objects/labels.ts';
@@ -29,13 +29,20 @@ export async function findVmSecret(call: CallContext, cid: unknown): Promise<VmS
 export const ownerUidOf = (object: KubernetesObject | undefined): string | undefined =>
   object?.metadata.ownerReferences?.[0]?.uid;
 
-/** What an operator does about a VM that does not exist anymore. */
+/** Returns the object with the Secret of a VM as its only owner: it is deleted with that Secret. */
+export function withOwner<T extends KubernetesObject>(object: T, secret: KubernetesObject): T {
+  const { name, uid = '' } = secret.metadata;
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Secret', name, uid }];
+  return { ...object, metadata: { ...object.metadata, ownerReferences } };
+}
+
+/** The next step of an operator whose VM does not exist anymore. */
 export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
 
 export function vmNotFound(call: CallContext, cid: string): ProductError {
   return new ProductError(
     'VM_NOT_FOUND',
-    `there is no VM '${cid}' in namespace ${call.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateHint}`,
+    `there is no VM '${cid}' in namespace ${call.namespace}; if it is in another namespace, correct kubernetes.namespace, otherwise ${recreateHint}`,
   );
 }
 
@@ -44,7 +51,7 @@ export const isVmRunning = ({ status }: Pod): boolean =>
   vmContainerStatus(status?.containerStatuses)?.state?.running !== undefined;
 
 /** The part of v1.Secret that the CPI writes or reads. */
-export interface VmSecret extends KubernetesObject {
+export interface VmSecret extends NamespacedObject {
   type: string;
   data: Record<string, string>;
 }

@@ -23,27 +23,25 @@ export async function volumeTerms(
   diskCids: readonly string[],
   zone: string | undefined,
 ): Promise<readonly NodeSelectorTerm[]> {
-  const places = (await Promise.all(diskCids.map((cid) => reachOfVolume(call, cid)))).filter(
-    (place) => place !== undefined,
+  const reaches = (await Promise.all(diskCids.map((cid) => reachOfVolume(call, cid)))).filter(
+    (reach) => reach !== undefined,
   );
-  for (const place of places) assertSameZone(place, zone);
-  return intersectTerms(places.map(({ terms }) => terms));
+  for (const reach of reaches) assertSameZone(reach, zone);
+  return intersectTerms(reaches.map(({ terms }) => terms));
 }
 
 /** Intersects several lists of alternative node selector terms. */
-export function intersectTerms(
-  wishes: readonly (readonly NodeSelectorTerm[])[],
-): readonly NodeSelectorTerm[] {
-  const [first = [], ...others] = wishes;
+export function intersectTerms(lists: readonly (readonly NodeSelectorTerm[])[]): readonly NodeSelectorTerm[] {
+  const [first = [], ...others] = lists;
   return others.reduce<readonly NodeSelectorTerm[]>(
-    (sum, terms) => sum.flatMap((one) => terms.map((other) => intersectPair(one, other))),
+    (common, terms) => common.flatMap((a) => terms.map((b) => intersectPair(a, b))),
     first,
   );
 }
 
-function intersectPair(one: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm {
-  const matchExpressions = distinct([...(one.matchExpressions ?? []), ...(other.matchExpressions ?? [])]);
-  const matchFields = distinct([...(one.matchFields ?? []), ...(other.matchFields ?? [])]);
+function intersectPair(a: NodeSelectorTerm, b: NodeSelectorTerm): NodeSelectorTerm {
+  const matchExpressions = distinct([...(a.matchExpressions ?? []), ...(b.matchExpressions ?? [])]);
+  const matchFields = distinct([...(a.matchFields ?? []), ...(b.matchFields ?? [])]);
   return {
     ...(matchExpressions.length > 0 && { matchExpressions }),
     ...(matchFields.length > 0 && { matchFields }),
@@ -77,7 +75,7 @@ function assertSameZone({ diskCid, terms }: VolumeReach, zone: string | undefine
     return;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `a VM in zone '${zone}' could not have disk '${diskCid}', whose volume is in zone ${named.map((one) => `'${one}'`).join(', ')}; ` +
+    `a VM in zone '${zone}' cannot attach disk '${diskCid}', whose volume is in zone ${named.map((name) => `'${name}'`).join(', ')}; ` +
       'put the instance into the AZ of its disk, or move the disk first',
   );
 }

@@ -5,7 +5,8 @@ import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CallContext, ExecResult } from '../call.ts';
 import { createVmRequest, mbusPassword, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
-import { agentSocketExit, waitForAgent } from './wait-for-agent.ts';
+import { agentSocketExit } from './scripts/agent-socket.ts';
+import { waitForAgent } from './wait-for-agent.ts';
 import { createVm } from './create-vm.ts';
 import { findVm, findVmSecret } from './vms.ts';
 
@@ -71,7 +72,7 @@ test('an agent that listens is waited for, past a container that cannot be asked
 test('an agent that does not come within the minute: a line in the log that names no secret, and no error', async (t) => {
   for (const [answer, said] of [
     [outcome(missing), /agent of VM 'vm-.*' did not listen at port 6868 60 s after/u],
-    [broken, /could not be looked for \(the connection broke\) 60 s after/u],
+    [broken, /could not be checked \(the connection broke\) 60 s after/u],
     [outcome(1, 'the stemcell has no awk\n'), /\(exit code 1: the stemcell has no awk\)/u],
     [outcome(1, `root\nof the VM: ${'a lie '.repeat(9999)}`), /^.{1,250}root of the VM: a lie .{1,350}$/u],
   ] as const) {

@@ -1,13 +1,13 @@
+import { agentSocketExit, agentSocketScript } from './scripts/agent-socket.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { truncateAtWord } from '../../errors/text.ts';
 import type { CallContext } from '../call.ts';
-import { vmContainer } from '../objects/layout.ts';
+import { vmContainer, settingsKey } from '../objects/layout.ts';
 import type { VmSecret } from './vms.ts';
 import { parseSecretUrl } from '../../bosh/parse-secret-url.ts';
 import { bitsOf, familyOf } from '../../platform/ip-address.ts';
-import { settingsKey } from './pod.ts';
 
 /** One command polls for this long. Proxies cut longer ones, and a restart of the container ends one. */
 const checkSeconds = 5;
@@ -23,12 +23,12 @@ const pauseMs = 250;
 export async function waitForAgent(call: CallContext, secret: VmSecret, pod: Pod): Promise<void> {
   const socket = agentSocketOf(secret, pod);
   if (socket === undefined) return;
-  const { name = '' } = pod.metadata;
+  const { name } = pod.metadata;
   const seconds = call.config.deadlines.agent;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const left = Math.ceil((end - call.clock.now()) / 1000);
-    const problem = await checkSocket(call, name, socket, Math.max(1, Math.min(checkSeconds, left)));
+    const remaining = Math.ceil((end - call.clock.now()) / 1000);
+    const problem = await checkSocket(call, name, socket, Math.max(1, Math.min(checkSeconds, remaining)));
     if (problem === undefined) return;
     if (call.clock.now() >= end) {
       call.log(
@@ -64,10 +64,10 @@ async function checkSocket(
     });
     if (exitCode === agentSocketExit.there) return undefined;
     if (exitCode === agentSocketExit.missing) return socketMissingMessage(socket);
-    return `could not be looked for (exit code ${exitCode}: ${shortLine(stderr)})`;
+    return `could not be checked (exit code ${exitCode}: ${shortLine(stderr)})`;
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;
-    return `could not be looked for (${error.message})`;
+    return `could not be checked (${error.message})`;
   }
 }
 
@@ -105,9 +105,9 @@ export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): Agent
   if (url?.protocol === 'nats:')
     return { state: 'connected', port: Number(url.port || '4222'), addresses: [] };
   if (url?.protocol !== 'https:') return undefined;
-  const asked = Object.values(settings.networks ?? {}).map(({ ip = '' }) => ip);
+  const requested = Object.values(settings.networks ?? {}).map(({ ip = '' }) => ip);
   const own = (pod.status?.podIPs ?? []).map(({ ip }) => ip);
-  const named = [...anyAddress, url.hostname.replace(/^\[|\]$/gu, ''), ...asked, ...own];
+  const named = [...anyAddress, url.hostname.replace(/^\[|\]$/gu, ''), ...requested, ...own];
   const addresses = [...new Set(named)].filter((address) => familyOf(address) !== undefined);
   return { state: 'listening', port: Number(url.port || '443'), addresses };
 }
@@ -132,42 +132,7 @@ function procNetAddresses(address: string): string[] {
   const bytes = bitsOf(address, family)
     .match(/.{8}/gu)
     ?.map((bits) => Number.parseInt(bits, 2).toString(16).toUpperCase().padStart(2, '0'));
-  const words = bytes?.join('').match(/.{8}/gu) ?? [];
-  const text = words.map((word) => (word.match(/../gu) ?? []).toReversed().join('')).join('');
+  const groups = bytes?.join('').match(/.{8}/gu) ?? [];
+  const text = groups.map((group) => (group.match(/../gu) ?? []).toReversed().join('')).join('');
   return family === 'IPv4' ? [text, `0000000000000000FFFF0000${text}`] : [text];
 }
-
-/** Exit codes of the command; any other code means that it did not run to its end. */
-export const agentSocketExit = { there: 0, missing: 16 } as const;
-
-/**
- * A script for a VM's container: polls the kernel's tables for up to $1 seconds for a TCP socket. $2 is its
- * state (0A: listening, 01: established), $4 its local ($3 = 2) or remote ($3 = 3) port in hexadecimal. If $5
- * is not empty, its address must be one of those in $5. A connection to a broker must be seen twice, because
- * the agent subscribes after it has connected.
- */
-export const agentSocketScript = `set -u
-command -v awk > /dev/null || { echo "the stemcell has no awk" >&2; exit 1; }
-[ -r /proc/net/tcp ] || { echo "/proc/net/tcp cannot be read" >&2; exit 1; }
-look() {
-  cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-    awk -v state="$1" -v column="$2" -v port="$3" -v addresses="$4" '
-      $4 == state {
-        split($column, part, ":")
-        if (part[2] == port && (addresses == "" || index(" " addresses " ", " " part[1] " "))) found = 1
-      }
-      END { exit !found }'
-}
-left=$(($1 * 4))
-shift
-seen=0
-while :; do
-  if look "$@"; then seen=$((seen + 1)); else seen=0; fi
-  if [ "$seen" -gt 0 ]; then
-    [ "$1" = 01 ] && [ "$seen" -lt 2 ] || exit 0
-  fi
-  left=$((left - 1))
-  [ "$left" -gt 0 ] || exit 16
-  sleep 0.25
-done
-`;

@@ -1,7 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod, ContainerStatus } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents, describeEvents } from '../../kubernetes/describe-pod.ts';
-import { waitFor, isTransientError } from '../../kubernetes/client/wait.ts';
+import { isTransientError } from '../../kubernetes/client/wait.ts';
+import { waitForObject } from '../objects/wait-for-object.ts';
 import { verifyPodAddresses } from '../network/fixed-addresses.ts';
 import type { CallContext } from '../call.ts';
 import { annotation } from '../objects/labels.ts';
@@ -12,20 +13,62 @@ import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { placeholderHost } from '../../oci/image-reference.ts';
 
+/** What an operator does if there is no better advice. */
+export const inspectPodHint =
+  'look at its events (kubectl get events) and, if it still exists, at its log (kubectl logs)';
+const logHint = 'look at the log of the container (kubectl logs)';
+const imageHint = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
+const placeholderHint =
+  `no registry is called ${placeholderHost}: the stemcell was built and not pushed; push it (bosh-kubernetes stemcell push FOLDER ` +
+  'HOST/REPOSITORY:TAG) and use the stemcell.tgz that this writes, or load it into every node (bosh-kubernetes stemcell load FOLDER)';
+const injectedContainerHint =
+  'an admission webhook of the cluster added this container: fix it there, or have it leave out the pods of this namespace';
+
+/** Waiting reasons of the kubelet that are permanent (kubernetes: pkg/kubelet/images/types.go, events). */
+const permanentReasons: Readonly<Record<string, string>> = {
+  ImagePullBackOff: 'its image cannot be pulled',
+  InvalidImageName: 'its image cannot be pulled',
+  ErrImageNeverPull: 'its image cannot be pulled',
+  CreateContainerConfigError: 'its container cannot be configured',
+  CreateContainerError: 'its container cannot be created',
+  RunContainerError: 'its container cannot be run',
+  CrashLoopBackOff: 'its container ends each time it is started',
+};
+
+const remedies: Readonly<Record<string, string>> = {
+  ImagePullBackOff: imageHint,
+  InvalidImageName: imageHint,
+  ErrImageNeverPull: imageHint,
+  RunContainerError: logHint,
+  CrashLoopBackOff: logHint,
+};
+
+const eventPollMs = 5_000;
+
+/** Why a pod does not run. `isRetryable`: a later attempt may succeed. */
+interface StartFailure {
+  readonly message: string;
+  readonly isRetryable: boolean;
+}
+
+const deletedMeanwhile: StartFailure = {
+  message: 'its pod was deleted meanwhile; run the call again',
+  isRetryable: true,
+};
+
 /**
  * Describes a sandbox failure. If the pod requests an address, the likely cause is a network that does not
  * have it: CNI plugins report that as a sandbox failure.
  */
-function sandboxHint(pod: Pod): { message: string; mayPass: boolean } {
-  const asked = pod.metadata.annotations?.[annotation.ipAddress];
+function describeSandboxFailure(pod: Pod): StartFailure {
+  const requested = pod.metadata.annotations?.[annotation.ipAddress];
   const next =
-    asked === undefined
+    requested === undefined
       ? 'see whether the network plugin of its node runs'
-      : `it asks for the address ${asked}: see whether a subnet or pool of the cluster's network for pods holds that (static_ips of the ` +
+      : `it requests the address ${requested}: see whether a subnet or pool of the cluster's network for pods holds that (static_ips of the ` +
         'manifest), whether another pod has it, and whether the network plugin of its node runs';
-  return { message: `its sandbox cannot be made; ${next}`, mayPass: true };
+  return { message: `its pod sandbox cannot be created; ${next}`, isRetryable: true };
 }
-const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call again', mayPass: true };
 
 /**
  * Waits until the VM's container runs with the addresses that its pod requests. Rejects with
@@ -34,8 +77,8 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
  */
 export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
-  const scheduled = await waitForScheduling(call, pod, () => failure(deletedMeanwhile, ''));
-  const sandbox = sandboxError(call, pod, finished.signal);
+  const scheduled = await waitForScheduling(call, pod, () => startError(deletedMeanwhile, ''));
+  const sandbox = rejectOnSandboxFailure(call, pod, finished.signal);
   try {
     return await Promise.race([containerStarted(call, scheduled, finished.signal), sandbox]);
   } finally {
@@ -46,12 +89,10 @@ export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod
 }
 
 async function containerStarted(call: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
-  const { name = '', uid } = known.metadata;
+  const { name, uid } = known.metadata;
   const subject = { namespace: call.namespace, name };
-  const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
+  const outcome = await waitForObject<Pod, { pod: Pod } | StartFailure>(call, {
     signal,
-    api: call.api,
-    clock: call.clock,
     reference: podReference(call, name),
     known,
     condition: (pod) => {
@@ -59,21 +100,20 @@ async function containerStarted(call: CallContext, known: Pod, signal: AbortSign
         return deletedMeanwhile;
       }
       const problem = startProblem(pod);
-      if (problem !== undefined) return { message: problem, mayPass: false };
+      if (problem !== undefined) return { message: problem, isRetryable: false };
       if (!isRunning(pod)) return undefined;
       const addressError = verifyPodAddresses(pod);
-      return addressError === undefined ? { pod } : { message: addressError, mayPass: false };
+      return addressError === undefined ? { pod } : { message: addressError, isRetryable: false };
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
     deadlineMs: call.config.deadlines.createVm * 1000,
-    lastWords: async (last) => ({
+    describeState: async (last) => ({
       state: await describePodAndEvents(call.api, subject, last),
       next: inspectPodHint,
     }),
-    onProgress: call.reportProgress,
   });
   if ('pod' in outcome) return outcome.pod;
-  throw failure(outcome, await eventsOf(call, { ...subject, kind: 'Pod', uid }, outcome.message));
+  throw startError(outcome, await eventsOf(call, { ...subject, kind: 'Pod', uid }, outcome.message));
 }
 
 function isRunning({ status }: Pod): boolean {
@@ -81,18 +121,16 @@ function isRunning({ status }: Pod): boolean {
   return container?.state?.running !== undefined && status?.podIP !== undefined;
 }
 
-async function sandboxError(call: CallContext, pod: Pod, signal: AbortSignal): Promise<never> {
-  throw failure(sandboxHint(pod), await waitForSandboxFailure(call, pod, signal));
+async function rejectOnSandboxFailure(call: CallContext, pod: Pod, signal: AbortSignal): Promise<never> {
+  throw startError(describeSandboxFailure(pod), await waitForSandboxFailure(call, pod, signal));
 }
 
-function failure({ message, mayPass }: { message: string; mayPass: boolean }, events: string): ProductError {
+function startError({ message, isRetryable }: StartFailure, events: string): ProductError {
   return new ProductError(
-    mayPass ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED',
+    isRetryable ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED',
     events === '' ? message : `${message}; events: ${events}`,
   );
 }
-
-const eventPollMs = 5_000;
 
 /**
  * Waits until the sandbox of a pod could not be made for half of the deadline `sandbox`, then returns the
@@ -109,7 +147,7 @@ export async function waitForSandboxFailure(
   while (!signal.aborted) {
     await call.clock.sleep(Math.min(eventPollMs, limitMs), signal);
     if (signal.aborted) break;
-    const events = await sandboxFailure(call, pod);
+    const events = await sandboxFailureEvents(call, pod);
     if (events === undefined) {
       since = undefined;
       continue;
@@ -125,8 +163,8 @@ export async function waitForSandboxFailure(
  * pod's status stays ContainerCreating. Events outlive their cause, so a pod that has a sandbox by now is
  * healthy even if the event exists: its image may not have been pulled yet.
  */
-async function sandboxFailure(call: CallContext, { metadata }: Pod): Promise<string | undefined> {
-  const { name = '', uid } = metadata;
+async function sandboxFailureEvents(call: CallContext, { metadata }: Pod): Promise<string | undefined> {
+  const { name, uid } = metadata;
   try {
     const events = await describeEvents(call.api, { namespace: call.namespace, name, kind: 'Pod', uid });
     return events.includes('FailedCreatePodSandBox') && !(await hasSandbox(call, name)) ? events : undefined;
@@ -147,36 +185,6 @@ async function hasSandbox(call: CallContext, name: string): Promise<boolean> {
   );
   return isReady === true || pod?.status?.podIP !== undefined;
 }
-
-/** Waiting reasons of the kubelet that are permanent (kubernetes: pkg/kubelet/images/types.go, events). */
-const permanentReasons: Readonly<Record<string, string>> = {
-  ImagePullBackOff: 'its image cannot be pulled',
-  InvalidImageName: 'its image cannot be pulled',
-  ErrImageNeverPull: 'its image cannot be pulled',
-  CreateContainerConfigError: 'its container cannot be configured',
-  CreateContainerError: 'its container cannot be created',
-  RunContainerError: 'its container cannot be run',
-  CrashLoopBackOff: 'its container ends again and again',
-};
-
-const imageHint = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
-const placeholder =
-  `no registry is called ${placeholderHost}: the stemcell was built and not pushed; push it (bosh-kubernetes stemcell push FOLDER ` +
-  'HOST/REPOSITORY:TAG) and use the stemcell.tgz that this writes, or load it into every node (bosh-kubernetes stemcell load FOLDER)';
-/** What an operator does if there is no better advice. */
-export const inspectPodHint =
-  'look at its events (kubectl get events) and, where it is still there, at its log (kubectl logs)';
-const logHint = 'look at the log of the container (kubectl logs)';
-const remedies: Readonly<Record<string, string>> = {
-  ImagePullBackOff: imageHint,
-  InvalidImageName: imageHint,
-  ErrImageNeverPull: imageHint,
-  RunContainerError: logHint,
-  CrashLoopBackOff: logHint,
-};
-
-const injectedContainerHint =
-  'an admission webhook of the cluster added this container: mend it there, or have it leave out the pods of this namespace';
 
 /** Returns why a scheduled pod will never start, or undefined if it may still start. */
 export function startProblem(pod: Pod): string | undefined {
@@ -204,7 +212,7 @@ function containerProblem(status: ContainerStatus): string | undefined {
 
 function cpiContainerHint(reason: string, image: string): string {
   const remedy = remedies[reason] ?? inspectPodHint;
-  return remedy === imageHint && image.startsWith(`${placeholderHost}/`) ? placeholder : remedy;
+  return remedy === imageHint && image.startsWith(`${placeholderHost}/`) ? placeholderHint : remedy;
 }
 
 function previousExit({ lastState }: ContainerStatus): string | undefined {

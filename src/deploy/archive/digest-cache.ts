@@ -42,7 +42,7 @@ export class DigestCache {
    */
   async verify(file: string, expected: string | undefined): Promise<string> {
     const begun = this.#now();
-    const stamp = await stampOf(file);
+    const stamp = await readStamp(file);
     const found = this.#files[file];
     const known = found !== undefined && found.stamp === stamp?.text ? found : undefined;
     const digest = known?.digest ?? (await digestOfFile(file, 'sha256', expected));
@@ -69,7 +69,7 @@ interface Stamp {
  * Returns undefined if the file does not exist. Reading the file for its digest then reports the error with
  * its name.
  */
-async function stampOf(file: string): Promise<Stamp | undefined> {
+async function readStamp(file: string): Promise<Stamp | undefined> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(file, { bigint: true });
     const isCoarse = ctimeNs % 1_000_000_000n === 0n;

@@ -70,7 +70,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
     return result;
   };
   let infoCall: Promise<CpiInfo> | undefined;
-  const info = (): Promise<CpiInfo> => (infoCall ??= askInfo(request));
+  const info = (): Promise<CpiInfo> => (infoCall ??= requestInfo(request));
   const call = async (method: string, ...args: unknown[]): Promise<unknown> =>
     request(method, args, (await info()).apiVersion);
   const callVoid = async (method: string, ...args: unknown[]): Promise<void> =>
@@ -112,7 +112,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
   };
 }
 
-async function askInfo(
+async function requestInfo(
   request: (method: string, args: readonly unknown[], apiVersion: number) => Promise<unknown>,
 ): Promise<CpiInfo> {
   const result = await request('info', [], 1).catch((error: unknown) => {

@@ -52,7 +52,7 @@ test('sends the exact envelope, calls info once and passes its folders to the CP
   assert.equal(await readFile(join(directory, 'env'), 'utf8'), 'yes /the/packages /the/jobs\n');
 });
 
-test('only the progress and the notes of a CPI are shown during a call, and nothing else of its log', async (t) => {
+test('only the progress and the notes in the log of a CPI are shown during a call', async (t) => {
   const told: string[] = [];
   const hasTold = Promise.withResolvers<void>();
   const directory = await scratchDirectory(t);
@@ -183,7 +183,7 @@ test('a creation error that may have left a VM is distinguished from one that le
   assert.equal(mayHaveLeftVm(answerTo(undefined)), false);
 });
 
-test('a response of the wrong shape is not taken for a cid', async (t) => {
+test('a response of the wrong shape is not accepted as a cid', async (t) => {
   const { cloud } = await scriptedCpi(
     t,
     `cat > /dev/null; echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}'`,

@@ -2,8 +2,9 @@ import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
-import { runProcess, type ProcessResult } from '../process/run-process.ts';
-import { throwIfInterrupted } from '../stage/stage.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
+import { parseJsonObject } from '../../platform/json.ts';
+import { runProgram, type ProgramResult } from '../../platform/run-program.ts';
 
 /** Locates the installed CPI. */
 export interface CpiExecutable {
@@ -67,20 +68,20 @@ async function call(
   executable: CpiExecutable,
   request: CpiRequest,
   options: CpiRunnerOptions,
-): Promise<ProcessResult> {
+): Promise<ProgramResult> {
   try {
-    return await runProcess({
+    return await runProgram({
       file: executable.path,
-      arguments: [],
+      args: [],
       environment: {
         ...options.environment,
         BOSH_PACKAGES_DIR: executable.packagesDirectory,
         BOSH_JOBS_DIR: executable.jobsDirectory,
       },
       input: toJson(request),
-      deadline: options.deadline,
+      timeoutMs: options.deadline,
       signal: options.signal,
-      grace: options.grace,
+      graceMs: options.grace,
       onStart: (pid) => options.onStart?.(pid, request.method),
       onErrorLine: (line) => {
         if (isForOperator(line)) options.onWaiting?.(line);
@@ -97,7 +98,7 @@ async function call(
 function assertAnswered(
   { path }: CpiExecutable,
   { method }: CpiRequest,
-  result: ProcessResult,
+  result: ProgramResult,
   options: CpiRunnerOptions,
 ): void {
   const stderr = lastLines(result.stderr);
@@ -166,7 +167,7 @@ const codeOfType: Readonly<Record<string, ErrorCode>> = {
  * (docs-bosh: content/cpi-api-v2.md).
  */
 export function parseCpiResponse(text: string): CpiResponse | undefined {
-  const value = parseObject(text);
+  const value = parseJsonObject(text);
   if (value === undefined) return undefined;
   const { result = null, error = null } = value;
   if (error !== null && !isErrorObject(error)) return undefined;
@@ -214,16 +215,6 @@ function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
 function meansNotImplemented({ type, message }: CpiErrorObject): boolean {
   if (type === 'Bosh::Clouds::CloudError') return message.startsWith('Invalid Method:');
   return type === 'InvalidCall' && message.startsWith('Method is not known, got');
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function isErrorObject(value: unknown): value is CpiErrorObject {

@@ -35,7 +35,7 @@ test('a leftover disk of another size or type is not used', () => {
   assert.equal(planDisk(state([{ ...disk, size: 32 }]), desired).action, 'create');
 });
 
-test('a disk that the manifest no longer has is left alone', () => {
+test('a disk that the manifest no longer has is kept', () => {
   assert.deepEqual(planDisk(state([disk], 'd1'), undefined), { action: 'none' });
   assert.deepEqual(planDisk(state([disk], 'd1'), { ...desired, size: 0 }), { action: 'none' });
 });

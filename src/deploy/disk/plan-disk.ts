@@ -78,7 +78,7 @@ export function unusedCurrentDisk(
  */
 export function describeKeptDisk({ cid }: DiskRecord): string {
   return (
-    `Disk '${oneLine(cid)}' is kept and not attached: the manifest asks for none. ` +
-    'A persistent disk in the manifest brings it, or its content, back; delete-env deletes it'
+    `Disk '${oneLine(cid)}' is kept and not attached: the manifest has no persistent disk. ` +
+    'Add one to use the disk, or its content, again; delete-env deletes it'
   );
 }

@@ -6,7 +6,6 @@ import type { ReleaseJob } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
 import { withContext } from '../../platform/error-chain.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { runInParallel } from '../run-in-parallel.ts';
 import { type ReleaseArchive, openReleases, jobOfRelease } from '../archive/release-archive.ts';
 import type { CpiExecutable } from '../cpi/cpi-runner.ts';
 import type { Stage } from '../stage/stage.ts';
@@ -84,4 +83,15 @@ async function restrictToOwner(directory: string): Promise<void> {
     if (entry.isDirectory()) await restrictToOwner(path);
     else await chmod(path, (await stat(path)).mode & 0o700);
   }
+}
+
+/**
+ * Runs `work` while `background` runs. Both have ended when the promise settles. The error of `work` takes
+ * precedence.
+ */
+async function runInParallel<T>(background: Promise<void>, work: () => Promise<T>): Promise<T> {
+  const [result, other] = await Promise.allSettled([work(), background]);
+  if (result.status === 'rejected') throw result.reason;
+  if (other.status === 'rejected') throw other.reason;
+  return result.value;
 }

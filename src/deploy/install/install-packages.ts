@@ -11,7 +11,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { dependencyKey } from '../package/compiled-package-cache.ts';
 import type { ChildWatch } from '../process/leftover-process.ts';
-import { runProcess } from '../process/run-process.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { InstallationDirectory } from './installation-directory.ts';
 import { InstalledPackages, type PackageKey } from './installed-packages.ts';
@@ -46,7 +46,7 @@ export async function installPackages(
       key: keyOf(release, candidate),
     })),
   );
-  refuseNameClash(requested.map(({ key }) => key));
+  assertUniqueNames(requested.map(({ key }) => key));
   for (const { source, key } of requested) {
     await stage.perform(`Compiling package '${key.name}/${key.fingerprint}'`, async (step) => {
       if (source.compiled) step.skip('Package already compiled');
@@ -77,7 +77,7 @@ function keyOf(release: Release, { name, fingerprint }: ReleasePackage): Package
   return { name, fingerprint, dependencyKey: dependencyKey(dependenciesOf(release, name)) };
 }
 
-function refuseNameClash(keys: readonly PackageKey[]): void {
+function assertUniqueNames(keys: readonly PackageKey[]): void {
   const clash = keys.find((key, index) =>
     keys
       .slice(0, index)
@@ -144,9 +144,9 @@ export interface PackagingRequest {
  */
 export async function runPackaging(request: PackagingRequest): Promise<void> {
   const { name, source, target, packagesDirectory, children } = request;
-  const result = await runProcess({
+  const result = await runProgram({
     file: 'bash',
-    arguments: ['-x', 'packaging'],
+    args: ['-x', 'packaging'],
     directory: source,
     environment: {
       ...request.environment,

@@ -8,7 +8,7 @@ const identity = {
   networks: { default: { type: 'manual', ip: '127.0.0.1' } },
 };
 
-test('the spec has the networks alone if there are no jobs', () => {
+test('the spec has only the networks if there are no jobs', () => {
   assert.deepEqual(applySpec(identity), {
     deployment: 'tiny-env',
     name: 'hello',

@@ -4,7 +4,7 @@ import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import { readState } from '../state/state-file.ts';
 import { instanceAddress } from './apply-spec.ts';
 import { isDifferentAgent } from './verify-agent.ts';

@@ -100,7 +100,7 @@ export async function checkMonitFiles(
   if (problems.length === 0) return;
   throw new ProductError(
     'MONIT_INVALID',
-    `The agent of this stemcell cannot run what these rendered monit files say:\n${problems.map((one) => withRelease(one, jobs)).join('\n')}`,
+    `The agent of this stemcell does not support these statements of the rendered monit files:\n${problems.map((one) => withRelease(one, jobs)).join('\n')}`,
   );
 }
 

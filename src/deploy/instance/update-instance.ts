@@ -1,7 +1,7 @@
 import type { FailedProcess } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { withContext } from '../../platform/error-chain.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import type { AgentRun, Run } from '../session.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { ApplySpec } from './apply-spec.ts';

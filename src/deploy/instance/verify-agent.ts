@@ -3,7 +3,7 @@ import { isSameAddress } from '../../bosh/manifest/ip-range.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { lostMbusHost } from '../../bosh/manifest/manifest-warnings.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import type { AgentRun, Run } from '../session.ts';
 
 export interface ExpectedAgent {
@@ -133,8 +133,8 @@ export async function assertAgentReachableAfterMove(
   if (!addresses.some((address) => address !== undefined && isSameAddress(address, host))) return;
   throw new ProductError(
     'MANIFEST_INVALID',
-    `${manifest.cloudProvider.mbusAt}: '${host}' is the address of the VM itself whose agent answers there, and the instance is ` +
-      `to have ${staticIps.map((ip) => `'${ip}'`).join(', ')}: its agent could not be reached. Nothing was changed; ` +
-      'name the same address in both places',
+    `${manifest.cloudProvider.mbusAt}: '${host}' is the address of the VM whose agent responds there, but the instance gets ` +
+      `${staticIps.map((ip) => `'${ip}'`).join(', ')}: its agent could not be reached. Nothing was changed; ` +
+      'use the same address for both',
   );
 }

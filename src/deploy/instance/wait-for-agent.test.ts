@@ -39,19 +39,23 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-const pinging = (port: number) => (): Promise<unknown> =>
-  new MbusConnection({ mbusUrl: `https://u:p@127.0.0.1:${port}` }).send(
-    {
-      ...{ method: 'POST', path: '/agent', idleTimeoutMs: 100, deadline: 1000 },
-      body: { stream: Readable.from([]), length: 0 },
-    },
-    async () => 'pong',
-  );
+/** By default the wait for an answer is so long that a slow machine does not run into it. */
+const pinging =
+  (port: number, idleTimeoutMs = 60_000) =>
+  (): Promise<unknown> =>
+    new MbusConnection({ mbusUrl: `https://u:p@127.0.0.1:${port}` }).send(
+      {
+        ...{ method: 'POST', path: '/agent', idleTimeoutMs, deadline: 120_000 },
+        body: { stream: Readable.from([]), length: 0 },
+      },
+      async () => 'pong',
+    );
 
 const causes: readonly {
   readonly what: string;
   readonly port: (t: TestContext) => Promise<number>;
   readonly line: RegExp;
+  readonly idleTimeoutMs?: number;
 }[] = [
   {
     what: 'a port without a listener',
@@ -61,7 +65,8 @@ const causes: readonly {
   {
     what: 'an address that does not answer',
     port: (t) => portOf(t, createServer()),
-    line: /cannot be reached: no answer within 0\.1 s; this machine has no route to that address, or a firewall/,
+    idleTimeoutMs: 100,
+    line: /cannot be reached: no response within 0\.1 s; this machine has no route to that address, or a firewall/,
   },
   {
     what: 'another server at the port',
@@ -79,9 +84,9 @@ const causes: readonly {
   },
 ];
 
-for (const { what, port, line } of causes) {
+for (const { what, port, line, idleTimeoutMs } of causes) {
   test(`${what} is reported once within 15 s with the cause and the next step, and again in the error`, async (t) => {
-    const { run, lines } = testRun(pinging(await port(t)));
+    const { run, lines } = testRun(pinging(await port(t), idleTimeoutMs));
 
     await assert.rejects(waitForAgent(run, 30_000, { cloud: run.cloud, vmCid: 'vm-1' }), (error) => {
       assert.ok(isProductError(error, 'AGENT_UNREACHABLE'));
@@ -129,7 +134,7 @@ test('the line follows the cause: the pod, the connection to the agent, the CPI'
   );
   assert.match(second, /2 restarts/);
   assert.match(third, /nothing listens there yet/);
-  assert.match(fourth, /VM 'vm-1': the CPI cannot say how it is: no token/);
+  assert.match(fourth, /VM 'vm-1': the CPI cannot report its state: no token/);
   assert.equal(lines.length, 4, lines.join('\n'));
 });
 

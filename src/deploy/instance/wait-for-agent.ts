@@ -1,6 +1,6 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { CpiClient } from '../cpi/cpi-client.ts';
-import { poll } from '../poll.ts';
+import { poll } from '../../platform/poll.ts';
 import type { AgentRun, Run } from '../session.ts';
 import { explainUnreachable } from './explain-failure.ts';
 
@@ -83,6 +83,6 @@ async function describe(cloud: CpiClient, vmCid: string): Promise<string | undef
     return await cloud.describeVm(vmCid);
   } catch (error) {
     if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
-    return `the CPI cannot say how it is: ${error.message}`;
+    return `the CPI cannot report its state: ${error.message}`;
   }
 }

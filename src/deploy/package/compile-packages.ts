@@ -42,7 +42,7 @@ export async function compilePackages(
     for (const source of packagesInOrder(release, names)) {
       const there = available.get(source.name);
       if (there !== undefined) {
-        refuseClash(there, source);
+        assertSamePackage(there, source);
         continue;
       }
       const reference = await stage.perform(
@@ -108,7 +108,7 @@ async function keep(
   }
 }
 
-function refuseClash(there: BlobReference, { name, fingerprint }: ReleasePackage): void {
+function assertSamePackage(there: BlobReference, { name, fingerprint }: ReleasePackage): void {
   if (there.version === fingerprint) return;
   throw new ProductError(
     'RELEASE_INVALID',

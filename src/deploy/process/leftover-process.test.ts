@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../platform/clock.ts';
 import { identifyProcess } from '../../platform/process-identity.ts';
 import { waitForLeftoverProcess } from './leftover-process.ts';
-import { killGroup } from './run-process.ts';
+import { signalGroup } from '../../platform/run-program.ts';
 
 async function orphan(t: TestContext, disposable: boolean) {
   const child = spawn('sleep', ['60'], { stdio: 'ignore', detached: true });
@@ -66,7 +66,7 @@ test('a process that does not exist, or has another start time, is ignored', asy
 
   await waitForLeftoverProcess({ ...leftover, started: 'earlier' }, rest);
   assert.ok(identifyProcess(leftover.pid));
-  killGroup(leftover.pid);
+  signalGroup(leftover.pid, 'SIGKILL');
   await waitForLeftoverProcess(undefined, rest);
 
   assert.deepEqual(written, []);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts';
-import { poll } from '../poll.ts';
-import { killGroup } from './run-process.ts';
+import { poll } from '../../platform/poll.ts';
+import { signalGroup } from '../../platform/run-program.ts';
 
 /** Why a run starts a program and waits for it. The lock file has these keys. */
 export interface ChildPurpose {
@@ -47,6 +47,6 @@ export async function waitForLeftoverProcess(
     write(`Waiting for the ${child.doing} of an interrupted run to end (process ${child.pid})\n`);
     if (await waitForExit()) return;
   }
-  killGroup(child.pid);
+  signalGroup(child.pid, 'SIGKILL');
   await waitForExit();
 }

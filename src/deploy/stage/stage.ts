@@ -1,5 +1,5 @@
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { oneLine } from '../../errors/text.ts';
-import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** Lets a running step report about itself. */
@@ -75,15 +75,6 @@ export class PrintedStage implements Stage {
       throw error;
     }
   }
-}
-
-/** Throws INTERRUPTED if the operator's signal is aborted. */
-export function throwIfInterrupted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return;
-  throw new ProductError(
-    'INTERRUPTED',
-    "Stopped at the operator's request; run the same command again to continue",
-  );
 }
 
 /** Formats a duration as HH:MM:SS, rounded down to seconds. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import type { Field } from '../../platform/field.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import type { DeploymentState } from './deployment-state.ts';
@@ -10,7 +11,7 @@ import { KnownResources } from './known-resources.ts';
 import { pendingPathFor, readPending } from './pending-file.ts';
 import {
   describeCluster,
-  isRecordedCluster,
+  parseRecordedCluster,
   isSameCluster,
   type ClusterIdentity,
   type RecordedCluster,
@@ -87,10 +88,11 @@ export class DeploymentFiles {
   /** Returns the cluster of the deployment's VM and disks. */
   readCluster(): Promise<RecordedCluster | undefined> {
     const path = this.#clusterPath;
-    return readOwnJson(path, isRecordedCluster, (cause) =>
+    return readOwnJson(path, parseRecordedCluster, (problem, cause) =>
       invalidFile(
         path,
         'names the cluster of the deployment',
+        problem,
         'you know that the cluster is the right one',
         cause,
       ),
@@ -142,8 +144,14 @@ export class DeploymentFiles {
    */
   async cpiConfigChanged({ installation_id: id }: DeploymentState, properties: Properties): Promise<boolean> {
     const path = this.#cpiPath;
-    const recorded = await readOwnJson(path, isRecordedCpi, (cause) =>
-      invalidFile(path, 'tells whether the CPI is configured as before', 'you know that it is', cause),
+    const recorded = await readOwnJson(path, parseRecordedCpi, (problem, cause) =>
+      invalidFile(
+        path,
+        'tells whether the CPI is configured as before',
+        problem,
+        'you know that it is',
+        cause,
+      ),
     );
     const current = cpiRecord(id, properties);
     return recorded?.installation_id === id && recorded.properties_hmac !== current.properties_hmac;
@@ -165,8 +173,8 @@ export class DeploymentFiles {
   ): Promise<string> {
     if (deployed === '' || deployed === sha512) return sha512;
     const path = this.#digestsPath;
-    const recorded = await readOwnJson(path, areManifestDigests, (cause) =>
-      invalidFile(path, 'tells whether only credentials have changed', undefined, cause),
+    const recorded = await readOwnJson(path, parseManifestDigests, (problem, cause) =>
+      invalidFile(path, 'tells whether only credentials have changed', problem, undefined, cause),
     );
     const differsInCredentials =
       recorded?.sha512 === deployed && recorded.sha512WithoutCredentials === sha512WithoutCredentials;
@@ -204,28 +212,27 @@ function cpiRecord(installationId: string, properties: Properties): RecordedCpi 
   return { installation_id: installationId, properties_hmac: hmac };
 }
 
-function isRecordedCpi(value: unknown): value is RecordedCpi {
-  if (typeof value !== 'object' || value === null) return false;
-  const { installation_id: id, properties_hmac: hmac } = value as Partial<RecordedCpi>;
-  return typeof id === 'string' && typeof hmac === 'string';
-}
+const parseRecordedCpi = (file: Field): RecordedCpi => ({
+  installation_id: file.get('installation_id').string(),
+  properties_hmac: file.get('properties_hmac').string(),
+});
 
-function areManifestDigests(value: unknown): value is ManifestDigests {
-  if (typeof value !== 'object' || value === null) return false;
-  const { sha512, sha512WithoutCredentials } = value as Partial<ManifestDigests>;
-  return typeof sha512 === 'string' && typeof sha512WithoutCredentials === 'string';
-}
+const parseManifestDigests = (file: Field): ManifestDigests => ({
+  sha512: file.get('sha512').string(),
+  sha512WithoutCredentials: file.get('sha512WithoutCredentials').string(),
+});
 
 /** `condition` says when the operator may remove the file. Undefined: always. */
 function invalidFile(
   path: string,
   purpose: string,
+  problem: string,
   condition: string | undefined,
   cause: unknown,
 ): ProductError {
   return new ProductError(
     'STATE_INVALID',
-    `File '${path}', which ${purpose}, is not what the deployer wrote; remove it${condition === undefined ? '' : ` if ${condition}`}`,
+    `File '${path}', which ${purpose}, is not what the deployer wrote: ${problem}; remove it${condition === undefined ? '' : ` if ${condition}`}`,
     { cause },
   );
 }

@@ -71,18 +71,21 @@ test('treats null and absent keys as Go does', () => {
 });
 
 test('an unreadable file is an error that names it, never an empty state', () => {
-  for (const text of [
-    '',
-    '{',
-    '[]',
-    '{"disks":{}}',
-    '{"disks":[{"cid":1}]}',
-    '{"current_vm_cid":7}',
-    '{"current_agent_id":7}',
-  ]) {
+  for (const [text, problem] of [
+    ['', "'/some/state.json' is not JSON; restore it"],
+    ['{', "'/some/state.json' is not JSON; restore it"],
+    ['[]', "'/some/state.json' must be an object; restore it"],
+    ['null', "'/some/state.json' must be an object; restore it"],
+    ['{"disks":{}}', "'/some/state.json': disks must be a list; restore it"],
+    ['{"disks":[{"id":"a","cid":1}]}', "'/some/state.json': disks[0].cid must be a string; restore it"],
+    ['{"disks":[null]}', "'/some/state.json': disks[0].id is missing; it must be a string; restore it"],
+    ['{"installation_id":"../x"}', "'/some/state.json': installation_id "],
+    ['{"current_vm_cid":7}', "'/some/state.json': current_vm_cid must be a string; restore it"],
+    ['{"current_agent_id":7}', "'/some/state.json': current_agent_id must be a string; restore it"],
+  ] as const) {
     assert.throws(
       () => parseState(text, '/some/state.json'),
-      (error) => isProductError(error, 'STATE_INVALID') && error.message.includes('/some/state.json'),
+      (error) => isProductError(error, 'STATE_INVALID') && error.message.includes(problem),
       text,
     );
   }

@@ -1,8 +1,8 @@
 import { fromJson, toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface DiskRecord extends JsonObject {
   readonly id: string;
@@ -73,30 +73,36 @@ export const emptyState: DeploymentState = {
  * and name the key.
  */
 export function parseState(text: string, path: string): DeploymentState {
-  const invalid = (what: string, cause?: unknown): ProductError =>
+  const invalid = (key: string, problem: string, cause?: unknown): ProductError =>
     new ProductError(
       'STATE_INVALID',
-      `Deployment state file '${path}' ${what}; restore it from a backup, because only this file names the VM and the disk`,
+      `Deployment state file '${path}'${key === '' ? '' : `: ${key}`} ${problem}; restore it from a backup, because only this file names the VM and the disk`,
       cause === undefined ? {} : { cause },
     );
-  const document = parseJson(text, invalid);
-  if (!isObject(document)) throw invalid('is not a JSON object');
-  const reader = new FieldReader(document, invalid);
+  const root = new Field(
+    parseJson(text, (cause) => invalid('', 'is not JSON', cause)),
+    '',
+    invalid,
+  );
+  if (!root.isPresent) throw root.error('must be an object');
   return {
-    ...document,
-    director_id: reader.text('director_id'),
-    installation_id: reader.segment('installation_id'),
-    current_vm_cid: reader.text('current_vm_cid'),
-    ...(document['current_agent_id'] === undefined
-      ? {}
-      : { current_agent_id: reader.text('current_agent_id') }),
-    current_stemcell_id: reader.text('current_stemcell_id'),
-    current_disk_id: reader.text('current_disk_id'),
-    current_release_ids: reader.list('current_release_ids', (entry) => typeof entry === 'string'),
-    current_manifest_sha: reader.text('current_manifest_sha'),
-    disks: reader.list('disks', isRecord(['id', 'cid'])).map((disk) => readDisk(disk, invalid)),
-    stemcells: reader.list('stemcells', isStemcell),
-    releases: reader.list('releases', isRecord(['id', 'name', 'version'])) as ReleaseRecord[],
+    ...root.record(),
+    director_id: readText(root.get('director_id')),
+    installation_id: readSegment(root.get('installation_id')),
+    current_vm_cid: readText(root.get('current_vm_cid')),
+    ...(root.get('current_agent_id').isPresent && {
+      current_agent_id: root.get('current_agent_id').string(),
+    }),
+    current_stemcell_id: readText(root.get('current_stemcell_id')),
+    current_disk_id: readText(root.get('current_disk_id')),
+    current_release_ids: root
+      .get('current_release_ids')
+      .list()
+      .map((id) => id.string()),
+    current_manifest_sha: readText(root.get('current_manifest_sha')),
+    disks: root.get('disks').list().map(readDisk),
+    stemcells: root.get('stemcells').list().map(readStemcell),
+    releases: root.get('releases').list().map(readRelease),
   };
 }
 
@@ -105,66 +111,44 @@ export function formatState(state: DeploymentState): string {
   return toJson(state, 4);
 }
 
-class FieldReader {
-  readonly #document: JsonObject;
-  readonly #invalid: (what: string) => ProductError;
+const readText = (field: Field): string => field.optional()?.string() ?? '';
 
-  constructor(document: JsonObject, invalid: (what: string) => ProductError) {
-    this.#document = document;
-    this.#invalid = invalid;
-  }
-
-  text(key: string): string {
-    const value = this.#document[key] ?? '';
-    if (typeof value !== 'string') throw this.#invalid(`has a '${key}' that is not a string`);
-    return value;
-  }
-
-  segment(key: string): PathSegment | '' {
-    const text = this.text(key);
-    const segment = parsePathSegment(text);
-    if (segment === undefined && text !== '')
-      throw this.#invalid(`has a '${key}' that ${segmentProblem(text)}`);
-    return segment ?? '';
-  }
-
-  list<T>(key: string, accepts: (entry: unknown) => entry is T): T[] {
-    const value = this.#document[key] ?? [];
-    if (!Array.isArray(value)) throw this.#invalid(`has a '${key}' that is not a list`);
-    const wrong = value.findIndex((entry) => !accepts(entry));
-    if (wrong >= 0)
-      throw this.#invalid(`has a '${key}[${wrong}]' that lacks something or has the wrong shape`);
-    return value as T[];
-  }
+function readSegment(field: Field): PathSegment | '' {
+  const text = readText(field);
+  const segment = parsePathSegment(text);
+  if (segment === undefined && text !== '') throw field.error(segmentProblem(text));
+  return segment ?? '';
 }
 
-function readDisk(record: JsonObject, invalid: (what: string) => ProductError): DiskRecord {
-  const { size = 0, cloud_properties: properties } = record;
-  if (typeof size !== 'number')
-    throw invalid(`has a disk '${String(record['cid'])}' whose 'size' is not a number`);
-  return { ...record, size, cloud_properties: isObject(properties) ? properties : {} } as DiskRecord;
+const readDisk = (disk: Field): DiskRecord => ({
+  ...disk.record(),
+  id: disk.get('id').string(),
+  cid: disk.get('cid').string(),
+  size: disk.get('size').optional()?.integer() ?? 0,
+  cloud_properties: disk.get('cloud_properties').record(),
+});
+
+function readStemcell(stemcell: Field): StemcellRecord {
+  const image = stemcell.get('image').optional()?.string();
+  return {
+    ...readRelease(stemcell),
+    cid: stemcell.get('cid').string(),
+    ...(image !== undefined && { image }),
+  };
 }
 
-function isStemcell(entry: unknown): entry is StemcellRecord {
-  if (!isRecord(['id', 'cid', 'name', 'version'])(entry)) return false;
-  const { image } = entry;
-  return image === undefined || typeof image === 'string';
-}
+const readRelease = (release: Field): ReleaseRecord => ({
+  ...release.record(),
+  id: release.get('id').string(),
+  name: release.get('name').string(),
+  version: release.get('version').string(),
+});
 
-function isRecord(keys: readonly string[]): (entry: unknown) => entry is JsonObject {
-  return (entry): entry is JsonObject =>
-    isObject(entry) && keys.every((key) => typeof entry[key] === 'string');
-}
-
-function parseJson(text: string, invalid: (what: string, cause?: unknown) => ProductError): unknown {
+function parseJson(text: string, invalid: (cause: unknown) => ProductError): unknown {
   try {
     return fromJson(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid('is not JSON', error);
+    if (error instanceof SyntaxError) throw invalid(error);
     throw error;
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -28,7 +28,11 @@ async function keptFiles(
   const id = state.installationId;
   const deployment = new DeploymentFiles(statePath);
   const files = [
-    { path: `${statePath}.pending`, content: { disks: [{ id: 'd' }] }, read: () => readPending(statePath) },
+    {
+      path: `${statePath}.pending`,
+      content: { disks: [{ id: 'd', size: 1, vm_cid: 'vm-1', requested_at: '2026-01-01T00:00:00Z' }] },
+      read: () => readPending(statePath),
+    },
     {
       path: `${statePath}.cluster`,
       content: { server: 'https://127.0.0.1', kubeconfig: 'k', installation_id: id },

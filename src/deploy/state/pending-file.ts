@@ -1,4 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
+import type { Field } from '../../platform/field.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 
@@ -85,27 +86,40 @@ export function pendingPathFor(statePath: string): string {
 /** Reads the pending file beside a state file without changing anything. */
 export async function readPending(statePath: string): Promise<Pending> {
   const path = pendingPathFor(statePath);
-  return (await readOwnJson(path, isPending, (cause) => invalid(path, cause))) ?? nothingPending;
+  return (
+    (await readOwnJson(path, parsePending, (problem, cause) => invalid(path, problem, cause))) ??
+    nothingPending
+  );
 }
 
-function invalid(path: string, cause?: unknown): ProductError {
+function invalid(path: string, problem: string, cause: unknown): ProductError {
   return new ProductError(
     'STATE_INVALID',
-    `File '${path}' is not what the deployer wrote; it names a VM or disk that may exist, so restore it or look for them before you remove it`,
+    `File '${path}' is not what the deployer wrote: ${problem}; the file names a VM or disk that may exist, so restore it or look for them before you remove it`,
     { cause },
   );
 }
 
-function isPending(value: unknown): value is Pending {
-  if (typeof value !== 'object' || value === null) return false;
-  const { vm, disks } = value as Partial<Pending>;
-  return (
-    (vm === undefined || isPendingVm(vm)) &&
-    Array.isArray(disks) &&
-    disks.every((disk: Partial<PendingDisk>) => typeof disk.id === 'string')
-  );
+function parsePending(file: Field): Pending {
+  const vm = file.get('vm').optional();
+  return {
+    ...(vm !== undefined && { vm: parsePendingVm(vm) }),
+    disks: file.get('disks').required().list().map(parsePendingDisk),
+  };
 }
 
-function isPendingVm({ agent_id: agent, arguments_sha256: hash, cid = '' }: Partial<PendingVm>): boolean {
-  return [agent, hash, cid].every((text) => typeof text === 'string');
+function parsePendingVm(vm: Field): PendingVm {
+  const cid = vm.get('cid').optional()?.string();
+  return {
+    agent_id: vm.get('agent_id').string(),
+    arguments_sha256: vm.get('arguments_sha256').string(),
+    ...(cid !== undefined && { cid }),
+  };
 }
+
+const parsePendingDisk = (disk: Field): PendingDisk => ({
+  id: disk.get('id').string(),
+  size: disk.get('size').integer(),
+  vm_cid: disk.get('vm_cid').string(),
+  requested_at: disk.get('requested_at').string(),
+});

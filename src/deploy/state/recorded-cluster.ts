@@ -1,3 +1,5 @@
+import type { Field } from '../../platform/field.ts';
+
 /** Identifies a cluster. */
 export interface ClusterIdentity {
   /** The uid of the namespace kube-system. Absent if the role may not read it. */
@@ -41,20 +43,22 @@ export function describeCluster({ server, uid, kubeconfig }: ClusterIdentity): s
   return `${server} (${uid === undefined ? '' : `kube-system ${uid}, `}kubeconfig '${kubeconfig}')`;
 }
 
-export function isRecordedCluster(value: unknown): value is RecordedCluster {
-  if (typeof value !== 'object' || value === null) return false;
-  const {
-    uid,
-    server,
-    ca_sha256: authority,
-    kubeconfig,
-    installation_id: id,
-    being_destroyed: destroyed,
-  } = value as Partial<RecordedCluster>;
-  const optional = [uid, authority].every((text) => text === undefined || typeof text === 'string');
-  return (
-    optional &&
-    [undefined, true].includes(destroyed) &&
-    [server, kubeconfig, id].every((text) => typeof text === 'string')
-  );
+export const parseClusterIdentity = (cluster: Field): ClusterIdentity => ({
+  server: cluster.get('server').string(),
+  kubeconfig: cluster.get('kubeconfig').string(),
+  ...optionalStrings(cluster, ['uid', 'ca_sha256']),
+});
+
+export function parseRecordedCluster(file: Field): RecordedCluster {
+  const destroyed = file.get('being_destroyed').optional()?.boolean() === true;
+  return {
+    installation_id: file.get('installation_id').string(),
+    ...parseClusterIdentity(file),
+    ...(destroyed && { being_destroyed: true }),
+  };
+}
+
+function optionalStrings<Key extends string>(field: Field, keys: readonly Key[]): { [K in Key]?: string } {
+  const present = keys.filter((key) => field.get(key).isPresent);
+  return Object.fromEntries(present.map((key) => [key, field.get(key).string()])) as { [K in Key]?: string };
 }

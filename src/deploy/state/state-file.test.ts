@@ -14,7 +14,7 @@ const uuids = () => {
   return () => `uuid-${(count += 1)}`;
 };
 
-test('lies beside the manifest by default', async () => {
+test('is beside the manifest by default', async () => {
   assert.equal(await statePathFor('/a/manifest.yml'), '/a/manifest-state.json');
   assert.equal(await statePathFor('/a/manifest.yml', '/b/state.json'), '/b/state.json');
 });
@@ -53,7 +53,7 @@ test('every change is on disk when its promise resolves', async (t) => {
   assert.match(await readFile(path, 'utf8'), /"current_vm_cid": "vm-1"/);
 });
 
-test('an incomplete temporary file of a killed run is no obstacle', async (t) => {
+test('ignores an incomplete temporary file of a killed run', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   await writeFile(`${path}.new`, '{"director_id": "ha');
 

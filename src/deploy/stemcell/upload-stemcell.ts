@@ -61,7 +61,7 @@ export async function uploadStemcell(
     if (previous !== undefined)
       run.warn(
         `Stemcell '${name}/${version}' names another image than when it was uploaded: ${previous.image}, now ${image ?? 'none'}; ` +
-          'it is uploaded again, and the VM is made from that',
+          'it is uploaded again, and the VM is created from the new image',
       );
     const cid = await withContext(`creating stemcell (${name} ${version})`, async () =>
       run.cloud.createStemcell(await imagePath(), cloudProperties),

@@ -1,5 +1,6 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
+import { isObject } from '../../platform/json.ts';
 import type { CreateVmArguments } from '../cpi/cpi-client.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
 
@@ -60,8 +61,7 @@ export function diskMetadata({ name, instanceGroup, tags }: Manifest): Readonly<
 
 function withTags(env: Properties, tags: Properties): Properties {
   const { bosh } = env;
-  const isMap = typeof bosh === 'object' && bosh !== null && !Array.isArray(bosh);
-  return { ...env, bosh: { ...(isMap ? bosh : {}), tags } };
+  return { ...env, bosh: { ...(isObject(bosh) ? bosh : {}), tags } };
 }
 
 /** Formats a time in milliseconds as bosh writes times into metadata: in whole seconds. */

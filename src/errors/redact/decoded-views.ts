@@ -105,7 +105,7 @@ function replaced(
   return builder?.build(view.isBytes);
 }
 
-const namedEntities: Readonly<Record<string, string>> = {
+const namedEscapes: Readonly<Record<string, string>> = {
   n: '\n',
   r: '\r',
   t: '\t',
@@ -121,7 +121,7 @@ function unescaped(view: DecodedView): DecodedView | undefined {
   return replaced(view, /\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|[^ux])/giu, (found) => {
     const letter = found[1] ?? '';
     if (letter === 'u' || letter === 'x') return String.fromCharCode(Number.parseInt(found.slice(2), 16));
-    return namedEntities[letter] ?? found.slice(1);
+    return namedEscapes[letter] ?? found.slice(1);
   });
 }
 

@@ -68,7 +68,7 @@ function decodings(message: string): string[] {
 
 const secrets = ['p@ss/w+rd "q" <&>\\ %41', 'Zürich-grüßt-曜', 'simple-secret-1', 'short', '}Pr0d-Passw0rd!'];
 
-suite('a secret is found whatever a server or program wraps it in', () => {
+suite('a secret is found in every encoding', () => {
   for (const [name, quote] of Object.entries(quotations))
     test(name, () => {
       for (const secret of secrets) {
@@ -81,7 +81,7 @@ suite('a secret is found whatever a server or program wraps it in', () => {
       }
     });
 
-  test('any secret of six characters and more, in two encodings one around the other', () => {
+  test('any secret of at least six characters, in two nested encodings', () => {
     const one = fc.constantFrom(...Object.entries(quotations));
     const secret = fc
       .string({ unit: 'binary', minLength: 6, maxLength: 40 })
@@ -98,7 +98,7 @@ suite('a secret is found whatever a server or program wraps it in', () => {
     );
   });
 
-  test('what was itself encoded, or had a line end, where it was given', () => {
+  test('a secret that is encoded or has a line end in the configuration', () => {
     const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const redact = redactor(
       { url: 'https://mbus:p%40ss%2Fw0rd@10.0.0.6:6868', 'client-key-data': base64(key) },
@@ -132,7 +132,7 @@ test('a private key shows no line, however it is indented, quoted or wrapped', (
   }
 });
 
-test('the name of a taint or label, or of a Secret to pull by, is no secret, though its key says so', () => {
+test('the name of a taint, a label or a pull secret is not a secret, although its key looks like one', () => {
   const tolerations = [{ key: 'dedicated', operator: 'Exists' }];
   const names = { tolerations, image_pull_secrets: ['registry'] };
   const redact = redactor(secretsInFlags({ ...names, tls: { key: 'the-key' } }));
@@ -152,7 +152,7 @@ test('the user that a kubeconfig impersonates is readable, and a variable with t
   );
 });
 
-test('of variables, addresses and names of hosts stay readable, and everything else is cut out', () => {
+test('addresses and host names among variables stay readable, and all other values are redacted', () => {
   const shown = {
     ...{ ip: '10.0.0.6', cidr: '10.0.0.0/24', v6: 'fd00::6', host: 'bosh.example.com', at: 'localhost:6868' },
     ...{
@@ -183,7 +183,7 @@ test('of variables, addresses and names of hosts stay readable, and everything e
   );
 });
 
-test('messages of ours and long quotations without a secret stay as they are', () => {
+test('messages and long quotations without a secret are not changed', () => {
   const redact = redactor(['p@ssw0rd-1', 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'], {
     password: 'ab',
     token: 'key',
@@ -197,7 +197,7 @@ test('messages of ours and long quotations without a secret stay as they are', (
     assert.equal(redact(text), text);
 });
 
-test('a text that unfolds to more than anybody reads is left out, not printed', () => {
+test('a text with too much decoded content is left out', () => {
   const redact = redactor(['p@ssw0rd-1']);
   const huge = `%41+\\n${base64('p@ssw0rd-1')} `.repeat(100_000);
   assert.match(redact(huge), /^<\d+ characters left out>$/u);

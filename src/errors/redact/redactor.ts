@@ -6,7 +6,7 @@ import { type DecodedView, viewsOf } from './decoded-views.ts';
  */
 const minSecretLength = 6;
 /** The minimum length of a line of a longer secret; a shorter line may be ordinary text. */
-const maxLineLength = 12;
+const minLineLength = 12;
 
 export type Redact = (text: string) => string;
 
@@ -33,7 +33,7 @@ interface Forms {
 }
 
 function formsOf(secrets: readonly string[]): Forms {
-  const all = new Set(secrets.flatMap(formsOfOne));
+  const all = new Set(secrets.flatMap(encodedForms));
   const long = [...all].filter((form) => form.length >= minSecretLength);
   const short = [...all].filter((form) => form.length < minSecretLength);
   return {
@@ -46,7 +46,7 @@ function formsOf(secrets: readonly string[]): Forms {
   };
 }
 
-function formsOfOne(secret: string): string[] {
+function encodedForms(secret: string): string[] {
   const decoded = [urlDecoded(secret), base64Decoded(secret)].filter((text) => text !== undefined);
   const derived = [secret.trim(), ...decoded, ...[secret, ...decoded].flatMap(linesOf)];
   return [secret, ...derived.filter((form) => form.length >= minSecretLength)];
@@ -55,7 +55,7 @@ function formsOfOne(secret: string): string[] {
 function linesOf(secret: string): string[] {
   if (!secret.includes('\n')) return [];
   const lines = secret.split('\n').map((line) => line.trim());
-  return lines.filter((line) => line.length >= maxLineLength && !/^-----(?:BEGIN|END) /u.test(line));
+  return lines.filter((line) => line.length >= minLineLength && !/^-----(?:BEGIN|END) /u.test(line));
 }
 
 function urlDecoded(secret: string): string | undefined {
@@ -96,7 +96,7 @@ type Range = readonly [start: number, end: number];
 function mask(text: string, forms: Forms): string {
   const views = viewsOf(text);
   if (views === undefined) return `<${text.length} characters left out>`;
-  const ranges = views.flatMap((view) => rangesIn(view, forms)).toSorted(([one], [other]) => one - other);
+  const ranges = views.flatMap((view) => rangesIn(view, forms)).toSorted(([a], [b]) => a - b);
   let result = '';
   let end = 0;
   for (const range of ranges) {
@@ -108,15 +108,15 @@ function mask(text: string, forms: Forms): string {
 
 function rangesIn(view: DecodedView, { long, longInBytes, short }: Forms): Range[] {
   const found: Range[] = [];
-  const note = (index: number, length: number): void =>
+  const addRange = (index: number, length: number): void =>
     void found.push([view.start(index), view.end(index + length - 1)]);
   for (const form of view.isBytes ? longInBytes : long) {
     for (let at = view.text.indexOf(form); at >= 0; at = view.text.indexOf(form, at + form.length))
-      note(at, form.length);
+      addRange(at, form.length);
   }
   for (const pattern of short)
     for (const { 0: word, index } of view.text.matchAll(pattern))
-      if (!view.isBytes || isInText(view.text, index)) note(index, word.length);
+      if (!view.isBytes || isInText(view.text, index)) addRange(index, word.length);
   return found;
 }
 

@@ -1,9 +1,9 @@
 /** A one-character secret is not redacted: the gaps would reveal it. */
-const shortest = 2;
+const minLength = 2;
 /** The minimum length of a secret whose key does not mark it as secret. */
-const longEnough = 6;
-const longNumber = 8;
-const secretPaths = new RegExp(
+const minUnmarkedLength = 6;
+const minNumberLength = 8;
+const locationPattern = new RegExp(
   `^(?:${[
     String.raw`[\d.]+(?::\d+|/\d+)?`,
     String.raw`[\da-fA-F]*:[\da-fA-F:.]*(?:/\d+)?`,
@@ -17,7 +17,7 @@ const secretPaths = new RegExp(
  * Values of options such as `keep_root_password`, never secrets: redacting them would reveal them and make
  * messages unreadable.
  */
-const booleanKeys = /^(?:true|false|yes|no|on|off|null|none)$/iu;
+const optionValues = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /**
@@ -46,7 +46,7 @@ const impersonationKeys = new Set(['as', 'as-uid', 'as-groups']);
 export function secretStrings(source: unknown): string[] {
   return stringsIn(
     source,
-    (text, isSecret, isNumber) => isSecret || (!isNumber && text.length >= longEnough),
+    (text, isSecret, isNumber) => isSecret || (!isNumber && text.length >= minUnmarkedLength),
   );
 }
 
@@ -57,7 +57,9 @@ export function secretStrings(source: unknown): string[] {
 export function variableSecrets(variables: Readonly<Record<string, unknown>>): string[] {
   return stringsIn(variables, (text, isSecret, isNumber) => {
     if (isSecret) return true;
-    return isNumber ? text.length >= longNumber : text.length >= longEnough && !secretPaths.test(text);
+    return isNumber
+      ? text.length >= minNumberLength
+      : text.length >= minUnmarkedLength && !locationPattern.test(text);
   });
 }
 
@@ -110,7 +112,7 @@ function stringsIn(
         open.push({ value: item, isSecret: isSecret || secretKeys.test(key), parentKey: key });
     }
   }
-  return [...found].filter((secret) => secret.trim().length >= shortest && !booleanKeys.test(secret));
+  return [...found].filter((secret) => secret.trim().length >= minLength && !optionValues.test(secret));
 }
 
 /**

@@ -135,19 +135,23 @@ test('a plugin that fails says why, and what it printed is not quoted', async (t
       { command: '/nonexistent/plugin' },
       /\(\/nonexistent\/plugin\) is not there; give its absolute path/u,
     ],
-    ['echo s3cret', {}, /printed is no JSON object; correct the plugin/u],
+    ['echo s3cret', {}, /the output of users\[0\]\.user\.exec\.command is not JSON; correct the plugin/u],
     [
       `echo '{"status":{"token":"s3cret"}}'`,
       {},
-      /is no ExecCredential of client\.authentication\.k8s\.io\/v1; correct the plugin/u,
+      /is not an ExecCredential of client\.authentication\.k8s\.io\/v1; correct the plugin/u,
     ],
     [`echo '${credential({})}'`, {}, /neither a token nor a client certificate/u],
-    [`echo '${credential({ token: 7 })}'`, {}, /status\.token that is no string/u],
+    [
+      `echo '${credential({ token: 7 })}'`,
+      {},
+      /status\.token in the output of .* must be a string; correct/u,
+    ],
     [`echo '${credential({ clientKeyData: 's3cret' })}'`, {}, /only one of clientCertificateData/u],
     [
       `echo '${credential({ token: 's3cret', expirationTimestamp: 's3cret' })}'`,
       {},
-      /is no time; correct the plugin/u,
+      /is not a time; correct the plugin/u,
     ],
   ];
   for (const [script, exec, message] of cases) {

@@ -3,7 +3,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Credentials, CredentialSource } from './access.ts';
 import { pemProblem } from './pem.ts';
 import { isAbsolute, resolve } from 'node:path';
-import { type NamedEntry, invalidKubeconfig, optionalString } from './kubeconfig.ts';
+import { Field } from '../../platform/field.ts';
+import { tryParseJson } from '../../platform/json.ts';
+import { optionalString } from './kubeconfig.ts';
 import { execFile } from 'node:child_process';
 import { truncateAtWord } from '../../errors/text.ts';
 
@@ -72,61 +74,41 @@ export function pluginCredentials(
  * credentials.
  */
 function readIssued(plugin: ExecPlugin, output: string): IssuedCredentials {
-  const { apiVersion, kind, status } = parseObject(plugin, output);
-  if (kind !== 'ExecCredential' || apiVersion !== plugin.apiVersion) {
-    throw invalidOutput(plugin, `is no ExecCredential of ${plugin.apiVersion}`);
-  }
-  if (!isObject(status)) throw invalidOutput(plugin, 'has no status');
-  const text = (key: string): string | undefined => {
-    const value = status[key] ?? undefined;
-    if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
-    throw invalidOutput(plugin, `has a status.${key} that is no string`);
-  };
-  const token = text('token');
-  const certificate = text('clientCertificateData');
-  const key = text('clientKeyData');
-  if ((certificate === undefined) !== (key === undefined)) {
-    throw invalidOutput(plugin, 'has only one of clientCertificateData and clientKeyData');
-  }
+  const printed = new Field(tryParseJson(output), '', (path, problem) => {
+    const location = [...(path === '' ? [] : [path]), `the output of ${plugin.key}.command`].join(' in ');
+    return new ProductError(
+      'INVALID_CONFIG',
+      `kubeconfig: ${location} ${problem}; correct the plugin, or name another one`,
+    );
+  });
+  if (!printed.isPresent) throw printed.error('is not JSON');
+  if (printed.get('kind').value !== 'ExecCredential' || printed.get('apiVersion').value !== plugin.apiVersion)
+    throw printed.error(`is not an ExecCredential of ${plugin.apiVersion}`);
+  const status = printed.get('status');
+  const token = optionalString(status.get('token'));
+  const certificate = optionalString(status.get('clientCertificateData'));
+  const key = optionalString(status.get('clientKeyData'));
+  if ((certificate === undefined) !== (key === undefined))
+    throw status.error('has only one of clientCertificateData and clientKeyData');
   for (const [name, pemKind, pem] of [
     ['clientCertificateData', 'certificate', certificate],
     ['clientKeyData', 'key', key],
   ] as const) {
     const problem = pem && pemProblem(pem, pemKind);
-    if (problem !== undefined) throw invalidOutput(plugin, `has a status.${name} that ${problem}`);
+    if (problem !== undefined) throw status.get(name).error(problem);
   }
   if (token === undefined && certificate === undefined) {
-    throw invalidOutput(plugin, 'has neither a token nor a client certificate');
+    throw status.error('has neither a token nor a client certificate');
   }
-  return { credentials: { token, certificate, key }, expiresAt: expiry(plugin, text('expirationTimestamp')) };
+  return { credentials: { token, certificate, key }, expiresAt: readTime(status.get('expirationTimestamp')) };
 }
 
-function expiry(plugin: ExecPlugin, timestamp: string | undefined): number | undefined {
+function readTime(field: Field): number | undefined {
+  const timestamp = optionalString(field);
   if (timestamp === undefined) return undefined;
   const time = Date.parse(timestamp);
-  if (Number.isNaN(time)) throw invalidOutput(plugin, 'has an expirationTimestamp that is no time');
+  if (Number.isNaN(time)) throw field.error('is not a time');
   return time;
-}
-
-function parseObject(plugin: ExecPlugin, output: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(output);
-    if (isObject(value)) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw invalidOutput(plugin, 'is no JSON object');
-}
-
-function invalidOutput(plugin: ExecPlugin, problem: string): ProductError {
-  return new ProductError(
-    'INVALID_CONFIG',
-    `kubeconfig: what ${plugin.key}.command printed ${problem}; correct the plugin, or name another one`,
-  );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `users[].user.exec` of a kubeconfig (client-go: tools/clientcmd/api/v1 types.go, ExecConfig). */
@@ -152,38 +134,28 @@ const extensionName = 'client.authentication.k8s.io/exec';
  * Parses the exec plugin of a user. A relative path starts from the directory of the kubeconfig. Throws
  * INVALID_CONFIG.
  */
-export function parseExecPlugin(
-  user: NamedEntry,
-  cluster: NamedEntry,
-  directory: string | undefined,
-): ExecPlugin {
-  const key = `${user.key}.exec`;
-  const exec = record(user.fields['exec'], key);
-  const text = (name: string): string | undefined => optionalString(exec, name, `${key}.${name}`);
-  const apiVersion = text('apiVersion') ?? '';
-  if (!apiVersions.includes(apiVersion)) {
-    throw invalidKubeconfig(`${key}.apiVersion`, `must be ${apiVersions.join(' or ')}`);
-  }
-  if (text('interactiveMode') === 'Always') {
-    throw invalidKubeconfig(`${key}.interactiveMode`, 'is Always, but nobody can be asked here');
+export function parseExecPlugin(exec: Field, cluster: Field, directory: string | undefined): ExecPlugin {
+  const apiVersion = exec.get('apiVersion').oneOf(apiVersions);
+  const interactiveMode = exec.get('interactiveMode');
+  if (interactiveMode.value === 'Always') {
+    throw interactiveMode.error('is Always, but this program has no terminal to ask at');
   }
   return {
-    key,
+    key: exec.path,
     apiVersion,
-    command: commandPath(text('command'), `${key}.command`, directory),
-    args: list(exec['args'], `${key}.args`).map((item, index) => string(item, `${key}.args[${index}]`)),
+    command: commandPath(exec.get('command'), directory),
+    args: exec
+      .get('args')
+      .list()
+      .map((item) => item.string()),
     environment: Object.fromEntries(
-      list(exec['env'], `${key}.env`).map((item, index) => {
-        const location = `${key}.env[${index}]`;
-        const variable = record(item, location);
-        return [
-          string(variable['name'], `${location}.name`),
-          string(variable['value'] ?? '', `${location}.value`),
-        ];
-      }),
+      exec
+        .get('env')
+        .list()
+        .map((variable) => [variable.get('name').string(), variable.get('value').optional()?.string() ?? '']),
     ),
-    installHint: text('installHint'),
-    cluster: exec['provideClusterInfo'] === true ? clusterInfo(cluster) : undefined,
+    installHint: optionalString(exec.get('installHint')),
+    cluster: exec.get('provideClusterInfo').value === true ? clusterInfo(cluster) : undefined,
   };
 }
 
@@ -191,20 +163,18 @@ export function parseExecPlugin(
  * Resolves the command as client-go does: a name without a slash is searched for in PATH, anything else is a
  * path.
  */
-function commandPath(command: string | undefined, key: string, directory: string | undefined): string {
-  if (command === undefined) throw invalidKubeconfig(key, 'is missing');
+function commandPath(field: Field, directory: string | undefined): string {
+  const command = optionalString(field);
+  if (command === undefined) throw field.error('is missing');
   if (isAbsolute(command) || !command.includes('/')) return command;
   if (directory === undefined) {
-    throw invalidKubeconfig(
-      key,
-      'must be an absolute path or a bare name, since the kubeconfig is not a file',
-    );
+    throw field.error('must be an absolute path or a bare name, since the kubeconfig is not a file');
   }
   return resolve(directory, command);
 }
 
-function clusterInfo({ fields }: NamedEntry): object {
-  const { extensions, ...known } = fields;
+function clusterInfo(cluster: Field): object {
+  const { extensions, ...known } = cluster.record();
   const extension = Array.isArray(extensions)
     ? (extensions as { name?: unknown; extension?: unknown }[]).find(({ name }) => name === extensionName)
     : undefined;
@@ -215,24 +185,6 @@ function clusterInfo({ fields }: NamedEntry): object {
     ...Object.fromEntries(environment.map((name) => [name, known[name]])),
     ...(extension !== undefined && { config: extension.extension }),
   };
-}
-
-function list(value: unknown, key: string): unknown[] {
-  if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw invalidKubeconfig(key, 'must be a list');
-  return value;
-}
-
-function string(value: unknown, key: string): string {
-  if (typeof value !== 'string') throw invalidKubeconfig(key, 'must be a string');
-  return value;
-}
-
-function record(value: unknown, key: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidKubeconfig(key, 'must be a mapping');
-  }
-  return value as Record<string, unknown>;
 }
 
 const timeoutMs = 60_000;

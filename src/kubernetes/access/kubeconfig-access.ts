@@ -3,10 +3,10 @@ import {
   parseKubeconfig,
   type Kubeconfig,
   type NamedEntry,
-  invalidKubeconfig,
   optionalString,
 } from './kubeconfig.ts';
 import { type Access, httpsRequired } from './access.ts';
+import type { Field } from '../../platform/field.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { pemProblem } from './pem.ts';
 import { readTextFile } from '../../platform/read-text-file.ts';
@@ -45,37 +45,30 @@ const impersonationKeys = ['as', 'as-groups', 'as-uid', 'as-user-extra'];
  * or rejected.
  */
 export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessOptions = {}): Promise<Access> {
-  const context = pick(
-    kubeconfig.contexts,
-    choice.context ?? kubeconfig.currentContext,
-    'current-context',
-    'contexts',
-  );
-  const cluster = pickFrom(kubeconfig.clusters, context, 'cluster', 'clusters');
-  const user = pickFrom(kubeconfig.users, context, 'user', 'users');
+  const context = pick(kubeconfig.contexts, 'contexts', kubeconfig.currentContext, choice.context);
+  const cluster = pick(kubeconfig.clusters, 'clusters', context.get('cluster'));
+  const user = pick(kubeconfig.users, 'users', context.get('user'));
   rejectKeys(cluster, unsupportedClusterKeys);
   rejectKeys(user, unsupportedUserKeys);
-  const contextNamespace = optionalString(context.fields, 'namespace', `${context.key}.namespace`);
+  const contextNamespace = optionalString(context.get('namespace'));
   return {
     ...clusterPart(cluster, choice),
-    ...(isSet(user.fields['exec'])
-      ? await pluginPart(user, cluster, choice)
-      : userPart(user, choice.directory)),
+    ...(isSet(user.get('exec')) ? await pluginPart(user, cluster, choice) : userPart(user, choice.directory)),
     ...(await impersonationPart(user)),
     namespace: choice.namespace ?? contextNamespace ?? choice.defaultNamespace ?? 'default',
   };
 }
 
 function clusterPart(
-  cluster: NamedEntry,
+  cluster: Field,
   { directory, environment = {} }: AccessOptions,
 ): Pick<Access, 'server' | 'ca' | 'tlsServerName' | 'proxy'> {
   const ca = dataOrFile(cluster, 'certificate-authority', directory);
-  const tlsServerName = field(cluster, 'tls-server-name');
-  const server = serverUrl(cluster);
-  const proxy = field(cluster, 'proxy-url') ?? environmentProxy(server, environment);
+  const tlsServerName = optionalString(cluster.get('tls-server-name'));
+  const server = serverUrl(cluster.get('server'));
+  const proxy = optionalString(cluster.get('proxy-url')) ?? environmentProxy(server, environment);
   const problem = proxy === undefined ? undefined : proxyProblem(proxy);
-  if (problem !== undefined) throw invalidKubeconfig(`${cluster.key}.proxy-url (or HTTPS_PROXY)`, problem);
+  if (problem !== undefined) throw cluster.get('proxy-url').error(`(or HTTPS_PROXY) ${problem}`);
   return {
     server,
     ...(ca !== undefined && { ca }),
@@ -89,66 +82,58 @@ function clusterPart(
  * plugin's output.
  */
 async function pluginPart(
-  user: NamedEntry,
-  cluster: NamedEntry,
+  user: Field,
+  cluster: Field,
   { directory, environment = {}, clock = systemClock }: AccessOptions,
 ): Promise<Pick<Access, 'credentials'>> {
   const other = ['token', 'tokenFile', 'client-certificate', 'client-certificate-data'].find((name) =>
-    isSet(user.fields[name]),
+    isSet(user.get(name)),
   );
-  if (other !== undefined) throw invalidKubeconfig(user.key, `has both exec and ${other}; give one of them`);
+  if (other !== undefined) throw user.error(`has both exec and ${other}; give one of them`);
   const { parseExecPlugin, pluginCredentials } = await import('./exec-plugin.ts');
-  const plugin = parseExecPlugin(user, cluster, directory);
+  const plugin = parseExecPlugin(user.get('exec'), cluster, directory);
   return { credentials: pluginCredentials(plugin, { environment, clock }) };
 }
 
 function userPart(
-  user: NamedEntry,
+  user: Field,
   directory: string | undefined,
 ): Pick<Access, 'certificate' | 'key' | 'token' | 'tokenFile'> {
   const certificate = dataOrFile(user, 'client-certificate', directory);
   const key = dataOrFile(user, 'client-key', directory);
   if ((certificate === undefined) !== (key === undefined)) {
-    throw invalidKubeconfig(user.key, 'has only one of client-certificate and client-key; it needs both');
+    throw user.error('has only one of client-certificate and client-key; it needs both');
   }
-  const token = field(user, 'token');
-  const tokenFile = field(user, 'tokenFile');
+  const token = optionalString(user.get('token'));
+  const tokenFile = optionalString(user.get('tokenFile'));
   if (certificate === undefined && token === undefined && tokenFile === undefined) {
-    throw invalidKubeconfig(user.key, 'has no token, tokenFile or client-certificate');
+    throw user.error('has no token, tokenFile or client-certificate');
   }
   return {
     ...(certificate !== undefined && { certificate }),
     ...(key !== undefined && { key }),
     ...(token !== undefined && { token }),
     ...(tokenFile !== undefined && {
-      tokenFile: absolutePath(tokenFile, `${user.key}.tokenFile`, directory),
+      tokenFile: absolutePath(tokenFile, user.get('tokenFile'), directory),
     }),
   };
 }
 
 /** Loads the impersonation module only for a user that impersonates another. */
-async function impersonationPart(user: NamedEntry): Promise<Pick<Access, 'impersonation'>> {
-  if (!impersonationKeys.some((name) => isSet(user.fields[name]))) return {};
+async function impersonationPart(user: Field): Promise<Pick<Access, 'impersonation'>> {
+  if (!impersonationKeys.some((name) => isSet(user.get(name)))) return {};
   const { impersonationHeaders } = await import('./impersonation.ts');
   return { impersonation: impersonationHeaders(user) };
 }
 
-function serverUrl(cluster: NamedEntry): string {
-  const key = `${cluster.key}.server`;
-  const value = field(cluster, 'server');
-  if (value === undefined) {
-    throw invalidKubeconfig(key, 'is missing');
-  }
-  if (!URL.canParse(value)) {
-    throw invalidKubeconfig(key, 'is not a URL');
-  }
+function serverUrl(field: Field): string {
+  const value = optionalString(field);
+  if (value === undefined) throw field.error('is missing');
+  if (!URL.canParse(value)) throw field.error('is not a URL');
   const url = new URL(value);
-  if (url.protocol !== 'https:') {
-    throw invalidKubeconfig(key, httpsRequired);
-  }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw invalidKubeconfig(key, 'must hold host, port and path only');
-  }
+  if (url.protocol !== 'https:') throw field.error(httpsRequired);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw field.error('must have host, port and path only');
   let text = url.origin + url.pathname;
   while (text.endsWith('/')) text = text.slice(0, -1);
   return text;
@@ -158,94 +143,65 @@ function serverUrl(cluster: NamedEntry): string {
  * Returns `<name>-data` decoded from base64, else the content of the file that `<name>` names. The data wins,
  * as in client-go.
  */
-function dataOrFile(entry: NamedEntry, name: string, directory: string | undefined): string | undefined {
-  const data = field(entry, `${name}-data`);
-  const path = field(entry, name);
-  const key = data === undefined ? `${entry.key}.${name}` : `${entry.key}.${name}-data`;
+function dataOrFile(entry: Field, name: string, directory: string | undefined): string | undefined {
+  const data = optionalString(entry.get(`${name}-data`));
+  const path = optionalString(entry.get(name));
+  const field = entry.get(data === undefined ? name : `${name}-data`);
   const text =
     data === undefined
-      ? path && readReference(absolutePath(path, key, directory), key)
-      : decodeBase64(data, key);
+      ? path && readReference(absolutePath(path, field, directory), field)
+      : decodeBase64(data, field);
   if (text === undefined) return undefined;
   const problem = pemProblem(text, name === 'client-key' ? 'key' : 'certificate');
-  if (problem !== undefined) throw invalidKubeconfig(key, problem);
+  if (problem !== undefined) throw field.error(problem);
   return text;
 }
 
-function decodeBase64(data: string, key: string): string {
-  const text = pemOf(data);
-  if (text === undefined) throw invalidKubeconfig(key, 'is not base64');
-  return text;
-}
-
-/** Returns the decoded text; undefined if the text is not base64. */
-function pemOf(base64: string): string | undefined {
+function decodeBase64(data: string, field: Field): string {
   try {
-    return atob(base64);
+    return atob(data);
   } catch (error) {
-    if (error instanceof DOMException) return undefined;
+    if (error instanceof DOMException) throw field.error('is not base64');
     throw error;
   }
 }
 
-function readReference(path: string, key: string): string {
+function readReference(path: string, field: Field): string {
   try {
     return readTextFile(path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw invalidKubeconfig(key, `names a file that cannot be read (${code})`);
+    throw field.error(`names a file that cannot be read (${code})`);
   }
 }
 
-function absolutePath(path: string, key: string, directory: string | undefined): string {
-  if (path.startsWith('/')) {
-    return path;
-  }
-  if (directory === undefined) {
-    throw invalidKubeconfig(key, 'must be an absolute path, since the kubeconfig is not a file');
-  }
+function absolutePath(path: string, field: Field, directory: string | undefined): string {
+  if (path.startsWith('/')) return path;
+  if (directory === undefined)
+    throw field.error('must be an absolute path, since the kubeconfig is not a file');
   return process.getBuiltinModule('node:path').resolve(directory, path);
 }
 
-function pickFrom(
-  list: readonly NamedEntry[],
-  context: NamedEntry,
-  name: string,
-  listKey: string,
-): NamedEntry {
-  const key = `${context.key}.${name}`;
-  return pick(list, optionalString(context.fields, name, key), key, listKey);
-}
-
+/** Returns the entry of a list that `reference` names, or `name` instead of it. */
 function pick(
   list: readonly NamedEntry[],
-  name: string | undefined,
-  key: string,
   listKey: string,
-): NamedEntry {
-  if (name === undefined) {
-    throw invalidKubeconfig(key, 'is missing');
-  }
+  reference: Field,
+  name = optionalString(reference),
+): Field {
+  if (name === undefined) throw reference.error('is missing');
   const entry = list.find((one) => one.name === name);
-  if (entry === undefined)
-    throw invalidKubeconfig(key, `names ${JSON.stringify(name)}, which is not in ${listKey}`);
-  return entry;
+  if (entry === undefined) throw reference.error(`names ${JSON.stringify(name)}, which is not in ${listKey}`);
+  return entry.fields;
 }
 
-function rejectKeys(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {
-  for (const [name, reason] of Object.entries(refused)) {
-    if (isSet(entry.fields[name])) {
-      throw invalidKubeconfig(`${entry.key}.${name}`, reason);
-    }
-  }
+function rejectKeys(entry: Field, refused: Readonly<Record<string, string>>): void {
+  for (const [name, reason] of Object.entries(refused))
+    if (isSet(entry.get(name))) throw entry.get(name).error(reason);
 }
 
-function field(entry: NamedEntry, name: string): string | undefined {
-  return optionalString(entry.fields, name, `${entry.key}.${name}`);
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== false && value !== '';
+function isSet({ value }: Field): boolean {
+  return value !== undefined && value !== false && value !== '';
 }
 
 /**

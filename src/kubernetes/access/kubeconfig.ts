@@ -1,20 +1,20 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { Field } from '../../platform/field.ts';
 
 /**
  * The parts of a kubeconfig that we read (client-go tools/clientcmd/api/v1 types.go). May contain secrets.
  */
 export interface Kubeconfig {
-  readonly currentContext?: string;
+  readonly currentContext: Field;
   readonly clusters: readonly NamedEntry[];
   readonly users: readonly NamedEntry[];
   readonly contexts: readonly NamedEntry[];
 }
 
-/** One entry. `key` is its path in the file, for errors. */
 export interface NamedEntry {
-  readonly key: string;
   readonly name: string;
-  readonly fields: Readonly<Record<string, unknown>>;
+  /** The cluster, user or context. */
+  readonly fields: Field;
 }
 
 /**
@@ -32,13 +32,13 @@ export function kubeconfigOf(parsed: unknown): Kubeconfig {
       'INVALID_CONFIG',
       'kubeconfig: it is a text and no mapping, perhaps the name of a file; give the content of the file, as kubectl config view --raw prints it',
     );
-  const root = record(parsed, 'kubeconfig');
-  const currentContext = optionalString(root, 'current-context', 'current-context');
+  const root = new Field(parsed, '', invalidKubeconfig);
+  if (!root.isPresent) throw root.error('is empty');
   return {
-    ...(currentContext !== undefined && { currentContext }),
-    clusters: entries(root['clusters'], 'clusters', 'cluster'),
-    users: entries(root['users'], 'users', 'user'),
-    contexts: entries(root['contexts'], 'contexts', 'context'),
+    currentContext: root.get('current-context'),
+    clusters: entries(root.get('clusters'), 'cluster'),
+    users: entries(root.get('users'), 'user'),
+    contexts: entries(root.get('contexts'), 'context'),
   };
 }
 
@@ -47,25 +47,14 @@ export function isJsonText(text: string): boolean {
   return text.trimStart().startsWith('{');
 }
 
-/** Returns the INVALID_CONFIG error for a key of a kubeconfig. */
-export function invalidKubeconfig(key: string, problem: string): ProductError {
-  return new ProductError('INVALID_CONFIG', `kubeconfig: ${key} ${problem}; correct the kubeconfig`);
+function invalidKubeconfig(path: string, problem: string): ProductError {
+  const location = path === '' ? 'it' : path;
+  return new ProductError('INVALID_CONFIG', `kubeconfig: ${location} ${problem}; correct the kubeconfig`);
 }
 
-/** Returns the string at `fields[name]`; undefined if it is absent or empty, which client-go treats alike. */
-export function optionalString(
-  fields: Readonly<Record<string, unknown>>,
-  name: string,
-  key: string,
-): string | undefined {
-  const value = fields[name];
-  if (value === undefined || value === null || value === '') {
-    return undefined;
-  }
-  if (typeof value !== 'string') {
-    throw invalidKubeconfig(key, 'must be a string');
-  }
-  return value;
+/** Returns a string; undefined if it is absent or empty, which client-go treats alike. */
+export function optionalString(field: Field): string | undefined {
+  return field.optional()?.string() || undefined;
 }
 
 function parseJson(text: string): unknown {
@@ -80,27 +69,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-function entries(value: unknown, list: string, field: string): NamedEntry[] {
-  if (value === undefined || value === null) {
-    return [];
-  }
-  if (!Array.isArray(value)) {
-    throw invalidKubeconfig(list, 'must be a list');
-  }
-  return value.map((item, index) => {
-    const key = `${list}[${index}]`;
-    const entry = record(item, key);
-    const name = optionalString(entry, 'name', `${key}.name`);
-    if (name === undefined) {
-      throw invalidKubeconfig(`${key}.name`, 'is missing');
-    }
-    return { key: `${key}.${field}`, name, fields: record(entry[field] ?? {}, `${key}.${field}`) };
+function entries(list: Field, key: string): NamedEntry[] {
+  return list.list().map((entry) => {
+    const name = optionalString(entry.get('name'));
+    if (name === undefined) throw entry.get('name').error('is missing');
+    return { name, fields: entry.get(key) };
   });
-}
-
-function record(value: unknown, key: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidKubeconfig(key, 'must be a mapping');
-  }
-  return value as Record<string, unknown>;
 }

@@ -7,7 +7,7 @@ import { isApiError } from './api-error.ts';
 import type { KubernetesObject } from '../object.ts';
 import { openApi, RestApi } from './rest-api.ts';
 import { openTransport } from './open-transport.ts';
-import { namespaces, pods, secrets } from '../resources.ts';
+import { namespaces, pods, secrets, selfSubjectAccessReviews } from '../resources.ts';
 import { startTlsServer } from '../testing/tls-server.ts';
 import { waitFor } from './wait.ts';
 
@@ -73,6 +73,10 @@ const failure = (code: number, reason: string, message = reason): object => ({
   reason,
   message,
 });
+/** Returns an object as a server stores it. */
+const stored = (name: string) => ({
+  metadata: { name, namespace: 'bosh', uid: 'u', resourceVersion: '1' },
+});
 const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = [];
   for await (const item of items) {
@@ -83,7 +87,7 @@ const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
 const reference = { resource: pods, namespace: 'bosh', name: 'vm-1' };
 
 test('each verb has its method, path, query and body', async (t) => {
-  const { api, seen } = await serve(t, json({ metadata: { name: 'x' } }));
+  const { api, seen } = await serve(t, json(stored('x')));
   const secret = { metadata: { name: 'x', namespace: 'bosh' } };
 
   await api.get(reference);
@@ -147,9 +151,38 @@ test('an answer of something else than an API server is an ApiError too', async 
   );
 });
 
+for (const missing of ['name', 'uid', 'resourceVersion', 'namespace'])
+  test(`an object without ${missing} is no answer of an API server`, async (t) => {
+    const { metadata } = stored('x');
+    const object = { metadata: { ...metadata, [missing]: missing === 'uid' ? '' : undefined } };
+    const { api } = await serve(t, ({ method, url }, response) => {
+      const isList = method === 'GET' && url.pathname.endsWith('/pods');
+      const event = url.searchParams.has('watch') && `${JSON.stringify({ type: 'ADDED', object })}\n`;
+      const body = isList ? { metadata: { resourceVersion: '1' }, items: [stored('y'), object] } : object;
+      response.end(event === false ? JSON.stringify(body) : event);
+    });
+    const sent = { metadata: { name: 'x', namespace: 'bosh' } };
+    const requests = [
+      () => api.get(reference),
+      () => api.list(pods),
+      () => api.create(pods, sent),
+      () => api.replace(pods, sent),
+      () => api.patch(reference, {}),
+      () => collect(api.watch(pods)),
+    ];
+    for (const request of requests)
+      await assert.rejects(request, {
+        code: 'KUBERNETES_API',
+        message: new RegExp(`an object of pods without metadata\\.${missing};`, 'u'),
+      });
+    // what is not stored has no version and no uid
+    await api.dryRunCreate(pods, sent);
+    await api.review(selfSubjectAccessReviews, { metadata: {} });
+  });
+
 test('a 502 of a proxy is tried again for a GET and not for a write', async (t) => {
   const badGateway = (_seen: unknown, response: ServerResponse): unknown => response.writeHead(502).end();
-  const { api, seen } = await serve(t, [badGateway, json({ metadata: { name: 'vm-1' } }), badGateway]);
+  const { api, seen } = await serve(t, [badGateway, json(stored('vm-1')), badGateway]);
 
   await api.get(reference);
   await assert.rejects(api.create(secrets, { metadata: { name: 'x', namespace: 'bosh' } }), (error) =>
@@ -160,7 +193,7 @@ test('a 502 of a proxy is tried again for a GET and not for a write', async (t) 
 
 test('429 is tried again after its Retry-After, for every verb', async (t) => {
   const busy = json(failure(429, 'TooManyRequests'), 429, { 'retry-after': '2' });
-  const { api, seen, delays } = await serve(t, [busy, busy, json({ metadata: { name: 'x' } }, 201)]);
+  const { api, seen, delays } = await serve(t, [busy, busy, json(stored('x'), 201)]);
 
   await api.create(secrets, { metadata: { name: 'x', namespace: 'bosh' } });
 
@@ -171,7 +204,7 @@ test('429 is tried again after its Retry-After, for every verb', async (t) => {
 test('a broken connection is tried again for a GET and not for a POST', async (t) => {
   const { api, seen } = await serve(t, [
     (_seen, response) => response.socket?.destroy(),
-    json({ metadata: { name: 'vm-1' } }),
+    json(stored('vm-1')),
     (_seen, response) => response.socket?.destroy(),
   ]);
 
@@ -190,7 +223,7 @@ test('a server that stays busy is given up', async (t) => {
 });
 
 test("the server's time is that of its latest answer, a refusal too; none before", async (t) => {
-  const at = (date: string, status: number) => json({ metadata: { name: 'vm-1' } }, status, { date });
+  const at = (date: string, status: number) => json(stored('vm-1'), status, { date });
   const { api } = await serve(t, [
     at('Tue, 24 Nov 2026 10:00:00 GMT', 200),
     at('Tue, 24 Nov 2026 10:00:05 GMT', 404),
@@ -208,8 +241,8 @@ test("the server's time is that of its latest answer, a refusal too; none before
 
 test('a list follows its pages', async (t) => {
   const { api, seen } = await serve(t, [
-    json({ metadata: { resourceVersion: '5', continue: 'more' }, items: [{ metadata: { name: 'a' } }] }),
-    json({ metadata: { resourceVersion: '5' }, items: [{ metadata: { name: 'b' } }] }),
+    json({ metadata: { resourceVersion: '5', continue: 'more' }, items: [stored('a')] }),
+    json({ metadata: { resourceVersion: '5' }, items: [stored('b')] }),
   ]);
 
   const list = await api.list(pods, { namespace: 'bosh', labelSelector: 'a=b' });
@@ -224,9 +257,9 @@ test('a list follows its pages', async (t) => {
 
 test('a list whose pages expired is read whole', async (t) => {
   const { api, seen } = await serve(t, [
-    json({ metadata: { resourceVersion: '5', continue: 'more' }, items: [{ metadata: { name: 'a' } }] }),
+    json({ metadata: { resourceVersion: '5', continue: 'more' }, items: [stored('a')] }),
     json(failure(410, 'Expired'), 410),
-    json({ metadata: { resourceVersion: '9' }, items: [{ metadata: { name: 'z' } }] }),
+    json({ metadata: { resourceVersion: '9' }, items: [stored('z')] }),
   ]);
 
   const list = await api.list(pods);
@@ -238,9 +271,9 @@ test('a list whose pages expired is read whole', async (t) => {
 test('a watch yields its events, whatever chunks they came in, and ends with the server', async (t) => {
   const { api, seen } = await serve(t, (_seen, response) => {
     const lines =
-      '{"type":"ADDED","object":{"metadata":{"name":"ä"}}}\n{"type":"BOOKMARK","object":{"metadata":{}}}\n';
+      '{"type":"ADDED","object":{"metadata":{"name":"ä","namespace":"bosh","uid":"u","resourceVersion":"1"}}}\n{"type":"BOOKMARK","object":{"metadata":{}}}\n';
     const bytes = Buffer.from(lines);
-    response.write(bytes.subarray(0, 41), () => response.end(bytes.subarray(41)));
+    response.write(bytes.subarray(0, 47), () => response.end(bytes.subarray(47)));
   });
 
   const events = await collect(api.watch<KubernetesObject>(pods, { resourceVersion: '3' }));
@@ -255,7 +288,7 @@ test('a watch yields its events, whatever chunks they came in, and ends with the
 
 test('a watch ends with its signal, and rejects with the Status of a refusal', async (t) => {
   const { api } = await serve(t, [
-    (_seen, response) => response.write('{"type":"ADDED","object":{"metadata":{}}}\n'),
+    (_seen, response) => response.write(`${JSON.stringify({ type: 'ADDED', object: stored('a') })}\n`),
     json(failure(403, 'Forbidden'), 403),
   ]);
   const controller = new AbortController();
@@ -269,7 +302,7 @@ test('a watch ends with its signal, and rejects with the Status of a refusal', a
 
 test('a wait survives a watch that closes and one that is too old', async (t) => {
   const list = (phase: string): Answer =>
-    json({ metadata: { resourceVersion: '1' }, items: [{ metadata: { name: 'vm-1' }, status: { phase } }] });
+    json({ metadata: { resourceVersion: '1' }, items: [{ ...stored('vm-1'), status: { phase } }] });
   const { api, seen } = await serve(t, [
     list('Pending'),
     (_seen, response) => response.end(),
@@ -278,7 +311,7 @@ test('a wait survives a watch that closes and one that is too old', async (t) =>
     list('Pending'),
     (_seen, response) =>
       response.write(
-        '{"type":"MODIFIED","object":{"metadata":{"name":"vm-1"},"status":{"phase":"Running"}}}\n',
+        `${JSON.stringify({ type: 'MODIFIED', object: { ...stored('vm-1'), status: { phase: 'Running' } } })}\n`,
       ),
   ]);
 

@@ -1,5 +1,4 @@
 import type {
-  CreateOptions,
   DeleteOptions,
   KubernetesApi,
   ListQuery,
@@ -11,7 +10,7 @@ import type {
 } from '../api.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { countValues, maxJsonValues, readJsonLines } from './json-lines.ts';
-import type { KubernetesObject, ObjectList } from '../object.ts';
+import type { KubernetesObject, ObjectList, Stored } from '../object.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError, responseError } from './api-error.ts';
 import { resourcePath } from '../resources.ts';
@@ -59,50 +58,48 @@ export class RestApi implements KubernetesApi {
     return Number.isNaN(time) ? undefined : time;
   }
 
-  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
-    return this.#json({ method: 'GET', path: pathOf(reference) });
+  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<Stored<T>> {
+    return this.#object(reference.resource, { method: 'GET', path: pathOf(reference) });
   }
 
   async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
-    try {
-      return await this.#listPages(resource, query);
-    } catch (error) {
-      if (!isApiError(error, 410)) {
-        throw error;
-      }
+    const list = await this.#listPages<T>(resource, query).catch((error: unknown) => {
+      if (!isApiError(error, 410)) throw error;
       // the continue token is older than the server's history: read the whole list instead of pages
-      return this.#json({
-        method: 'GET',
-        path: resourcePath(resource, query.namespace),
-        query: selectors(query),
-      });
-    }
+      const path = resourcePath(resource, query.namespace);
+      return this.#json<ObjectList<T>>({ method: 'GET', path, query: selectors(query) });
+    });
+    for (const item of list.items) assertStored(resource, item);
+    return list;
   }
 
-  async create<T extends KubernetesObject>(
-    resource: Resource,
-    object: T,
-    { dryRun = false }: CreateOptions = {},
-  ): Promise<T> {
-    return this.#json({
-      method: 'POST',
-      path: resourcePath(resource, namespaceOf(resource, object)),
-      query: { ...writeQuery, ...(dryRun && { dryRun: 'All' }) },
-      body: JSON.stringify(object),
-    });
+  async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<Stored<T>> {
+    return this.#object(resource, postRequest(collectionOf(resource, object), object));
+  }
+
+  async dryRunCreate<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
+    return this.#json(postRequest(collectionOf(resource, object), object, { dryRun: 'All' }));
+  }
+
+  /**
+   * Creates a review of authorization.k8s.io, which the server answers and does not store. Not part of
+   * KubernetesApi; for callers that check a cluster.
+   */
+  async review<T extends object>(resource: Resource, review: T): Promise<T> {
+    return this.#json(postRequest(resourcePath(resource, undefined), review));
   }
 
   async replace<T extends KubernetesObject>(
     resource: Resource,
     object: T,
     subresource?: 'status',
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     const reference = {
       resource,
       namespace: namespaceOf(resource, object),
-      name: object.metadata.name ?? '',
+      name: object.metadata.name,
     };
-    return this.#json({
+    return this.#object(resource, {
       method: 'PUT',
       path: pathOf(reference, subresource),
       query: writeQuery,
@@ -114,8 +111,8 @@ export class RestApi implements KubernetesApi {
     reference: ObjectReference,
     patch: unknown,
     options: { readonly type?: PatchType; readonly subresource?: 'status' } = {},
-  ): Promise<T> {
-    return this.#json({
+  ): Promise<Stored<T>> {
+    return this.#object(reference.resource, {
       method: 'PATCH',
       path: pathOf(reference, options.subresource),
       query: writeQuery,
@@ -168,7 +165,7 @@ export class RestApi implements KubernetesApi {
         });
       }
       for await (const event of readJsonLines(stream.chunks)) {
-        yield event as WatchEvent<T>;
+        yield checkedEvent(resource, event as WatchEvent<T>);
       }
     } catch (error) {
       if (query.signal?.aborted === true) {
@@ -198,7 +195,7 @@ export class RestApi implements KubernetesApi {
 
   async #listPages<T extends KubernetesObject>(resource: Resource, query: ListQuery): Promise<ObjectList<T>> {
     const path = resourcePath(resource, query.namespace);
-    const items: T[] = [];
+    const items: Stored<T>[] = [];
     let token: string | undefined;
     let length = 0;
     let values = 0;
@@ -229,6 +226,15 @@ export class RestApi implements KubernetesApi {
     }
   }
 
+  async #object<T extends KubernetesObject>(
+    resource: Resource,
+    request: TransportRequest,
+  ): Promise<Stored<T>> {
+    const object = await this.#json<Stored<T>>(request);
+    assertStored(resource, object);
+    return object;
+  }
+
   async #json<T>(request: TransportRequest): Promise<T> {
     const response = await this.#send(request);
     if (response.body.length > maxJsonValues && countValues(response.body) > maxJsonValues)
@@ -239,6 +245,33 @@ export class RestApi implements KubernetesApi {
     return JSON.parse(response.body) as T;
   }
 }
+
+const storedKeys = ['name', 'uid', 'resourceVersion'] as const;
+const namespacedKeys = [...storedKeys, 'namespace'] as const;
+
+/** Throws KUBERNETES_API if an answer does not have what an API server sets in each object that it stores. */
+function assertStored({ plural, namespaced }: Resource, object: Partial<KubernetesObject> | null): void {
+  const metadata = object?.metadata;
+  for (const key of namespaced ? namespacedKeys : storedKeys)
+    if (typeof metadata?.[key] !== 'string' || metadata[key] === '')
+      throw new ProductError(
+        'KUBERNETES_API',
+        `the Kubernetes API answers with an object of ${plural} without metadata.${key}; see whether the server is the one that the kubeconfig should name`,
+      );
+}
+
+function checkedEvent<T extends KubernetesObject>(resource: Resource, event: WatchEvent<T>): WatchEvent<T> {
+  const isChange = event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED';
+  if (isChange) assertStored(resource, event.object);
+  return event;
+}
+
+function postRequest(path: string, object: object, query: Record<string, string> = {}): TransportRequest {
+  return { method: 'POST', path, query: { ...writeQuery, ...query }, body: JSON.stringify(object) };
+}
+
+const collectionOf = (resource: Resource, object: KubernetesObject): string =>
+  resourcePath(resource, namespaceOf(resource, object));
 
 function pathOf(reference: ObjectReference, subresource?: string): string {
   const rest = subresource === undefined ? [] : [subresource];

@@ -64,7 +64,8 @@ async function startLater(t: TestContext, listensAt: number, options: Partial<Re
   const pauses: number[] = [];
   const { server, access, close } = await startTlsServer((request, response) => {
     requests.push(request.method ?? '');
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"metadata":{"name":"x"}}');
+    const stored = { metadata: { ...object.metadata, uid: 'u', resourceVersion: '1' } };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(stored));
   });
   const port = Number(new URL(access.server).port);
   server.close();

@@ -19,6 +19,7 @@ function silentApi(items: KubernetesObject[], events: WatchEvent<KubernetesObjec
   return {
     get: unused,
     create: unused,
+    dryRunCreate: unused,
     replace: unused,
     patch: unused,
     delete: unused,
@@ -45,7 +46,7 @@ test('the deadline says what, how long and the last words', async () => {
     awaited: 'pod bosh/vm-1 to become ready',
     deadlineMs: 120_000,
     condition: () => undefined,
-    lastWords: (last) => `${last?.metadata.name ?? ''} is ImagePullBackOff`,
+    describeState: (last) => `${last?.metadata.name ?? ''} is ImagePullBackOff`,
     clock,
   });
   clock.advance(120_000);
@@ -71,7 +72,7 @@ test('what is waited for is said after five seconds and when it changes, without
     awaited: 'pod vm-1 to run',
     deadlineMs: 25_000,
     condition: () => undefined,
-    lastWords: () => ({ state: states.shift() ?? 'late', next: 'repeat the call' }),
+    describeState: () => ({ state: states.shift() ?? 'late', next: 'repeat the call' }),
     onProgress: (line) => lines.push(line),
     clock,
   });
@@ -96,7 +97,7 @@ const refused = unreachableError('k8s:6443', Object.assign(new Error('refused'),
 const endings: readonly {
   readonly when: string;
   readonly api: KubernetesApi;
-  readonly lastWords?: () => Promise<string>;
+  readonly describeState?: () => Promise<string>;
   readonly message: string;
 }[] = [
   {
@@ -122,17 +123,17 @@ const endings: readonly {
   {
     when: 'the last words failed',
     api: silentApi([there]),
-    lastWords: () => Promise.reject(new ProductError('KUBERNETES_API', 'no; run the call again')),
+    describeState: () => Promise.reject(new ProductError('KUBERNETES_API', 'no; run the call again')),
     message: 'not available (no; run the call again)',
   },
 ];
-for (const { when, api, lastWords, message: says } of endings) {
+for (const { when, api, describeState, message: says } of endings) {
   test(`one next step, and one that means something, where ${when}`, async () => {
     const clock = new ManualClock();
     const waiting = waitFor<KubernetesObject, true>({
       ...{ api, reference, awaited: 'pod to run', deadlineMs: 1000, clock },
       condition: () => undefined,
-      ...(lastWords !== undefined && { lastWords }),
+      ...(describeState !== undefined && { describeState }),
     });
     await ended(clock, waiting);
     await assert.rejects(waiting, { message: `waited 1 s for pod to run; last known: ${says}` });
@@ -140,7 +141,7 @@ for (const { when, api, lastWords, message: says } of endings) {
 }
 
 test('a deletion is seen as no object', async () => {
-  const pod = { metadata: { name: 'vm-1' } };
+  const pod = { metadata: { name: 'vm-1', uid: 'u', resourceVersion: '1' } };
 
   const gone = await waitFor({
     api: silentApi([pod], [{ type: 'DELETED', object: pod }]),
@@ -261,8 +262,8 @@ for (const code of [400, 401, 501, 505, 507])
   });
 
 test('what is known already is judged without a request, and the watch goes on from its version', async () => {
-  const known = { metadata: { name: 'vm-1', resourceVersion: '7', labels: { phase: 'one' } } };
-  const then: KubernetesObject = { metadata: { name: 'vm-1', labels: { phase: 'two' } } };
+  const known = { metadata: { name: 'vm-1', uid: 'u', resourceVersion: '7', labels: { phase: 'one' } } };
+  const then = { metadata: { ...known.metadata, labels: { phase: 'two' } } };
   const queries: WatchQuery[] = [];
   const api = silentApi([], [{ type: 'MODIFIED', object: then }]);
   const wait = (phase: string): Promise<string> =>
@@ -308,7 +309,7 @@ test('a known version that is too old is read afresh', async () => {
   const waiting = waitFor<KubernetesObject, true>({
     api,
     reference,
-    known: { metadata: { name: 'vm-1', resourceVersion: '7' } },
+    known: { metadata: { name: 'vm-1', uid: 'u', resourceVersion: '7' } },
     condition: (object) => (object?.metadata.labels?.['phase'] === 'two' ? true : undefined),
     awaited: 'pod vm-1',
     deadlineMs: 1000,

@@ -3,7 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError, isTransientStatus } from './api-error.ts';
 import type { KubernetesApi, ObjectReference } from '../api.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject, Stored } from '../object.ts';
 import { transportFailure } from './transport.ts';
 
 /** The state of an object that is waited for and, separately, the next step after the deadline. */
@@ -19,7 +19,7 @@ export interface WaitOptions<T extends KubernetesObject, R> {
    * Called with each state of the object, and with undefined while it does not exist. Any value except
    * undefined ends the wait with that value; an exception ends it with that error.
    */
-  readonly condition: (object: T | undefined) => R | undefined;
+  readonly condition: (object: Stored<T> | undefined) => R | undefined;
   /** The object of the wait, for the error: `pod vm-1 to become ready`. */
   readonly awaited: string;
   readonly deadlineMs: number;
@@ -27,7 +27,7 @@ export interface WaitOptions<T extends KubernetesObject, R> {
    * Describes the last state for the error after the deadline. If there is `onProgress`, it is also called
    * every five seconds before that.
    */
-  readonly lastWords?: (last: T | undefined) => StatusText | Promise<StatusText>;
+  readonly describeState?: (last: Stored<T> | undefined) => StatusText | Promise<StatusText>;
   /**
    * Called after five seconds with the object of the wait and its state, and again whenever the state has
    * changed. The line has at most 1 KB.
@@ -47,7 +47,7 @@ type StatusText = string | WaitStatus;
 
 const pauseMs = 200;
 const progressIntervalMs = 5_000;
-/** create-env drops lines of more than 1 KiB (src/deploy/process/run-process.ts). */
+/** create-env drops lines of more than 1 KiB (src/platform/run-program.ts). */
 const maxLineLength = 900;
 /**
  * How long, in milliseconds, an API server that has just started may refuse all requests, until it has read
@@ -96,8 +96,8 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
   throw await deadlineError(options, seen);
 }
 
-interface LastState<T> {
-  last: T | undefined;
+interface LastState<T extends KubernetesObject> {
+  last: Stored<T> | undefined;
   lastError: Error | undefined;
   wasAllowed: boolean;
   forbiddenSince: number | undefined;
@@ -109,7 +109,7 @@ async function watchUntil<T extends KubernetesObject, R>(
   signal: AbortSignal,
   seen: LastState<T>,
 ): Promise<{ value: R } | undefined> {
-  let { known } = options;
+  let known = options.known as Stored<T> | undefined;
   while (!signal.aborted) {
     const result = await watchOnce(options, signal, seen, known).catch((error: unknown) => {
       if (!isTransientError(error) && !isForbiddenForNow(error, seen, clock.now())) {
@@ -131,14 +131,14 @@ async function watchOnce<T extends KubernetesObject, R>(
   { api, reference, condition }: WaitOptions<T, R>,
   signal: AbortSignal,
   seen: LastState<T>,
-  known: T | undefined,
+  known: Stored<T> | undefined,
 ): Promise<{ value: R } | undefined> {
-  const check = (object: T | undefined): { value: R } | undefined => {
+  const check = (object: Stored<T> | undefined): { value: R } | undefined => {
     seen.last = object ?? seen.last;
     const value = condition(object);
     return value === undefined ? undefined : { value };
   };
-  const hear = (object: T | undefined): { value: R } | undefined => {
+  const hear = (object: Stored<T> | undefined): { value: R } | undefined => {
     seen.lastError = undefined;
     seen.wasAllowed = true;
     seen.forbiddenSince = undefined;
@@ -213,7 +213,7 @@ async function reportProgress<T extends KubernetesObject, R>(
 const isExpired = (signal: AbortSignal): boolean => signal.aborted;
 
 async function stateWhileWaiting<T extends KubernetesObject, R>(
-  { lastWords: describeState, reference }: WaitOptions<T, R>,
+  { describeState, reference }: WaitOptions<T, R>,
   { lastError, last }: LastState<T>,
 ): Promise<string | undefined> {
   if (lastError !== undefined) return lastError.message;
@@ -243,7 +243,7 @@ async function describeLast<T extends KubernetesObject, R>(
 ): Promise<string> {
   if (seen.lastError !== undefined) return `; last known: ${withHint(seen.lastError.message)}`;
   try {
-    const description = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
+    const description = (await options.describeState?.(seen.last)) ?? stateOf(options.reference, seen.last);
     return `; last known: ${typeof description === 'string' ? description : `${description.state}; ${description.next}`}`;
   } catch (error) {
     // the deadline is the main message; a failure to describe the state comes after it

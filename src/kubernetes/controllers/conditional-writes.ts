@@ -1,5 +1,5 @@
 import { type KubernetesApi, type Resource, type DeleteOptions, ignoreNotFound } from '../api.ts';
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject, Stored } from '../object.ts';
 
 /** Returns true if the object is being deleted and waits for this finalizer. */
 export function isBlockedBy(object: KubernetesObject, finalizer: string): boolean {
@@ -43,7 +43,7 @@ export async function patchIfUnchanged<T extends KubernetesObject>(
   patch: { readonly metadata?: object; readonly [field: string]: unknown },
   subresource?: 'status',
 ): Promise<T | undefined> {
-  const { namespace, name = '', uid, resourceVersion } = object.metadata;
+  const { namespace, name, uid, resourceVersion } = object.metadata;
   return ignoreNotFound(
     api.patch<T>(
       { resource, namespace, name },
@@ -57,7 +57,7 @@ export async function patchIfUnchanged<T extends KubernetesObject>(
 export async function deleteSame(
   api: KubernetesApi,
   resource: Resource,
-  { metadata: { namespace, name = '', uid = '' } }: KubernetesObject,
+  { metadata: { namespace, name, uid } }: Stored<KubernetesObject>,
   options: Pick<DeleteOptions, 'gracePeriodSeconds'> = {},
 ): Promise<void> {
   await ignoreNotFound(api.delete({ resource, namespace, name }, { ...options, preconditions: { uid } }));
@@ -67,7 +67,7 @@ export async function deleteSame(
 export async function deleteIfUnchanged(
   api: KubernetesApi,
   resource: Resource,
-  { metadata: { namespace, name = '', uid = '', resourceVersion = '' } }: KubernetesObject,
+  { metadata: { namespace, name, uid, resourceVersion } }: Stored<KubernetesObject>,
 ): Promise<void> {
   await ignoreNotFound(
     api.delete({ resource, namespace, name }, { preconditions: { uid, resourceVersion } }),

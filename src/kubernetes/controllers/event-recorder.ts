@@ -1,5 +1,5 @@
 import { isApiError } from '../client/api-error.ts';
-import type { KubernetesApi } from '../api.ts';
+import { type KubernetesApi, ignoreNotFound } from '../api.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { KubernetesObject } from '../object.ts';
 import type { EventRecord } from '../describe-pod.ts';
@@ -80,18 +80,14 @@ export class EventRecorder {
 
   /** Returns undefined if the event has expired. */
   async #incrementSeries(previous: WrittenEvent): Promise<WrittenEvent | undefined> {
-    const { namespace, name = '' } = previous.metadata;
-    try {
-      return await this.#options.api.patch<WrittenEvent>(
+    const { namespace, name } = previous.metadata;
+    const { api, clock } = this.#options;
+    return ignoreNotFound(
+      api.patch<WrittenEvent>(
         { resource: events, namespace, name },
-        { count: previous.count + 1, lastTimestamp: timestamp(this.#options.clock.now()) },
-      );
-    } catch (error) {
-      if (isApiError(error, 404)) {
-        return undefined;
-      }
-      throw error;
-    }
+        { count: previous.count + 1, lastTimestamp: timestamp(clock.now()) },
+      ),
+    );
   }
 
   /** Returns undefined if the namespace is terminating or deleted and accepts no events. */
@@ -113,7 +109,7 @@ export class EventRecorder {
   }
 
   #event({ kind, apiVersion, object }: InvolvedObject, details: EventDetails): WrittenEvent {
-    const { name = '', namespace, uid, resourceVersion } = object.metadata;
+    const { name, namespace, uid, resourceVersion } = object.metadata;
     const { type, reason, message, fieldPath } = details;
     const { clock, component, host } = this.#options;
     const now = clock.now();

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { KubernetesApi, WatchEvent } from '../api.ts';
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject, Stored } from '../object.ts';
 import { pods } from '../resources.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { Informer } from './informer.ts';
 
-const pod = (name: string, uid: string, resourceVersion: string): KubernetesObject => ({
+const pod = (name: string, uid: string, resourceVersion: string): Stored<KubernetesObject> => ({
   metadata: { name, namespace: 'bosh', uid, resourceVersion },
 });
 const unused = (): never => assert.fail('an informer does not write');
@@ -20,6 +20,7 @@ function scripted(
   return {
     get: unused,
     create: unused,
+    dryRunCreate: unused,
     replace: unused,
     patch: unused,
     delete: unused,

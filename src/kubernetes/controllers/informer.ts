@@ -1,13 +1,13 @@
 import { ApiError, isApiError } from '../client/api-error.ts';
 import type { KubernetesApi, Resource } from '../api.ts';
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject, Stored } from '../object.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
 /** A change of an object. `before` is absent for a new object, `after` for a deleted one. */
 export interface Change<T extends KubernetesObject> {
   readonly key: string;
-  readonly before: T | undefined;
-  readonly after: T | undefined;
+  readonly before: Stored<T> | undefined;
+  readonly after: Stored<T> | undefined;
 }
 
 type InformerRuntime = Pick<ControllerRuntime, 'clock' | 'onError'>;
@@ -17,7 +17,7 @@ const maximumDelayMs = 10_000;
 
 /** Returns `namespace/name`, or `name` for cluster-scoped objects. */
 export function keyOf(object: KubernetesObject): string {
-  const { namespace, name = '' } = object.metadata;
+  const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
@@ -39,7 +39,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #api: KubernetesApi;
   readonly #runtime: InformerRuntime;
   readonly #fieldSelector: string | undefined;
-  readonly #objects = new Map<string, T>();
+  readonly #objects = new Map<string, Stored<T>>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
@@ -62,11 +62,11 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#handlers.push(handler);
   }
 
-  get(key: string): T | undefined {
+  get(key: string): Stored<T> | undefined {
     return this.#objects.get(key);
   }
 
-  list(): T[] {
+  list(): Stored<T>[] {
     return [...this.#objects.values()];
   }
 
@@ -131,7 +131,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     }
   }
 
-  #replace(items: readonly T[]): void {
+  #replace(items: readonly Stored<T>[]): void {
     const fresh = new Map(items.map((item) => [keyOf(item), item]));
     for (const [key, before] of this.#objects) {
       const after = fresh.get(key);
@@ -144,7 +144,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     }
   }
 
-  #notify(key: string, after: T | undefined): void {
+  #notify(key: string, after: Stored<T> | undefined): void {
     const before = this.#objects.get(key);
     if (before !== undefined && before.metadata.resourceVersion === after?.metadata.resourceVersion) {
       return;

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject, NamespacedObject } from '../object.ts';
 
 export interface Taint {
   key: string;
@@ -34,7 +34,7 @@ export const machineLabel = 'bosh-kubernetes.io/machine';
 export const nodeLeaseNamespace = 'kube-node-lease';
 
 /** coordination.k8s.io/v1 Lease. */
-export interface Lease extends KubernetesObject {
+export interface Lease extends NamespacedObject {
   spec?: {
     holderIdentity?: string;
     leaseDurationSeconds?: number;

@@ -1,7 +1,7 @@
-import type { KubernetesObject } from '../object.ts';
+import type { NamespacedObject } from '../object.ts';
 
 /** The part of v1.Pod that we write or read. The embedded cluster rejects other fields. */
-export interface Pod extends KubernetesObject {
+export interface Pod extends NamespacedObject {
   spec: PodSpec;
   status?: PodStatus;
 }
@@ -250,3 +250,7 @@ export interface PodStatus {
 export function isPodReady({ status }: Pick<Pod, 'status'>): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
 }
+
+/** True if all containers of the pod have ended and will not be restarted. */
+export const isTerminal = ({ status }: { readonly status?: PodStatus | undefined }): boolean =>
+  status?.phase === 'Failed' || status?.phase === 'Succeeded';

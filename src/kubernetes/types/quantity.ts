@@ -23,6 +23,9 @@ const grammar =
   /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?<suffix>[eE][+-]?\d{1,3}|[numkMGTPE]i?|Ki)?$/u;
 const binarySuffixes = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'] as const;
 
+/** The whole numbers of MiB that a quantity can have in bytes (apimachinery: pkg/api/resource, int64). */
+export const quantityRange = { min: 1, max: 2 ** 43 - 1 };
+
 /**
  * Parses a Kubernetes quantity in thousandths (`100m` is 100n, `1Gi` is 1073741824000n), rounded up as
  * Kubernetes does. Undefined if the text is not a quantity (apimachinery pkg/api/resource/quantity.go).

@@ -1,8 +1,8 @@
-import type { KubernetesObject } from '../object.ts';
+import type { NamespacedObject } from '../object.ts';
 import type { LabelSelector } from './pod.ts';
 
 /** The part of v1.Service that we write or read. */
-export interface Service extends KubernetesObject {
+export interface Service extends NamespacedObject {
   spec: ServiceSpec;
   status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } };
 }
@@ -40,7 +40,7 @@ export interface ServicePort {
 }
 
 /** discovery.k8s.io/v1 EndpointSlice: the addresses of the pods of a Service. */
-export interface EndpointSlice extends KubernetesObject {
+export interface EndpointSlice extends NamespacedObject {
   addressType: 'IPv4' | 'IPv6' | 'FQDN';
   /** The API returns null if there are none. */
   endpoints?: Endpoint[] | null;
@@ -64,7 +64,7 @@ export interface EndpointPort {
 export const serviceNameLabel = 'kubernetes.io/service-name';
 
 /** policy/v1 PodDisruptionBudget. */
-export interface PodDisruptionBudget extends KubernetesObject {
+export interface PodDisruptionBudget extends NamespacedObject {
   spec: {
     /** A number, or a percentage of the replicas that the pods' controllers desire, as `50%`. */
     minAvailable?: number | string;

@@ -1,10 +1,10 @@
-import type { KubernetesObject } from '../object.ts';
+import type { KubernetesObject, NamespacedObject } from '../object.ts';
 import type { LabelSelector, NodeSelectorTerm } from './pod.ts';
 
 export type AccessMode = 'ReadWriteOnce' | 'ReadOnlyMany' | 'ReadWriteMany' | 'ReadWriteOncePod';
 
 /** The part of v1.PersistentVolumeClaim that we write or read. */
-export interface PersistentVolumeClaim extends KubernetesObject {
+export interface PersistentVolumeClaim extends NamespacedObject {
   spec: {
     accessModes?: AccessMode[];
     resources?: { requests?: Record<string, string> };
@@ -115,7 +115,7 @@ export const volumeAnnotations = {
  * The parts of snapshot.storage.k8s.io/v1 that we write or read (kubernetes-csi/external-snapshotter
  * client/apis).
  */
-export interface VolumeSnapshot extends KubernetesObject {
+export interface VolumeSnapshot extends NamespacedObject {
   spec: {
     source: { persistentVolumeClaimName?: string; volumeSnapshotContentName?: string };
     volumeSnapshotClassName?: string;

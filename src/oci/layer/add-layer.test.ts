@@ -36,13 +36,13 @@ async function layoutDirectory(t: TestContext): Promise<{ directory: string; blo
 test('a tar becomes a compressed layer with both digests', async (t) => {
   const { directory, blobs } = await layoutDirectory(t);
   const tar = await rootTar();
-  const { descriptor, diffId } = await addTarLayer(blobs, { bytes: inChunks(tar), what: 'root.tar' });
+  const { descriptor, diffId } = await addTarLayer(blobs, { bytes: inChunks(tar), label: 'root.tar' });
   const blob = await readFile(layoutPaths.blob(directory, descriptor.digest));
   assert.equal(diffId, digestOf(tar));
   assert.equal(descriptor.digest, digestOf(blob));
   assert.equal(descriptor.size, blob.length);
   assert.equal(digestOf(gunzipSync(blob)), diffId);
-  const again = await addTarLayer(blobs, { bytes: inChunks(tar), what: 'root.tar' });
+  const again = await addTarLayer(blobs, { bytes: inChunks(tar), label: 'root.tar' });
   assert.deepEqual(again.descriptor, descriptor);
 });
 
@@ -52,7 +52,7 @@ test('a compressed tar is unchanged', async (t) => {
   const packed = gzipSync(tar);
   const { descriptor, diffId } = await addPackedLayer(blobs, {
     bytes: inChunks(packed),
-    what: 'image',
+    label: 'image',
     path: 'image',
   });
   assert.equal(diffId, digestOf(tar));
@@ -67,7 +67,7 @@ test('several concatenated gzip members are one layer', async (t) => {
   for (const size of [4096, gzipSync(tar.subarray(0, 999)).length, packed.length]) {
     const { diffId } = await addPackedLayer(blobs, {
       bytes: inChunks(packed, size),
-      what: 'image',
+      label: 'image',
       path: 'image',
     });
     assert.equal(diffId, digestOf(tar), `in chunks of ${size}`);
@@ -82,14 +82,14 @@ test('a tar in zstd is unchanged, in one or more frames and in chunks of any siz
     [zstdCompressSync(tar), 65_536],
     [Buffer.concat(frames), 100_003],
   ] as const) {
-    const source = { bytes: inChunks(packed, size), what: 'image', path: 'image' };
+    const source = { bytes: inChunks(packed, size), label: 'image', path: 'image' };
     const { descriptor, diffId } = await addPackedLayer(blobs, source);
     assert.equal(descriptor.mediaType, 'application/vnd.oci.image.layer.v1.tar+zstd');
     assert.equal(diffId, digestOf(tar));
     assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
   }
-  const cut = addPackedLayer(blobs, { bytes: inChunks(frames[0] ?? tar, 1), what: 'image', path: 'image' });
-  await assert.rejects(cut, { code: 'ARCHIVE_INVALID', message: /^image: the tar ends too early/ });
+  const cut = addPackedLayer(blobs, { bytes: inChunks(frames[0] ?? tar, 1), label: 'image', path: 'image' });
+  await assert.rejects(cut, { code: 'ARCHIVE_INVALID', message: /^image: the tar is truncated/ });
 });
 
 test('a layer in xz or bzip2 is named, with the command that repacks it', async (t) => {
@@ -100,9 +100,9 @@ test('a layer in xz or bzip2 is named, with the command that repacks it', async 
   ] as const)
     for (const size of [2, 1000]) {
       const bytes = inChunks(Buffer.concat([Buffer.from(start, 'hex'), randomBytes(100)]), size);
-      await assert.rejects(addPackedLayer(blobs, { bytes, what: 'image', path: `root/${file}` }), {
+      await assert.rejects(addPackedLayer(blobs, { bytes, label: 'image', path: `root/${file}` }), {
         code: 'ARCHIVE_INVALID',
-        message: `image is compressed with ${name}, which is not read here. Repack it: ${name} -dc 'root/${file}' | gzip > 'root/a b.gz'`,
+        message: `image is compressed with ${name}, which is not supported. Repack it: ${name} -dc 'root/${file}' | gzip > 'root/a b.gz'`,
       });
     }
 });
@@ -118,9 +118,9 @@ test('trailing bytes after the gzip stream are refused, as by containerd, at eac
         await assert.rejects(
           addPackedLayer(blobs, {
             bytes: inChunks(Buffer.concat([packed, behind, more]), size),
-            ...{ what: 'image', path: 'image' },
+            ...{ label: 'image', path: 'image' },
           }),
-          { code: 'ARCHIVE_INVALID', message: /^image: there is something behind the end of the gzip/ },
+          { code: 'ARCHIVE_INVALID', message: /^image: there is data after the end of the gzip stream/ },
           `${behind.length} zeros, ${more.length} more, in chunks of ${size}`,
         );
   assert.deepEqual(await readdir(layoutPaths.blobs(directory)), []);
@@ -133,19 +133,19 @@ test('a damaged, truncated or dangerous tar leaves no blob', async (t) => {
   damaged.fill(0, 1000, 1100);
   const dangerous = await packTar([{ header: { name: '../x', size: 1 }, body: 'x' }]);
   const cases: readonly [Uint8Array, RegExp][] = [
-    [packed.subarray(0, packed.length - 9), /image is damaged or cut off/],
-    [packed.subarray(0, 70_000), /image is damaged or cut off/],
-    [damaged, /image is damaged or cut off/],
-    [Buffer.from('no gzip at all'), /image is damaged or cut off/],
+    [packed.subarray(0, packed.length - 9), /image is damaged or truncated/],
+    [packed.subarray(0, 70_000), /image is damaged or truncated/],
+    [damaged, /image is damaged or truncated/],
+    [Buffer.from('no gzip at all'), /image is damaged or truncated/],
     [Buffer.alloc(0), /image/],
     [gzipSync(dangerous), /image: its entry '\.\.\/x'/],
     [gzipSync(Buffer.concat([dangerous, randomBytes(3_000_000)])), /image: its entry '\.\.\/x'/],
   ];
   for (const [bytes, message] of cases) {
-    const adding = addPackedLayer(blobs, { bytes: inChunks(bytes), what: 'image', path: 'image' });
+    const adding = addPackedLayer(blobs, { bytes: inChunks(bytes), label: 'image', path: 'image' });
     await assert.rejects(adding, { code: 'ARCHIVE_INVALID', message }, String(message));
   }
-  await assert.rejects(addTarLayer(blobs, { bytes: inChunks(dangerous), what: 'root.tar' }), {
+  await assert.rejects(addTarLayer(blobs, { bytes: inChunks(dangerous), label: 'root.tar' }), {
     code: 'ARCHIVE_INVALID',
   });
   assert.deepEqual(await readdir(layoutPaths.blobs(directory)), []);
@@ -184,8 +184,8 @@ for (const [when, add] of Object.entries(fullDisks))
   test(`a disk that is full ${when} causes the error, and ends the reading`, async () => {
     const tar = await rootTar();
     const sources = [
-      (bytes: AsyncIterable<Uint8Array>) => addTarLayer({ add }, { bytes, what: 'root.tar' }),
-      (bytes: AsyncIterable<Uint8Array>) => addPackedLayer({ add }, { bytes, what: 'image', path: 'image' }),
+      (bytes: AsyncIterable<Uint8Array>) => addTarLayer({ add }, { bytes, label: 'root.tar' }),
+      (bytes: AsyncIterable<Uint8Array>) => addPackedLayer({ add }, { bytes, label: 'image', path: 'image' }),
     ];
     for (const [index, take] of sources.entries())
       await assert.rejects(take(inChunks(index === 0 ? tar : gzipSync(tar))), (error) => error === noSpace);

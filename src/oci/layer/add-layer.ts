@@ -16,7 +16,7 @@ export interface Layer {
 export interface LayerSource {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** For error messages. */
-  readonly what: string;
+  readonly label: string;
   readonly onEntry?: RootTarOptions['onEntry'];
 }
 
@@ -24,11 +24,11 @@ export interface LayerSource {
  * Compresses a tar into a layer while it is read, and checks it at the same time. The same tar gives the same
  * bytes: the gzip header has no time.
  */
-export async function addTarLayer(blobs: BlobWriter, { bytes, what, onEntry }: LayerSource): Promise<Layer> {
+export async function addTarLayer(blobs: BlobWriter, { bytes, label, onEntry }: LayerSource): Promise<Layer> {
   const hash = createHash('sha256');
   const packed = createGzip({ level: 4, chunkSize: 1 << 16 });
   async function* hashed(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of checkRootTar(bytes, what, { onEntry })) {
+    for await (const chunk of checkRootTar(bytes, label, { onEntry })) {
       hash.update(chunk);
       yield chunk;
     }
@@ -61,10 +61,11 @@ export async function addPackedLayer(
   const iterator = source.bytes[Symbol.asyncIterator]();
   try {
     const start = await startOf(iterator);
-    const found = compressionOf(start);
-    if (found === 'xz' || found === 'bzip2') throw unreadCompression(found, source.what, path);
+    const compressionFound = compressionOf(start);
+    if (compressionFound === 'xz' || compressionFound === 'bzip2')
+      throw unreadCompression(compressionFound, source.label, path);
     // If it is neither gzip nor zstd, the decompressor reports that.
-    const compression = found === 'zstd' ? 'zstd' : 'gzip';
+    const compression = compressionFound === 'zstd' ? 'zstd' : 'gzip';
     const type = compression === 'zstd' ? mediaTypes.zstdLayer : mediaTypes.gzipLayer;
     async function* bytes(): AsyncGenerator<Uint8Array> {
       yield start;

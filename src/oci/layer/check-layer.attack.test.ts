@@ -22,7 +22,7 @@ async function readOf(
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < packed.length; at += 512) yield packed.subarray(at, (read = at + 512));
   }
-  const layer = { bytes: bytes(), compression, what: 'layer', limits: { ...archiveLimits, ...limits } };
+  const layer = { bytes: bytes(), compression, label: 'layer', limits: { ...archiveLimits, ...limits } };
   const checking = checkLayer(layer, async (checked) => {
     for await (const chunk of checked) assert.ok(chunk.length <= 512);
   });
@@ -43,9 +43,9 @@ test('a layer of a few kilobytes that unpacks to many megabytes is refused befor
 test('a layer with too many entries or names is refused with gzip and with zstd', async () => {
   const many = tarFrom(...Array.from({ length: 50 }, (_, index) => header(`file-${index}`, '0', 0)));
   for (const [compression, pack] of compressions) {
-    const entries = /^layer: its entry 'file-20' is one too many: an archive has 20 at most$/;
+    const entries = /^layer: its entry 'file-20' exceeds the limit of 20 entries$/;
     await readOf(pack(many), compression, { limits: { entries: 20 }, message: entries });
-    const names = /^layer: its entry 'file-\d+' brings all names to more than 100 characters$/;
+    const names = /^layer: its entry 'file-\d+' exceeds the limit of 100 characters for all names$/;
     await readOf(pack(many), compression, { limits: { names: 100 }, message: names });
   }
 });
@@ -57,7 +57,10 @@ test('zstd that needs two gigabytes of memory is refused', async () => {
   block.writeUIntLE((tar.length << 3) | 1, 0, 3);
   const frame = (windowLog: number): Buffer =>
     Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3]), block, tar]);
-  await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or cut off: .*memory/iu });
+  await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or truncated: .*memory/iu });
   // Every decompressor must allow a window of 8 MiB.
-  await readOf(frame(23), 'zstd', { limits: { entries: 0 }, message: /'file' is one too many/u });
+  await readOf(frame(23), 'zstd', {
+    limits: { entries: 0 },
+    message: /'file' exceeds the limit of 0 entries/u,
+  });
 });

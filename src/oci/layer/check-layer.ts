@@ -12,21 +12,21 @@ export interface CompressedLayer extends RootTarOptions {
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly compression: 'gzip' | 'zstd';
   /** For error messages. */
-  readonly what: string;
+  readonly label: string;
 }
 
 /**
  * Passes a layer's bytes to `take` unchanged, and checks the tar in them at the same time. Returns the result
- * and the digest of the tar. ARCHIVE_INVALID, naming `what`, if checkRootTar rejects the tar, or if it is
+ * and the digest of the tar. ARCHIVE_INVALID, naming `label`, if checkRootTar rejects the tar, or if it is
  * damaged, truncated or has bytes after its end: Node.js ignores zeros there, containerd rejects them.
  * Several gzip members or zstd frames are one layer.
  */
 export async function checkLayer<Result>(
-  { bytes, compression, what, ...options }: CompressedLayer,
+  { bytes, compression, label, ...options }: CompressedLayer,
   take: (bytes: AsyncGenerator<Uint8Array>) => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly diffId: string }> {
-  const unpacker = compression === 'gzip' ? gzipUnpacker(what) : zstdUnpacker(what);
-  const diffId = digestOfTar(unpacker.stream, what, options);
+  const unpacker = compression === 'gzip' ? gzipUnpacker(label) : zstdUnpacker(label);
+  const diffId = digestOfTar(unpacker.stream, label, options);
   // It is awaited below, but may fail before.
   diffId.catch(() => undefined);
   try {
@@ -50,8 +50,8 @@ interface Unpacker {
 
 const chunkSize = 1 << 16;
 
-function gzipUnpacker(what: string): Unpacker {
-  const message = `${what}: there is something behind the end of the gzip, which containerd refuses: pack the tar anew`;
+function gzipUnpacker(label: string): Unpacker {
+  const message = `${label}: there is data after the end of the gzip stream, which containerd rejects; compress the tar again`;
   return {
     stream: createGunzip({ chunkSize }),
     split: (chunk) => [chunk],
@@ -60,8 +60,8 @@ function gzipUnpacker(what: string): Unpacker {
   };
 }
 
-function zstdUnpacker(what: string): Unpacker {
-  const frames = new ZstdFrames(what);
+function zstdUnpacker(label: string): Unpacker {
+  const frames = new ZstdFrames(label);
   return {
     stream: createZstdDecompress({ chunkSize }),
     split: (chunk) => frames.split(chunk),
@@ -103,15 +103,15 @@ function bytesRead(stream: Unpacker['stream'], part: Uint8Array): Promise<void> 
 
 async function digestOfTar(
   plain: AsyncIterable<Uint8Array>,
-  what: string,
+  label: string,
   options: RootTarOptions,
 ): Promise<string> {
   const hash = createHash('sha256');
   try {
-    for await (const chunk of checkRootTar(plain, what, options)) hash.update(chunk);
+    for await (const chunk of checkRootTar(plain, label, options)) hash.update(chunk);
   } catch (error) {
     if (!isDecompressionError(error)) throw error;
-    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${error.message}`, {
+    throw new ProductError('ARCHIVE_INVALID', `${label} is damaged or truncated: ${error.message}`, {
       cause: error,
     });
   }

@@ -23,25 +23,25 @@ export async function copyLayer(
 ): Promise<void> {
   // Verify the digest of the whole layer before parsing it, so that a damaged layer is reported as damaged.
   await blobs.add(layer.mediaType, image.open(layer));
-  const what = `layer ${layer.digest}`;
-  const compression = compressionOf(layer, what);
+  const label = `layer ${layer.digest}`;
+  const compression = compressionOf(layer, label);
   const bytes = image.open(layer);
   const diffId =
     compression === 'none'
-      ? await digestOf(checkRootTar(bytes, what, options))
-      : (await checkLayer({ ...options, bytes, compression, what }, drain)).diffId;
+      ? await digestOf(checkRootTar(bytes, label, options))
+      : (await checkLayer({ ...options, bytes, compression, label }, drain)).diffId;
   if (expected !== undefined && expected !== diffId)
     throw new ProductError(
       'DIGEST_MISMATCH',
-      `${what} unpacks to ${diffId} and not to ${expected}, as the image's config says`,
+      `${label} unpacks to ${diffId}, but the config of the image names ${expected}`,
     );
 }
 
-function compressionOf({ mediaType }: Descriptor, what: string): CompressedLayer['compression'] | 'none' {
+function compressionOf({ mediaType }: Descriptor, label: string): CompressedLayer['compression'] | 'none' {
   if (/[+.]gzip$/.test(mediaType)) return 'gzip';
   if (mediaType.endsWith('+zstd')) return 'zstd';
   if (mediaType.endsWith('.tar')) return 'none';
-  throw imageInvalid(`${what} is of a type that is not known: ${mediaType}`);
+  throw imageInvalid(`${label} has an unknown media type: ${mediaType}`);
 }
 
 async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {

@@ -24,11 +24,11 @@ export class ZstdFrames {
   #bytes = Buffer.alloc(0);
   #hasFrame = false;
   #hasChecksum = false;
-  readonly #what: string;
+  readonly #label: string;
 
-  /** `what`: for error messages. */
-  constructor(what: string) {
-    this.#what = what;
+  /** `label` names the layer in error messages. */
+  constructor(label: string) {
+    this.#label = label;
   }
 
   /** Splits the chunk: each part ends where a frame ends, except perhaps the last one. */
@@ -46,20 +46,20 @@ export class ZstdFrames {
   /** Must be called after the last byte. Throws ARCHIVE_INVALID if it is not the end of a frame. */
   end(): void {
     if (!this.#hasFrame || !this.#isBetween())
-      throw this.#invalid(' is damaged or cut off: its zstd ends too early');
+      throw this.#invalid(' is damaged or truncated: its zstd stream ends too early');
   }
 
   /** Returns the error for bytes that are not a frame. */
   trailingBytes(): ProductError {
     return this.#invalid(
       this.#hasFrame
-        ? ': there is something behind the end of the zstd: pack the tar anew'
+        ? ': there is data after the end of the zstd stream; compress the tar again'
         : ' is damaged: it is no zstd',
     );
   }
 
   #invalid(problem: string): ProductError {
-    return new ProductError('ARCHIVE_INVALID', `${this.#what}${problem}`);
+    return new ProductError('ARCHIVE_INVALID', `${this.#label}${problem}`);
   }
 
   #isBetween(): boolean {

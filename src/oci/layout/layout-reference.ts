@@ -1,6 +1,7 @@
-import { imageInvalid, isRecord, parseObject } from '../blob.ts';
+import { imageInvalid, parseObject } from '../blob.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
 import { namesOf, layoutPaths, referenceName, readDocument } from './open-layout.ts';
+import { isObject } from '../../platform/json.ts';
 
 /**
  * Returns the name of the one image in a layout. If there are several images, returns `reference` if one of
@@ -16,8 +17,8 @@ export async function layoutReference(directory: string, reference?: string): Pr
   if (reference !== undefined && names.includes(reference)) return reference;
   throw imageInvalid(
     names.length === 0
-      ? `'${path}' does not hold an image with a name (annotation ${referenceName})`
-      : `'${path}' holds images with these names: ${names.join(', ')}. Choose one with --reference NAME`,
+      ? `'${path}' contains no image with a name (annotation ${referenceName})`
+      : `'${path}' contains images with these names: ${names.join(', ')}. Choose one with --reference NAME`,
   );
 }
 
@@ -29,8 +30,9 @@ export async function renameLayout(directory: string, reference: string): Promis
   const path = layoutPaths.index(directory);
   const index = parseObject(await readDocument(path), `'${path}'`);
   const [entry, ...others] = Array.isArray(index['manifests']) ? index['manifests'] : [];
-  if (!isRecord(entry) || others.length > 0) throw imageInvalid(`'${path}' does not hold one image`);
-  const annotations = isRecord(entry['annotations']) ? entry['annotations'] : {};
+  if (!isObject(entry) || others.length > 0)
+    throw imageInvalid(`'${path}' does not contain exactly one image`);
+  const annotations = isObject(entry['annotations']) ? entry['annotations'] : {};
   const renamed = { ...entry, annotations: { ...annotations, [referenceName]: reference } };
   replaceFile(path, JSON.stringify({ ...index, manifests: [renamed] }), 0o644);
 }

@@ -104,7 +104,10 @@ test('damaged and missing blobs are named, before or during the read', async (t)
   const reopened = await openLayout(directory);
   await assert.rejects(buffer(reopened.open(first)), { code: 'DIGEST_MISMATCH', message: /blobs.*digest/ });
   await truncate(blobPath(directory, first), 10);
-  await assert.rejects(openLayout(directory), { code: 'IMAGE_INVALID', message: /700000 bytes/ });
+  await assert.rejects(openLayout(directory), {
+    code: 'IMAGE_INVALID',
+    message: /10 bytes instead of the 700000/,
+  });
   await assert.rejects(buffer(reopened.open(first)), { code: 'DIGEST_MISMATCH', message: /after 10 of/ });
   await rm(blobPath(directory, first));
   await assert.rejects(openLayout(directory), {

@@ -1,9 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { openForReading, readStream, readRegularFile } from '../../bosh/archive/open-for-reading.ts';
-import { imageInvalid, parseDescriptor, parseObject, verifyBlob, isRecord } from '../blob.ts';
+import { imageInvalid, parseDescriptor, parseObject, verifyBlob } from '../blob.ts';
 import { type Descriptor, type ImageSource, mediaTypes } from '../image-source.ts';
 import { join } from 'node:path';
+import { isObject } from '../../platform/json.ts';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
@@ -44,12 +45,12 @@ async function findManifest(directory: string, imageChoice: ImageChoice): Promis
   let choice = selectManifest(parseObject(await readDocument(path), path)['manifests'], imageChoice, path);
   // Deeper nesting is rejected: no image needs it.
   for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
-    const what = `index ${choice.digest}`;
-    const inner = parseObject(await readBlob(directory, choice), what);
-    choice = selectManifest(inner['manifests'], { platform: imageChoice.platform }, what);
+    const label = `index ${choice.digest}`;
+    const inner = parseObject(await readBlob(directory, choice), label);
+    choice = selectManifest(inner['manifests'], { platform: imageChoice.platform }, label);
   }
   if (!manifestTypes.includes(choice.mediaType))
-    throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);
+    throw imageInvalid(`'${directory}' contains ${choice.mediaType}, which is not the manifest of an image`);
   return choice;
 }
 
@@ -59,7 +60,8 @@ function openBlob(directory: string, blob: Descriptor): Readable {
 }
 
 async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
-  if (blob.size > documentLimit) throw imageInvalid(`${blob.digest} has ${blob.size} bytes: no manifest has`);
+  if (blob.size > documentLimit)
+    throw imageInvalid(`${blob.digest} has ${blob.size} bytes, which is more than a manifest may have`);
   await checkSize(directory, blob);
   return buffer(openBlob(directory, blob));
 }
@@ -67,9 +69,9 @@ async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
 async function checkSize(directory: string, { digest, size }: Descriptor): Promise<void> {
   const path = layoutPaths.blob(directory, digest);
   await using file = await openForReading(path, layoutError);
-  const found = await file.stat();
-  if (found.size !== size)
-    throw imageInvalid(`'${path}' does not have the ${size} bytes of its descriptor, but ${found.size}`);
+  const stats = await file.stat();
+  if (stats.size !== size)
+    throw imageInvalid(`'${path}' has ${stats.size} bytes instead of the ${size} in its descriptor`);
 }
 
 /** Reads index.json or oci-layout. Rejects with FILE_NOT_FOUND or IMAGE_INVALID. */
@@ -79,8 +81,8 @@ export async function readDocument(path: string): Promise<Buffer> {
   return bytes;
 }
 
-function arrayField(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw imageInvalid(`${what} is not a list`);
+function arrayField(value: unknown, label: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw imageInvalid(`${label} is not a list`);
   return value;
 }
 
@@ -123,17 +125,17 @@ interface Entry {
 
 /**
  * Returns the one image in an index's `manifests`: if there are several, the one with the name and for the
- * platform, as far as they have names and platforms. If none or several match, IMAGE_INVALID names `what` and
+ * platform, as far as they have names and platforms. If none or several match, IMAGE_INVALID names `label` and
  * lists the images. One image may be listed under several names.
  */
 export function selectManifest(
   manifests: unknown,
   { platform, reference }: ImageChoice,
-  what: string,
+  label: string,
 ): Descriptor {
-  if (!Array.isArray(manifests)) throw imageInvalid(`${what} has no list 'manifests'`);
+  if (!Array.isArray(manifests)) throw imageInvalid(`${label} has no list 'manifests'`);
   const entries = manifests.map((value: unknown, index): Entry => ({
-    descriptor: parseDescriptor(value, `manifest ${index} of ${what}`),
+    descriptor: parseDescriptor(value, `manifest ${index} of ${label}`),
     names: namesOf(value),
     platform: platformOf(value),
   }));
@@ -147,7 +149,7 @@ export function selectManifest(
   const description = reference === undefined ? requested : `${requested} with the name '${reference}'`;
   const next = entries.some(({ names }) => names.length > 0) ? '; choose one with --reference NAME' : '';
   throw imageInvalid(
-    `${what} has ${different.size} images for ${description} instead of one; there are: ${entries.map(shown).join(', ') || 'none'}${next}`,
+    `${label} has ${different.size} images for ${description} instead of one; there are: ${entries.map(shown).join(', ') || 'none'}${next}`,
   );
 }
 
@@ -163,14 +165,14 @@ const shown = ({ names, platform }: Entry): string =>
 
 /** Returns the names of an entry of an index. */
 export function namesOf(entry: unknown): readonly string[] {
-  const annotations = isRecord(entry) ? entry['annotations'] : undefined;
+  const annotations = isObject(entry) ? entry['annotations'] : undefined;
   const names = [referenceName, containerdName].map((key) =>
-    isRecord(annotations) ? annotations[key] : undefined,
+    isObject(annotations) ? annotations[key] : undefined,
   );
   return names.filter((name) => typeof name === 'string');
 }
 
 function platformOf(value: unknown): string | undefined {
-  const platform = isRecord(value) ? value['platform'] : undefined;
-  return isRecord(platform) ? `${String(platform['os'])}/${String(platform['architecture'])}` : undefined;
+  const platform = isObject(value) ? value['platform'] : undefined;
+  return isObject(platform) ? `${String(platform['os'])}/${String(platform['architecture'])}` : undefined;
 }

@@ -37,7 +37,7 @@ export class BlobUpload {
   readonly #client: RegistryClient;
   readonly #digest: string;
   /** The operation as error messages name it. */
-  readonly #what: string;
+  readonly #operation: string;
   /** The smallest chunk that the registry accepts, except for the last one. */
   readonly #minChunkBytes: number;
   #location: URL;
@@ -49,7 +49,7 @@ export class BlobUpload {
   ) {
     this.#client = client;
     this.#digest = digest;
-    this.#what = `upload of ${digest}`;
+    this.#operation = `upload of ${digest}`;
     this.#location = client.location(started.answer, started.request);
     const minimum = started.answer.headers['oci-chunk-min-length'] ?? '';
     this.#minChunkBytes = /^\d{1,12}$/u.test(minimum) ? Number(minimum) : 0;
@@ -57,10 +57,10 @@ export class BlobUpload {
 
   static async start(client: RegistryClient, digest: string): Promise<BlobUpload> {
     const request: RepositoryRequest = {
-      ...{ method: 'POST', path: 'blobs/uploads/', what: `upload of ${digest}` },
+      ...{ method: 'POST', path: 'blobs/uploads/', operation: `upload of ${digest}` },
     };
     const answer = await client.request(request);
-    if (answer.status !== 202) throw client.error(answer, request.what);
+    if (answer.status !== 202) throw client.error(answer, request.operation);
     return new BlobUpload(client, digest, { answer, request });
   }
 
@@ -77,7 +77,7 @@ export class BlobUpload {
     const request: RepositoryRequest = {
       method: 'POST',
       path: `blobs/uploads/?mount=${digest}&from=${encodeURIComponent(from)}`,
-      what: `mount of ${digest} from ${from}`,
+      operation: `mount of ${digest} from ${from}`,
       from,
     };
     try {
@@ -108,7 +108,7 @@ export class BlobUpload {
         ? bytesBody(await readWhole(source, size))
         : { size, open: () => whenVerified(source.open()) },
       isFinished: fitsInChunk,
-      what: this.#what,
+      operation: this.#operation,
     });
     return this.#outcome(answer);
   }
@@ -121,7 +121,11 @@ export class BlobUpload {
       if (outcome !== undefined) return outcome;
     }
     return this.#outcome(
-      await this.#client.requestOnce({ method: 'PUT', path: this.#completionUrl(), what: this.#what }),
+      await this.#client.requestOnce({
+        method: 'PUT',
+        path: this.#completionUrl(),
+        operation: this.#operation,
+      }),
     );
   }
 
@@ -135,7 +139,12 @@ export class BlobUpload {
       // distribution requires the right to delete for it.
       const actions = 'pull,delete';
       const path = this.#location;
-      await this.#client.requestForCleanup({ method: 'DELETE', path, actions, what: 'end of an upload' });
+      await this.#client.requestForCleanup({
+        method: 'DELETE',
+        path,
+        actions,
+        operation: 'end of an upload',
+      });
     } catch (error) {
       const isLate = error instanceof DOMException && error.name === 'TimeoutError';
       if (!isLate && !(isProductError(error) && error.code.startsWith('REGISTRY_'))) throw error;
@@ -159,7 +168,7 @@ export class BlobUpload {
    */
   #outcome(answer: RegistryAnswer | ConnectionFailure): UploadOutcome {
     if (answer instanceof ConnectionFailure) {
-      if (answer.isFinal) throw this.#client.unreachable(answer, this.#what, 1);
+      if (answer.isFinal) throw this.#client.unreachable(answer, this.#operation, 1);
       return this.#lost(answer);
     }
     const stored = answer.headers['docker-content-digest'];
@@ -168,7 +177,7 @@ export class BlobUpload {
     if (answer.status === 400 && errorCodes(answer).includes('DIGEST_INVALID'))
       return { kind: 'lost', error: this.#digestMismatch(), reason: retryReason(answer) };
     if (isTransient(answer.status) || isUploadUnknown(answer)) return this.#lost(answer);
-    throw this.#client.error(answer, this.#what);
+    throw this.#client.error(answer, this.#operation);
   }
 
   /** Sends one chunk. Returns undefined if the registry has the chunk. */
@@ -206,15 +215,15 @@ export class BlobUpload {
     { isFirst, tries }: { readonly isFirst: boolean; readonly tries: number },
   ): UploadOutcome | undefined {
     if (answer instanceof ConnectionFailure) {
-      if (answer.isFinal) throw this.#client.unreachable(answer, this.#what, tries);
+      if (answer.isFinal) throw this.#client.unreachable(answer, this.#operation, tries);
       return undefined;
     }
     if (isAccepted(answer)) return undefined;
     const isUnknown = errorCodes(answer).includes('BLOB_UPLOAD_UNKNOWN');
     if (isFirst && !isUnknown && refusesChunks.includes(answer.status))
-      return { kind: 'refuses chunks', error: this.#client.error(answer, this.#what) };
+      return { kind: 'refuses chunks', error: this.#client.error(answer, this.#operation) };
     if (isUploadUnknown(answer)) return this.#lost(answer);
-    if (!isTransient(answer.status)) throw this.#client.error(answer, this.#what);
+    if (!isTransient(answer.status)) throw this.#client.error(answer, this.#operation);
     return undefined;
   }
 
@@ -228,13 +237,13 @@ export class BlobUpload {
       },
       body: bytesBody(bytes),
       isFinished: true,
-      what: this.#what,
+      operation: this.#operation,
     };
   }
 
   /** Queries how many bytes the registry has; undefined if it does not know the upload any more. */
   async #getUploadOffset(end: number): Promise<number | undefined> {
-    const request: RepositoryRequest = { method: 'GET', path: this.#location, what: this.#what };
+    const request: RepositoryRequest = { method: 'GET', path: this.#location, operation: this.#operation };
     const answer = await this.#client.request(request);
     if (answer.status !== 204 && answer.status !== 202 && answer.status !== 200) return undefined;
     if (answer.headers['location'] !== undefined) this.#location = this.#client.location(answer, request);
@@ -244,8 +253,8 @@ export class BlobUpload {
   #lost(outcome: RegistryAnswer | ConnectionFailure, tries = 1): LostUpload {
     const error =
       outcome instanceof ConnectionFailure
-        ? this.#client.unreachable(outcome, this.#what, tries)
-        : this.#client.error(outcome, this.#what);
+        ? this.#client.unreachable(outcome, this.#operation, tries)
+        : this.#client.error(outcome, this.#operation);
     return { kind: 'lost', error, reason: retryReason(outcome) };
   }
 
@@ -253,7 +262,7 @@ export class BlobUpload {
     const { host, repository } = this.#client;
     return new ProductError(
       'REGISTRY_ERROR',
-      `registry ${host}, repository ${repository}: ${this.#what}: it wants chunks of ${this.#minChunkBytes} bytes or more, which are not held in memory; have it take smaller ones, or blobs whole`,
+      `registry ${host}, repository ${repository}: ${this.#operation}: it requires chunks of at least ${this.#minChunkBytes} bytes, which are too large for the memory; configure it to accept smaller chunks or whole blobs`,
     );
   }
 
@@ -261,7 +270,7 @@ export class BlobUpload {
     const { host, repository } = this.#client;
     return new ProductError(
       'DIGEST_MISMATCH',
-      `registry ${host}, repository ${repository}: what arrived there is not ${this.#digest}; something on the way changes bytes`,
+      `registry ${host}, repository ${repository}: it received other bytes than those of ${this.#digest}; check the proxies between this machine and the registry`,
     );
   }
 }

@@ -146,7 +146,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       const unread = '-----BEGIN CERTIFICATE-----\nhalf of one';
       for (const [ca, message] of [
         [undefined, /certificate cannot be verified/u],
-        [unread, /CA that it was given holds a certificate that cannot be read/u],
+        [unread, /configured CA has a certificate that cannot be read/u],
       ] as const) {
         const client = clientOf(t, registry, { ca });
         await assert.rejects(pushImage(client, image, chunkOptions), {

@@ -20,10 +20,10 @@ export async function putManifest(client: RegistryClient, manifest: NewManifest)
     path: `manifests/${manifest.reference}`,
     headers: { 'content-type': manifest.mediaType },
     body: bytesBody(manifest.bytes),
-    what: `manifest ${manifest.reference}`,
+    operation: `manifest ${manifest.reference}`,
   };
   const answer = await client.request(request);
-  if (answer.status !== 201) throw client.error(answer, request.what);
+  if (answer.status !== 201) throw client.error(answer, request.operation);
   const stored = answer.headers['docker-content-digest'];
   if (stored !== undefined && stored !== digest)
     throw mismatch(client, `stored the manifest as ${stored.slice(0, 100)} instead of ${digest}`);
@@ -37,13 +37,13 @@ export async function getManifest(client: RegistryClient, digest: string): Promi
     path: `manifests/${digest}`,
     headers: { accept: Object.values(mediaTypes).join(', ') },
     actions: 'pull',
-    what: `manifest ${digest}`,
+    operation: `manifest ${digest}`,
   };
   const answer = await client.request(request);
   if (answer.status === 404) return undefined;
-  if (answer.status !== 200) throw client.error(answer, request.what);
-  const found = sha256(answer.body);
-  if (found !== digest) throw mismatch(client, `sent the manifest ${found} instead of ${digest}`);
+  if (answer.status !== 200) throw client.error(answer, request.operation);
+  const actual = sha256(answer.body);
+  if (actual !== digest) throw mismatch(client, `sent the manifest ${actual} instead of ${digest}`);
   return answer.body;
 }
 
@@ -59,14 +59,14 @@ export async function deleteManifest(client: RegistryClient, digest: string): Pr
     method: 'DELETE',
     path: `manifests/${digest}`,
     actions: 'pull,delete',
-    what: `deletion of manifest ${digest}`,
+    operation: `deletion of manifest ${digest}`,
   };
   const answer = await client.request(request);
   if (answer.status === 202 || answer.status === 200 || answer.status === 204) return 'deleted';
   if (answer.status === 404) return 'absent';
   const isUnsupported = answer.status === 400 && errorCodes(answer).includes('UNSUPPORTED');
   if (answer.status === 405 || isUnsupported) return 'refused';
-  throw client.error(answer, request.what);
+  throw client.error(answer, request.operation);
 }
 
 const sha256 = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

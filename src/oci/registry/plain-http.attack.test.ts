@@ -61,7 +61,7 @@ describe('a registry in plain http on this machine', () => {
     };
     await assert.rejects(pushImage(client, memoryImage([layer])), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'REGISTRY_ERROR');
-      assert.match(error.message, /its location is plain http on another host, 0\.0\.0\.0:\d+/u);
+      assert.match(error.message, /its Location is plain http on another host, 0\.0\.0\.0:\d+/u);
       assert.doesNotMatch(error.message, /secret/u);
       return true;
     });

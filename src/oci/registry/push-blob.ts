@@ -86,10 +86,10 @@ async function backoff(client: RegistryClient, { error, reason }: LostUpload, tr
 
 /** Returns whether the repository has the blob. */
 export async function hasBlob(client: RegistryClient, digest: string): Promise<boolean> {
-  const request: RepositoryRequest = { method: 'HEAD', path: `blobs/${digest}`, what: `blob ${digest}` };
+  const request: RepositoryRequest = { method: 'HEAD', path: `blobs/${digest}`, operation: `blob ${digest}` };
   const answer = await client.request(request);
   if (answer.status === 404) return false;
   // A registry may serve its blobs from another place; it has the blob then, too.
   if (answer.status === 200 || answer.status === 307 || answer.status === 302) return true;
-  throw client.error(answer, request.what);
+  throw client.error(answer, request.operation);
 }

@@ -35,7 +35,7 @@ export interface RepositoryRequest {
   /** Another repository that is read, for a mount. */
   readonly from?: string;
   /** The operation as error messages name it: `upload of sha256:…`. */
-  readonly what: string;
+  readonly operation: string;
 }
 
 /**
@@ -65,7 +65,7 @@ export class RegistryClient {
   async request(request: RepositoryRequest): Promise<RegistryAnswer> {
     return this.#followed(request, (sent) => {
       const { host } = sent.url;
-      const way = host === this.host ? '' : `${host}, where requests are sent by `;
+      const way = host === this.host ? '' : `${host}, to which requests are redirected by `;
       return this.retries.send(sent, `${way}the registry ${this.host}`);
     });
   }
@@ -79,7 +79,7 @@ export class RegistryClient {
       const { host } = sent.url;
       if (!(answer instanceof ConnectionFailure) || host === this.host) return answer;
       const { message, isFinal, cause } = answer;
-      return new ConnectionFailure(`it sends the request to ${host}: ${message}`, { isFinal, cause });
+      return new ConnectionFailure(`it redirects the request to ${host}: ${message}`, { isFinal, cause });
     });
   }
 
@@ -101,29 +101,29 @@ export class RegistryClient {
     const text = answer.headers['location'];
     const base = this.#url(request);
     if (text === undefined || !URL.canParse(text, base.href))
-      throw this.error(answer, request.what, 'it named no location to go on with');
+      throw this.error(answer, request.operation, 'its response has no valid Location');
     const url = new URL(text, base);
     if (!isAtLeastAsSecure(base, url))
       throw this.error(
         answer,
-        request.what,
+        request.operation,
         base.protocol === 'https:'
-          ? `its location is not https: it is ${url.origin}, and the proxy before the registry has to tell it (X-Forwarded-Proto)`
-          : `its location is plain http on another host, ${url.host}`,
+          ? `its Location is not https: ${url.origin}; the proxy in front of the registry must send X-Forwarded-Proto`
+          : `its Location is plain http on another host, ${url.host}`,
       );
     return url;
   }
 
   /** Returns the error for an unexpected response. It never quotes a URL's query or the credentials. */
-  error(answer: RegistryAnswer, what: string, note?: string): ProductError {
-    const location = `registry ${this.host}, repository ${this.repository}: ${what}`;
+  error(answer: RegistryAnswer, operation: string, note?: string): ProductError {
+    const location = `registry ${this.host}, repository ${this.repository}: ${operation}`;
     const redact = (text: string): string => this.#authenticator.redact(text);
     const notes = [...originNotes(answer), note].filter((text) => text !== undefined);
     return registryError(answer, location, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
   }
 
-  unreachable(failure: ConnectionFailure, what: string, tries: number): ProductError {
-    return unreachableError(`the registry ${this.host} (${what})`, failure, tries);
+  unreachable(failure: ConnectionFailure, operation: string, tries: number): ProductError {
+    return unreachableError(`the registry ${this.host} (${operation})`, failure, tries);
   }
 
   close(): void {
@@ -149,8 +149,8 @@ export class RegistryClient {
       if (redirects === maxRedirects)
         throw this.error(
           answer,
-          request.what,
-          `that is redirect ${redirects + 1}, and more than ${maxRedirects} are not followed`,
+          request.operation,
+          `it redirects the request more than ${maxRedirects} times`,
         );
       at = { ...at, path: this.location(answer, at) };
     }
@@ -171,14 +171,14 @@ export class RegistryClient {
     if (!this.#isSameOrigin(url)) {
       const answer: RegistryAnswer = first;
       const other = { ...answer, sentBy: url.host };
-      if (other.status === 401) throw this.error(other, request.what);
+      if (other.status === 401) throw this.error(other, request.operation);
       return other;
     }
     if (first.status !== 401) return first;
     await this.#authenticator.authenticate(first, scopes);
     const second = await send(this.#request(request, scopes));
     if (!(second instanceof ConnectionFailure) && second.status === 401)
-      throw this.error(second, request.what);
+      throw this.error(second, request.operation);
     return second;
   }
 
@@ -230,12 +230,16 @@ function withLocationFrom(answer: RegistryAnswer, from: URL): RegistryAnswer {
  * no path or query, which may be signed.
  */
 function originNotes({ status, headers, sentBy }: RegistryAnswer): readonly string[] {
-  const remedy = status === 401 ? ' and no password; name that registry itself' : '';
+  const remedy = status === 401 ? ' but no password; use the address of that registry' : '';
   const from =
-    sentBy === undefined ? [] : [`so says ${sentBy}, where the registry sends the request${remedy}`];
+    sentBy === undefined
+      ? []
+      : [`the response is from ${sentBy}, to which the registry redirects the request${remedy}`];
   const { location = '' } = headers;
   if (status < 300 || status >= 400 || !URL.canParse(location)) return from;
   const { origin } = new URL(location);
-  const next = keepsMethod(status) ? [] : ['only 307 and 308 are followed; name that registry itself'];
+  const next = keepsMethod(status)
+    ? []
+    : ['only redirects with 307 and 308 are followed; use the address of that registry'];
   return [...from, [`it redirects to ${origin}`, ...next].join(', and ')];
 }

@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isRecord } from '../blob.ts';
 import type { RegistryAnswer } from './http/registry-transport.ts';
+import { isObject } from '../../platform/json.ts';
 
 export interface ErrorOptions {
   readonly note?: string | undefined;
@@ -58,6 +58,6 @@ function errorsIn(body: Buffer): readonly Readonly<Record<string, unknown>>[] {
     if (!(error instanceof SyntaxError)) throw error;
     return [];
   }
-  const errors = isRecord(value) ? value['errors'] : undefined;
-  return Array.isArray(errors) ? errors.filter((entry) => isRecord(entry)) : [];
+  const errors = isObject(value) ? value['errors'] : undefined;
+  return Array.isArray(errors) ? errors.filter((entry) => isObject(entry)) : [];
 }

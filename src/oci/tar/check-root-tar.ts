@@ -17,7 +17,7 @@ export interface RootTarOptions {
 
 /**
  * Passes the tar of a root file system on and checks it at the same time. Throws ARCHIVE_INVALID, naming
- * `what` and the entry, for:
+ * `label` and the entry, for:
  * - names that are absolute or lead out of the root, and entries below a symbolic link;
  * - hard links to outside, to below a symbolic link or, unless the layer is an upper one, to a file that is
  *   not before them;
@@ -28,7 +28,7 @@ export interface RootTarOptions {
  */
 export async function* checkRootTar(
   source: AsyncIterable<Uint8Array>,
-  what: string,
+  label: string,
   { onEntry, isUpper = false, limits = archiveLimits }: RootTarOptions = {},
 ): AsyncGenerator<Uint8Array> {
   const rules = new RootRules(isUpper);
@@ -48,6 +48,6 @@ export async function* checkRootTar(
     reader.end();
   } catch (error) {
     if (!isProductError(error, 'ARCHIVE_INVALID')) throw error;
-    throw new ProductError(error.code, `${what}: ${error.message}`, { cause: error });
+    throw new ProductError(error.code, `${label}: ${error.message}`, { cause: error });
   }
 }

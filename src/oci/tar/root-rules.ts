@@ -68,7 +68,7 @@ export class RootRules {
     // No runtime could create it.
     return this.#files === undefined || this.#files.has(path)
       ? undefined
-      : `is a hard link to '${target}', which is no file before it in the tar`;
+      : `is a hard link to '${target}', which is not an earlier file of the tar`;
   }
 
   #linkAbove(path: string): string | undefined {
@@ -79,7 +79,9 @@ export class RootRules {
 }
 
 function problemOfDeletion(path: string): string | undefined {
-  return posix.basename(path).startsWith('.wh.') ? 'would be read as a deletion by image layers' : undefined;
+  return posix.basename(path).startsWith('.wh.')
+    ? 'has a name that image layers treat as a deletion'
+    : undefined;
 }
 
 function problemOfType({ type, major, minor }: TarHeader, path: string): string | undefined {

@@ -22,7 +22,7 @@ export const blockSize = 512;
 export function parseTarHeader(block: Buffer): TarHeader {
   const sum = numberAt(block, 148, 8);
   if (sum !== checksum(block))
-    throw tarInvalid('a header has a wrong checksum: the tar is damaged, or is none');
+    throw tarInvalid('a header has a wrong checksum: the file is damaged or is not a tar');
   const [name, prefix] = [textAt(block, 0, 100), prefixOf(block)];
   return {
     name: prefix === '' ? name : `${prefix}/${name}`,
@@ -69,10 +69,10 @@ function numberAt(block: Buffer, start: number, length: number): number {
   if (block[start] === 0x80) {
     const value = block.subarray(start + 1, start + length).reduce((sum, byte) => sum * 256 + byte, 0);
     if (Number.isSafeInteger(value)) return value;
-    throw tarInvalid('a header holds a number that is too large');
+    throw tarInvalid('a header has a number that is too large');
   }
   const text = block.toString('latin1', start, start + length).replaceAll(/^[ \0]+|[ \0]+$/gu, '');
-  if (!/^[0-7]*$/.test(text)) throw tarInvalid('a header holds a number that cannot be read');
+  if (!/^[0-7]*$/.test(text)) throw tarInvalid('a header has a number that cannot be read');
   return text === '' ? 0 : Number.parseInt(text, 8);
 }
 

@@ -48,7 +48,7 @@ test('a header that other programs read differently is refused', async () => {
   const cases: readonly [Buffer, RegExp][] = [
     ...['path', 'linkpath', 'size', 'GNU.sparse.name'].map((key): [Buffer, RegExp] => [
       tarFrom(prependedBlocks('g', record(key, '7')), file),
-      new RegExp(`a global pax header holds '${key}'`, 'u'),
+      new RegExp(`a global pax header has '${key}'`, 'u'),
     ]),
     [
       tarFrom(prependedBlocks('x', record('path', 'a')), prependedBlocks('g', record('comment', 'c')), file),

@@ -40,7 +40,7 @@ export class TarReader {
     if (this.#state.kind === 'end') return;
     // The standard requires two blocks of zeros at the end; some programs write only one, after the last
     // entry.
-    throw tarInvalid('the tar ends too early: it was cut off');
+    throw tarInvalid('the tar is truncated');
   }
 
   /** Consumes some of the bytes. Returns their number. */
@@ -63,8 +63,7 @@ export class TarReader {
         return count;
       }
       case 'end':
-        if (bytes.some((byte) => byte !== 0))
-          throw tarInvalid('there is something behind the end of the tar');
+        if (bytes.some((byte) => byte !== 0)) throw tarInvalid('there is data after the end of the tar');
         return bytes.length;
     }
   }
@@ -117,7 +116,7 @@ export class TarReader {
    */
   #checkGlobal(keys: readonly string[]): void {
     const key = keys.find((name) => ['path', 'linkpath', 'size'].includes(name) || isSparse(name));
-    if (key !== undefined) throw tarInvalid(`a global pax header holds '${key}', which belongs to an entry`);
+    if (key !== undefined) throw tarInvalid(`a global pax header has '${key}', which belongs to an entry`);
     if (this.#pax !== undefined || Object.keys(this.#long).length > 0)
       throw tarInvalid('a global pax header stands between an entry and its own headers');
   }
@@ -129,7 +128,7 @@ function completed(header: TarHeader, pax: PaxOverrides, long: PaxOverrides): Ta
   const twice = ['path', 'linkpath'].find((key) => pax[key] !== undefined && long[key] !== undefined);
   if (twice !== undefined)
     throw tarInvalid(
-      `'${header.name}' has a ${twice} both by GNU's way and by pax, of which programs choose either`,
+      `'${header.name}' has a ${twice} both as a GNU header and as a pax record, and programs differ in which of them they use`,
     );
   const given = { ...pax, ...long };
   const name = given['path'] ?? header.name;
@@ -147,7 +146,7 @@ const isSparse = (key: string): boolean => key.startsWith('GNU.sparse.');
 function sizeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const size = /^\d+$/u.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(size)) throw tarInvalid('a header holds a size that cannot be read');
+  if (!Number.isSafeInteger(size)) throw tarInvalid('a header has a size that cannot be read');
   return size;
 }
 

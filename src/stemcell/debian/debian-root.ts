@@ -52,10 +52,10 @@ export async function debianRoot(
     const newest = await newestEntry(directory, key);
     const root = newest === undefined ? undefined : await openCacheEntry(newest);
     if (root !== undefined) return root;
-    log('The cache has no such root yet, so the mirrors are asked after all');
+    log('The cache does not contain this root, so the mirrors are queried');
   }
   await checkMachine(context);
-  log(`Asking the mirrors for the packages of Debian ${request.suite}`);
+  log(`Querying the mirrors for the packages of Debian ${request.suite}`);
   const list = createHash('sha256').update(await listPackages(request, context));
   const entry = join(directory, `${key}-${list.digest('hex').slice(0, 16)}`);
   const cached = await openCacheEntry(entry);
@@ -69,7 +69,7 @@ export async function debianRoot(
   if (made === undefined)
     throw new ProductError(
       'STEMCELL_BUILD_FAILED',
-      `'${entry}' was removed or damaged as soon as it was made: look after that disk, then build again`,
+      `'${entry}' was removed or damaged right after it was written: check that disk, then build again`,
     );
   return made;
 }
@@ -114,7 +114,7 @@ async function buildCacheEntry(
       const { stdout, ended } = makeRoot(request, list, context);
       const [layer, making] = await Promise.allSettled([
         // If adding the layer fails, nothing reads the pipe any more, and mmdebstrap would block on it.
-        addTarLayer(blobs, { bytes: stdout, what: 'the root that mmdebstrap makes' }).finally(() =>
+        addTarLayer(blobs, { bytes: stdout, label: 'the root that mmdebstrap makes' }).finally(() =>
           stdout.destroy(),
         ),
         ended,

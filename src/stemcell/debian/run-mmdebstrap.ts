@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { ProductError } from '../../errors/product-error.ts';
 import type { RootRequest } from './root-request.ts';
 import { mmdebstrapOptions } from './root-request.ts';
-import { terminateGroup } from './terminate-group.ts';
+import { signalGroup } from '../../platform/run-program.ts';
 
 export interface MmdebstrapContext {
   /** An abort terminates mmdebstrap. It removes its temporary root before the calls reject. */
@@ -28,17 +28,17 @@ interface Run {
  * root. Returns mmdebstrap's version.
  */
 export async function checkMachine(context: MmdebstrapContext): Promise<string> {
-  const version = await versionOf(context);
+  const version = await readVersion(context);
   const missing = [
     ...(version === undefined ? ['mmdebstrap (apt-get install mmdebstrap)'] : []),
     ...(context.user === 0 ? [] : ['root (sudo)']),
   ];
   if (version !== undefined && missing.length === 0) return version;
-  const message = `A Debian root cannot be made here, for want of ${missing.join(' and ')}. Without: bosh-kubernetes stemcell build --from ROOTFS`;
+  const message = `A Debian root cannot be built on this machine, because it lacks ${missing.join(' and ')}. Alternatively: bosh-kubernetes stemcell build --from ROOTFS`;
   throw new ProductError('STEMCELL_BUILD_UNSUPPORTED', message);
 }
 
-async function versionOf(context: MmdebstrapContext): Promise<string | undefined> {
+async function readVersion(context: MmdebstrapContext): Promise<string | undefined> {
   const { stdout, ended } = start(['--version'], context, {});
   try {
     const [output] = await Promise.all([text(stdout), ended]);
@@ -63,7 +63,7 @@ export async function listPackages(request: RootRequest, context: MmdebstrapCont
   if (packages.size === 0)
     throw new ProductError(
       'STEMCELL_BUILD_FAILED',
-      "'mmdebstrap --simulate --verbose' says of no package that it would be installed, so that a newer root could not be told from an older one: apt's lines 'Inst <package> (<version> ...)' have changed; report it, or build with --offline or --from ROOTFS",
+      "'mmdebstrap --simulate --verbose' lists no package to install, so a newer root cannot be distinguished from an older one: the format of apt's lines 'Inst <package> (<version> ...)' has changed; report it, or build with --offline or --from ROOTFS",
     );
   return [...packages].toSorted().join('');
 }
@@ -99,7 +99,7 @@ function start(
     detached: true,
   });
   const interrupt = (): void => {
-    if (child.pid !== undefined) terminateGroup(child.pid);
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
   };
   if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);
@@ -128,6 +128,6 @@ function failure(output: string, ending: number | string | null): ProductError {
   const shown = (errors.length > 0 ? errors : lines).slice(-6).join('\n  ');
   return new ProductError(
     'STEMCELL_BUILD_FAILED',
-    `mmdebstrap ended with ${ending}; nothing was published. It said:\n  ${shown}`,
+    `mmdebstrap ended with ${ending}; nothing was published. Its output:\n  ${shown}`,
   );
 }

@@ -10,7 +10,7 @@ import { dropFirstWord } from '../../errors/text.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageName } from '../../oci/image-reference.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
-import { freeAsItPasses } from '../source/stream-with-gc.ts';
+import { collectGarbageWhileStreaming } from '../source/stream-with-gc.ts';
 import { type Destination, type ImageImporter, importerFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
 import { writing } from '../../platform/write-file.ts';
@@ -35,7 +35,7 @@ export async function loadStemcell(
   context: LoadContext,
 ): Promise<void> {
   const loader = importerFor(destination);
-  const archive = freeAsItPasses(imageArchive(image, name), context.signal);
+  const archive = collectGarbageWhileStreaming(imageArchive(image, name), context.signal);
   if (loader.reads === 'stdin') return run(loader, '-', archive, context);
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
   try {
@@ -69,7 +69,7 @@ async function run(
     child.on('close', (code, end) => {
       if (code === 0) return resolve();
       const shown = output.length < kept ? output : dropFirstWord(output);
-      const message = `'${program}' ended with ${code ?? end}: ${shown.trim() || 'it said nothing'}`;
+      const message = `'${program}' ended with ${code ?? end}: ${shown.trim() || 'it printed nothing'}`;
       reject(new ProductError('STEMCELL_LOAD_FAILED', message));
     });
   });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { imageInvalid, isRecord, parseObject } from '../../oci/blob.ts';
+import { imageInvalid, parseObject } from '../../oci/blob.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
 import { copyLayer } from '../../oci/layer/copy-layer.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
@@ -10,9 +10,10 @@ import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 import { type Architecture, architectures } from '../build-settings.ts';
 import type { SourceMetadata } from '../resolve-identity.ts';
 import { stemcellLabels } from '../image-config.ts';
-import { freeAsItPasses } from './stream-with-gc.ts';
+import { collectGarbageWhileStreaming } from './stream-with-gc.ts';
 import { createRootInspector } from './root-inspector.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
+import { isObject } from '../../platform/json.ts';
 
 export interface CopiedLayout {
   readonly manifest: Descriptor;
@@ -50,7 +51,8 @@ export async function copyLayout(
   });
   const image: ImageSource = {
     ...opened,
-    open: (blob) => Readable.from(freeAsItPasses(opened.open(blob), signal), { objectMode: false }),
+    open: (blob) =>
+      Readable.from(collectGarbageWhileStreaming(opened.open(blob), signal), { objectMode: false }),
   };
   const what = `config of '${directory}'`;
   const config = parseObject(await buffer(image.open(image.config)), what);
@@ -59,14 +61,14 @@ export async function copyLayout(
   // Its cid could not name the architecture, and the stemcell would be sent to nodes of every architecture.
   if (os !== 'linux' || architecture === undefined)
     throw imageInvalid(
-      `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, and stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
+      `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, but stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
     );
   if (isArchitectureRequired && architecture !== requested)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${directory}' has one image, for ${architecture}, and --architecture asks for ${requested}`,
+      `'${directory}' has one image, for ${architecture}, but --architecture requests ${requested}`,
     );
-  const diffIds = isRecord(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
+  const diffIds = isObject(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
   if (!Array.isArray(diffIds) || diffIds.length !== image.layers.length)
     throw imageInvalid(
       `${what} does not list the digests of its ${image.layers.length} layers (rootfs.diff_ids)`,
@@ -77,9 +79,9 @@ export async function copyLayout(
     await copyLayer(blobs, image, layer, expected);
   }
   root.check(`'${directory}'`);
-  const labels = isRecord(config['config']) ? config['config']['Labels'] : undefined;
+  const labels = isObject(config['config']) ? config['config']['Labels'] : undefined;
   const label = (key: string): string | undefined => {
-    const value = isRecord(labels) ? labels[key] : undefined;
+    const value = isObject(labels) ? labels[key] : undefined;
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
   const facts = {

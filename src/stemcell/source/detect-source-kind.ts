@@ -28,13 +28,13 @@ export async function findKind(path: string, limits: ArchiveLimits = archiveLimi
   if (!found.isFile())
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${path}' is no regular file, and is looked into before it is read: save it as one first`,
+      `'${path}' must be a regular file, because it is inspected before it is read: save it as a file first`,
     );
   await using file = await openForReading(path);
   const compression = await compressionIn(file);
   if (compression === 'xz' || compression === 'bzip2')
     throw unreadCompression(compression, `'${path}'`, path);
-  const kind = await contentOf(path, file, { compression, limits });
+  const kind = await detectContent(path, file, { compression, limits });
   if (kind === 'oci-archive' || kind === 'docker-archive')
     throw new ProductError('INVALID_ARGUMENT', `${imageTarProblem(kind, path)}; then name that folder`);
   return { kind, compression };
@@ -72,7 +72,7 @@ class ContentGuess {
   }
 }
 
-async function contentOf(
+async function detectContent(
   path: string,
   opened: FileHandle,
   { compression, limits }: { readonly compression: 'none' | 'gzip' | 'zstd'; readonly limits: ArchiveLimits },

@@ -30,7 +30,7 @@ async function lackOf(...layers: Entry[][]): Promise<string> {
     root.check("'here'");
   } catch (error) {
     assert.ok(error instanceof Error && 'code' in error && error.code === 'STEMCELL_INVALID', String(error));
-    return /it has no (.*?)\. A stemcell/.exec(error.message)?.[1] ?? error.message;
+    return /it has no (.*?)\. To build/.exec(error.message)?.[1] ?? error.message;
   }
   return '';
 }

@@ -113,7 +113,7 @@ export function createRootInspector(): RootInspector {
       if (missing.length === 0) return;
       throw new ProductError(
         'STEMCELL_INVALID',
-        `${what} is no root of a BOSH VM: it has no ${missing.join(' and no ')}. A stemcell of Debian with an agent is made by: stemcell build --from-debian`,
+        `${what} is not the root of a BOSH VM: it has no ${missing.join(' and no ')}. To build a Debian stemcell with an agent, run: stemcell build --from-debian`,
       );
     },
   };

@@ -52,8 +52,8 @@ test('a stemcell archive with too many bytes, entries or names is refused', asyn
     await stream({});
     for (const [limits, message] of [
       [{ total: 100_000 }, /bomb' unpacks to more than 100000 bytes/],
-      [{ entries: 20 }, /bomb' has an entry 'file-20' that is one too many: an archive has 20 at most/],
-      [{ names: 100 }, /bomb' has an entry 'file-\d+' that brings all names to more than 100 characters/],
+      [{ entries: 20 }, /bomb' has an entry 'file-20' that exceeds the limit of 20 entries/],
+      [{ names: 100 }, /bomb' has an entry 'file-\d+' that exceeds the limit of 100 characters/],
     ] as const)
       await assert.rejects(stream(limits), { code: 'STEMCELL_INVALID', message }, compression);
   }

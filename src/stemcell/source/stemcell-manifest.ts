@@ -1,4 +1,4 @@
-import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/yaml-field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
@@ -30,7 +30,7 @@ export function parseStemcellManifest(text: string): StemcellManifest {
   const formats = root.get('stemcell_formats').texts();
   problems.throwIfAny('STEMCELL_INVALID');
   if (formats.some((format) => format.endsWith('-light')))
-    throw new ProductError('STEMCELL_INVALID', 'is a light stemcell: its image is in a registry already');
+    throw new ProductError('STEMCELL_INVALID', 'is a light stemcell: its image is already in a registry');
   if (formats.length > 0 && !formats.some((format) => rootFormats.includes(format)))
     throw new ProductError(
       'STEMCELL_INVALID',

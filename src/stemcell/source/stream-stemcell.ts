@@ -55,7 +55,7 @@ export async function streamStemcell<Result>(
       } else {
         if (image !== undefined) throw invalid('has two images');
         if (header.size === 0)
-          throw invalid('is a light stemcell: it names an image that is in a registry already');
+          throw invalid('is a light stemcell: it names an image that is already in a registry');
         image = await take(body, takeImage);
       }
     }
@@ -111,7 +111,7 @@ function verify(path: string, manifest: StemcellManifest, digests: readonly Dige
   if (found?.hex === expected.hex) return;
   throw new ProductError(
     'DIGEST_MISMATCH',
-    `'${path}': its image has the digest ${found === undefined ? 'unknown' : formatDigest(found)}, and stemcell.MF says ${formatDigest(expected)}; the archive is damaged or was changed`,
+    `'${path}': its image has the digest ${found === undefined ? 'unknown' : formatDigest(found)}, but stemcell.MF has ${formatDigest(expected)}; the archive is damaged or was changed`,
   );
 }
 
@@ -123,7 +123,7 @@ function explain(path: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
   if (code !== '' && !isDecompressionError(error)) return error;
-  return new ProductError('ARCHIVE_INVALID', `'${path}' is damaged or cut off: ${error.message}`, {
+  return new ProductError('ARCHIVE_INVALID', `'${path}' is damaged or truncated: ${error.message}`, {
     cause: error,
   });
 }

@@ -8,7 +8,7 @@ const step = 4 * 1024 * 1024;
  * MB of unused buffers have accumulated, at several places of a pipeline at once. Ends with the signal's
  * reason.
  */
-export async function* freeAsItPasses(
+export async function* collectGarbageWhileStreaming(
   source: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {

@@ -6,9 +6,7 @@ import { join } from 'node:path';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from './config.ts';
 import type { BasicAuth } from './http/auth.ts';
-import { nfsOffering } from './offerings/nfs.ts';
-import type { Offering } from './offerings/offering.ts';
-import { smbOffering } from './offerings/smb.ts';
+import { nfsOffering, type Offering, smbOffering } from './offerings/offering.ts';
 import { startBroker } from './start-broker.ts';
 
 /** One request as Cloud Controller sends it, and the expected status. */

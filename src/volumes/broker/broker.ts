@@ -1,9 +1,11 @@
-import type { JsonObject } from '../../platform/fields.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { bind, fetchBinding, unbind } from './bindings.ts';
 import {
   deprovision,
   fetchInstance,
   instanceFromRequest,
+  lastInstanceOperation,
+  lastOperation,
   provision,
   rejectForcedOptions,
   update,
@@ -12,7 +14,7 @@ import { attachImportedBinding } from './migrate/attach-imported-binding.ts';
 import { isAllowed, shareNotAllowed, type Offering } from './offerings/offering.ts';
 import type { Preflight, PreflightMode } from './preflight.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate, type ProvisionRequest } from './request.ts';
-import { badRequest, errorResponse, type BrokerResponse } from './response.ts';
+import { badRequest, type BrokerResponse } from './response.ts';
 import type {
   BindingTarget,
   BindingView,
@@ -84,8 +86,7 @@ export class Broker {
   }
 
   async lastInstanceOperation(id: string): Promise<BrokerResponse> {
-    const { instance } = await this.#store.read({ instanceId: id });
-    return lastOperation(instance !== undefined, `service instance ${id}`);
+    return lastInstanceOperation(await this.#store.read({ instanceId: id }), id);
   }
 
   async bind(target: BindingTarget, body: unknown): Promise<BrokerResponse> {
@@ -170,10 +171,4 @@ export class Broker {
     warn(`share of service instance ${instance.id}: ${problem}`);
     return undefined;
   }
-}
-
-/** Returns the state of the last operation on an object. Every operation has ended when its request has. */
-function lastOperation(exists: boolean, object: string): BrokerResponse {
-  if (exists) return { status: 200, body: { state: 'succeeded' } };
-  return errorResponse(404, 'NotFound', `there is no ${object}`);
 }

@@ -33,8 +33,11 @@ test('an error at the start of a broker names the setting and the remedy, and th
   const cases: readonly (readonly [changes: object, says: RegExp])[] = [
     [{ listen: `127.0.0.1:${port}` }, /cannot listen at 127\.0\.0\.1 port \d+ \(EADDRINUSE\); set listen/u],
     [{ listen: '203.0.113.5:9000' }, /\(EADDRNOTAVAIL\); set listen/u],
-    [{ store: { sqlite: directory } }, /store\.sqlite names a file that cannot be used, .*EISDIR.*name one/u],
-    [{ store: { sqlite: notes } }, /store\.sqlite .*file is not a database.*put the broker's file back/u],
+    [
+      { store: { sqlite: directory } },
+      /store\.sqlite names a file that cannot be used, .*EISDIR.*name a file/u,
+    ],
+    [{ store: { sqlite: notes } }, /store\.sqlite .*file is not a database.*restore the file of the broker/u],
     [{ store: { sqlite: join(notes, 'x.db') } }, /store\.sqlite .*(?:ENOTDIR|EEXIST)/u],
     [{ tls: { certificate: notes, private_key: notes } }, /tls\.certificate and tls\.private_key are no/u],
     [{ tls: { certificate: '/none', private_key: notes } }, /tls\.certificate names a file that cannot/u],

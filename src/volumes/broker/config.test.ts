@@ -90,10 +90,10 @@ volume_id: none
 });
 
 test('a duplicate key, and invalid YAML, are reported with their line', () => {
-  assert.match(problemsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
-  assert.match(problemsOf('a: [geheim'), /line 1: no YAML/u);
+  assert.match(problemsOf(`${good}username: other\n`), /line 15: a duplicate key/u);
+  assert.match(problemsOf('a: [geheim'), /line 1: not valid YAML/u);
   assert.match(problemsOf('- a'), /must be a map of settings/u);
-  assert.match(problemsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
+  assert.match(problemsOf('a: &b geheim\nc: *b\n'), /has an alias .*write the value instead/u);
 });
 
 test('a database is read with its settings', () => {
@@ -175,6 +175,6 @@ test('a secret store is one prefix in CredHub or in files, and needs signed volu
   for (const wrong of ['volumes', '/', '/a/', '/a/../b', '/a b'])
     assert.match(
       problemsOf(`${signed}secrets: {credhub: ${wrong}}\n`),
-      /- secrets\.credhub must be a slash/u,
+      /- secrets\.credhub must be a path such as/u,
     );
 });

@@ -1,16 +1,21 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import { Fields, isObject, type JsonObject } from '../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
+import { Fields } from '../../platform/fields.ts';
 import type { BasicAuth } from './http/auth.ts';
-import type { AllowedShare, Offering, OfferingSettings } from './offerings/offering.ts';
-import { nfsOffering } from './offerings/nfs.ts';
-import { smbOffering } from './offerings/smb.ts';
+import {
+  type AllowedShare,
+  type Offering,
+  type OfferingSettings,
+  nfsOffering,
+  smbOffering,
+} from './offerings/offering.ts';
 import { isSecretPath } from '../signature/secret-reference.ts';
 import { readSigningKey } from '../signature/signed-volume-id.ts';
 import type { VolumeIdScheme } from './volume-mount.ts';
 import { find, type Options } from './offerings/option-table.ts';
-import type { OptionValue } from '../options/option-types.ts';
-import type { SecretPrefix } from './offerings/password-options.ts';
+import { type OptionValue, printableName } from '../options/option-types.ts';
+import type { SecretPrefix } from './offerings/user-options.ts';
 import type { PreflightMode } from './preflight.ts';
 import {
   type CredhubConfig,
@@ -66,7 +71,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
   const problems: string[] = [];
   const root = parseYaml(text);
   for (const name of Object.keys(root))
-    if (!knownSettings.includes(name)) problems.push(`${truncate(name)} is not a setting`);
+    if (!knownSettings.includes(name)) problems.push(`${printableName(name)} is not a setting`);
   const read = new Fields(root, '', problems);
   const username = read.text('username');
   const password = read.text('password');
@@ -98,7 +103,7 @@ function parseYaml(text: string): JsonObject {
   // the parser's messages quote lines, which may contain passwords
   const problems = document.errors.map(
     ({ code, linePos }) =>
-      `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
+      `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a duplicate key' : 'not valid YAML'}`,
   );
   if (problems.length > 0) throw configError(problems);
   const value: unknown = toJs(document);
@@ -111,7 +116,8 @@ function toJs(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
-    if (error instanceof ReferenceError) throw configError(['it has an alias (*name); write its value out']);
+    if (error instanceof ReferenceError)
+      throw configError(['it has an alias (*name), which is not supported; write the value instead']);
     throw error;
   }
 }
@@ -156,7 +162,7 @@ function parseVolumeIdScheme(read: Fields): BrokerConfig['scheme'] {
   const volumeId = read.value('volume_id');
   if (read.value('signing') !== undefined) {
     if (volumeId !== undefined)
-      read.report('volume_id', 'must not be set beside signing, whose key makes the ids');
+      read.report('volume_id', 'must not be set together with signing, whose key makes the ids');
     return parseSigning(read.nested('signing'));
   }
   if (volumeId === 'md5') return 'md5';
@@ -197,7 +203,7 @@ function parseSecretPrefix(read: Fields): SecretPrefix | undefined {
   if (name !== '' && !(name.startsWith('/') && isSecretPath(name.slice(1))))
     secrets.report(
       store,
-      'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
+      'must be a path such as /volumes, of letters, digits, dots, dashes and underscores',
     );
   return { store, name };
 }
@@ -235,12 +241,12 @@ function parseOfferings(
       ...(name === 'nfs' ? ['ldap'] : []),
     ];
     for (const other of Object.keys(read.map(name)))
-      if (!allowed.includes(other)) settings.report(truncate(other), 'is not a setting');
+      if (!allowed.includes(other)) settings.report(printableName(other), 'is not a setting');
     const maintenance = parseMaintenance(settings);
-    const offeringFactory = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
+    const offeringFactory = (parsed: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
       name === 'nfs'
-        ? nfsOffering({ ...own, ldap: ldap === true, secrets, maintenance })
-        : smbOffering({ ...own, secrets, maintenance });
+        ? nfsOffering({ ...parsed, ldap: ldap === true, secrets, maintenance })
+        : smbOffering({ ...parsed, secrets, maintenance });
     const { table } = offeringFactory({ operator: { defaults: {}, forced: {} } });
     const operator = {
       defaults: parseOperatorOptions(settings, 'defaults', table),
@@ -272,7 +278,7 @@ function parseOperatorOptions(settings: Fields, name: string, table: Offering['t
   for (const [key, value] of Object.entries(settings.map(name))) {
     const row = find(table, key);
     if (row === undefined) {
-      settings.report(`${name}.${truncate(key)}`, 'is not an option of this offering');
+      settings.report(`${name}.${printableName(key)}`, 'is not an option of this offering');
       continue;
     }
     const parsed = row.type.parse(value);
@@ -287,9 +293,7 @@ function parseMaintenance(settings: Fields): Offering['maintenance'] {
   const info = settings.nested('maintenance_info');
   const version = info.text('version');
   if (version !== '' && !/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/u.test(version))
-    info.report('version', 'must be a version as semver.org has it, for example 1.0.0');
+    info.report('version', 'must be a semantic version such as 1.0.0');
   const description = info.optionalText('description');
   return { version, ...(description === undefined ? {} : { description }) };
 }
-
-const truncate = (name: string): string => name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newPair } from '../signature/testing/new-pair.ts';
 import type { BrokerConfig } from './config.ts';
-import { smbOffering } from './offerings/smb.ts';
+import { smbOffering } from './offerings/offering.ts';
 import type { VolumeMount } from './store/broker-store.ts';
 import {
   bindingPath,

@@ -39,7 +39,7 @@ export function provision(
     return refused ? { answer: refused } : { answer: { status: 201, body: {} }, instance: planned };
   }
   // Compares with the original options: a repeated PUT must succeed even after an update.
-  const { migrated: _, ...stored } = instance;
+  const { migrated: _migrated, operation: _operation, ...stored } = instance;
   const isSame = isDeepStrictEqual({ ...stored, options: planned.options }, planned);
   if (isSame) return { answer: { status: 200, body: {} } };
   const description = `service instance ${planned.id} exists with other attributes; use another id`;
@@ -52,8 +52,8 @@ function maintenanceConflict(
   version: string | undefined,
 ): BrokerResponse | undefined {
   if (version === undefined || version === maintenance?.version) return undefined;
-  const has = maintenance === undefined ? 'none' : `version ${maintenance.version}`;
-  const description = `maintenance_info asks for another version than the plan of ${name} has, which is ${has}; fetch the catalog again`;
+  const has = maintenance === undefined ? 'no maintenance_info' : `version ${maintenance.version}`;
+  const description = `maintenance_info does not match the plan of ${name}, which has ${has}; fetch the catalog again`;
   return errorResponse(422, 'MaintenanceInfoConflict', description);
 }
 
@@ -100,10 +100,32 @@ export function update({ instance }: BindingView, id: string, request: UpdateReq
   if ('description' in parsed) return { answer: badRequest(parsed.description) };
   const placed = withSpacePrefix(table, parsed.options, instance.spaceGuid);
   if ('description' in placed) return { answer: badRequest(placed.description) };
+  const { operation: _, ...completed } = instance;
   return {
     answer: { status: 200, body: {} },
-    instance: { ...instance, options: mergeOver(table, instance.options, placed.options) },
+    instance: { ...completed, options: mergeOver(table, instance.options, placed.options) },
   };
+}
+
+/** Returns the response to a poll for the last operation on an instance. */
+export function lastInstanceOperation({ instance }: BindingView, id: string): BrokerResponse {
+  const kind = instance?.operation?.kind;
+  if (kind === undefined) return lastOperation(instance !== undefined, `service instance ${id}`);
+  const verb = kind === 'update' ? 'update' : 'create';
+  return {
+    status: 200,
+    body: {
+      state: 'failed',
+      description: `an earlier version of the broker did not complete the ${verb} of service instance ${id}; ${verb} it again`,
+      ...(kind === 'update' ? { instance_usable: true, update_repeatable: true } : {}),
+    },
+  };
+}
+
+/** Returns the state of the last operation on an object. Every operation has ended when its request has. */
+export function lastOperation(exists: boolean, object: string): BrokerResponse {
+  if (exists) return { status: 200, body: { state: 'succeeded' } };
+  return errorResponse(404, 'NotFound', `there is no ${object}`);
 }
 
 const shownBindings = 20;

@@ -35,7 +35,7 @@ async function openSqlite(path: string, records: RecordCipher): Promise<BrokerSt
     return new SqliteStore(path, records);
   } catch (error) {
     if (isProductError(error) || !(error instanceof Error)) throw error;
-    const message = `store.sqlite names a file that cannot be used, '${path}': ${error.message}; name one in a folder that this user may write, or put the broker's file back`;
+    const message = `store.sqlite names a file that cannot be used, '${path}': ${error.message}; name a file in a folder that this user may write, or restore the file of the broker`;
     throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
   }
 }

@@ -59,9 +59,9 @@ test('the error names the cause: another server, no server, one that is silent o
     socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n'),
   );
   for (const protocol of ['nfs', 'smb'] as const)
-    assert.match((await checkOn(web)(protocol, share)) ?? '', /is no (NFS|SMB) server/u);
+    assert.match((await checkOn(web)(protocol, share)) ?? '', /is not an (NFS|SMB) server/u);
   const lacking = await listen(t, (socket, request) => socket.write(rpcReply(request, 1)));
-  assert.match((await checkOn(lacking)('nfs', share)) ?? '', /is no NFS server/u);
+  assert.match((await checkOn(lacking)('nfs', share)) ?? '', /is not an NFS server/u);
   const closing = await listen(t, (socket) => socket.end());
   assert.match((await checkOn(closing)('smb', share)) ?? '', /closed the connection/u);
   const silent = await listen(t, () => undefined);

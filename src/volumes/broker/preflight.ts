@@ -42,9 +42,11 @@ export function createPreflight({ ports, deadlineMs }: PreflightOptions): Prefli
       return `${host} refuses connections to port ${port}, where ${name} servers listen`;
     if (outcome === 'silent') return `${host} did not answer at port ${port} within ${deadlineMs / 1000} s`;
     if (outcome === 'closed')
-      return `${host} closed the connection to port ${port} without an answer of ${name}`;
+      return `${host} closed the connection to port ${port} without a response of ${name}`;
     const speaks = protocol === 'nfs' ? isNfsAnswer(outcome) : isSmbAnswer(outcome);
-    return speaks ? undefined : `what listens at port ${port} of ${host} is no ${name} server`;
+    return speaks
+      ? undefined
+      : `the program that listens at port ${port} of ${host} is not an ${name} server`;
   };
 }
 
@@ -111,10 +113,10 @@ const lastFragment = 0x80_00_00_00;
  * Returns a call of NFS's NULL procedure (RFC 5531 9, RFC 7530 16.1): a record mark, then ten 32-bit words.
  */
 function nfsNullCall(): Buffer {
-  const words = [transactionId, 0, 2, program, version, 0, 0, 0, 0, 0];
-  const bytes = Buffer.alloc(4 + words.length * 4);
-  bytes.writeUInt32BE(lastFragment + words.length * 4, 0);
-  words.forEach((word, index) => bytes.writeUInt32BE(word, 4 + index * 4));
+  const fields = [transactionId, 0, 2, program, version, 0, 0, 0, 0, 0];
+  const bytes = Buffer.alloc(4 + fields.length * 4);
+  bytes.writeUInt32BE(lastFragment + fields.length * 4, 0);
+  fields.forEach((field, index) => bytes.writeUInt32BE(field, 4 + index * 4));
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../platform/fields.ts';
-import { Fields, isObject } from '../../platform/fields.ts';
+import { type JsonObject, isObject } from '../../platform/json.ts';
+import { Fields } from '../../platform/fields.ts';
 import type { Offering } from './offerings/offering.ts';
 import type { BrokerResponse } from './response.ts';
 import { badRequest } from './response.ts';
@@ -106,7 +106,7 @@ function findOffering(
   if (offering === undefined) {
     if (serviceId !== '') fields.report('service_id', 'is not in the catalog');
   } else if (planId !== undefined && planId !== '' && planId !== offering.plan.id) {
-    fields.report('plan_id', `is none of service ${offering.name}`);
+    fields.report('plan_id', `is not a plan of service ${offering.name}`);
   }
   return offering;
 }

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { verifyVolumeId } from '../signature/signed-volume-id.ts';
 import { newPair } from '../signature/testing/new-pair.ts';
 import type { BrokerConfig } from './config.ts';
-import { nfsOffering } from './offerings/nfs.ts';
-import { smbOffering } from './offerings/smb.ts';
+import { nfsOffering, smbOffering } from './offerings/offering.ts';
 import type { VolumeMount } from './store/broker-store.ts';
 import {
   bindingPath,

@@ -41,7 +41,7 @@ export async function startBroker(
   const store = await openStore(config);
   if ('credhub' in config.store)
     logger.warn(
-      `records are kept in CredHub, which cannot compare before it writes: run no other broker with store_id ${config.store.credhub.storeId}`,
+      `records are stored in CredHub, which has no conditional writes: run only one broker with store_id ${config.store.credhub.storeId}`,
     );
   try {
     const broker = new Broker({

@@ -43,7 +43,7 @@ function parsePostgresConfig(
   const service = read.optionalText('service');
   if (service !== undefined) {
     for (const name of ['host', 'port', 'database', 'user', 'password'])
-      if (read.value(name) !== undefined) read.report(name, 'must not be set beside service');
+      if (read.value(name) !== undefined) read.report(name, 'must not be set together with service');
     const bound = postgresFromVcapServices(vcapServices, service);
     if ('access' in bound) return { ...bound.access, caFile: read.optionalText('ca') };
     read.report('service', bound.problem);

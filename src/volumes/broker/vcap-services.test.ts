@@ -43,7 +43,7 @@ test('an invalid database is an error of the setting, with the remedy and withou
     const bound = postgresFromVcapServices(vcapServices, 'db');
     return 'problem' in bound ? bound.problem : '';
   };
-  assert.match(problemOf(undefined), /no VCAP_SERVICES/u);
+  assert.match(problemOf(undefined), /VCAP_SERVICES is not in the environment/u);
   for (const none of ['', '[]', '{"a": 1}', '{"a": [{"name": "other"}]}'])
     assert.match(problemOf(none), /names no service that is bound/u, none);
   for (const wrong of [
@@ -53,7 +53,11 @@ test('an invalid database is an error of the setting, with the remedy and withou
     { uri: 'postgres://h/d' },
     { host: 'h', port: 'x' },
   ])
-    assert.match(problemOf(servicesOf(wrong)), /no uri, and not hostname, port/u, JSON.stringify(wrong));
+    assert.match(
+      problemOf(servicesOf(wrong)),
+      /neither uri nor all of hostname, port/u,
+      JSON.stringify(wrong),
+    );
 });
 
 const key = Buffer.alloc(32, 5).toString('base64');
@@ -73,7 +77,7 @@ test('a configuration names either the service or a host', () => {
   assert.throws(
     () => parseBrokerConfig(both, { VCAP_SERVICES }),
     (error: Error) => {
-      assert.match(error.message, /store\.postgresql\.host must not be set beside service/u);
+      assert.match(error.message, /store\.postgresql\.host must not be set together with service/u);
       assert.match(error.message, /store\.postgresql\.service names no service that is bound/u);
       return !error.message.includes('geheim');
     },

@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../platform/fields.ts';
-import { isObject } from '../../platform/fields.ts';
+import { type JsonObject, isObject, parseJsonObject } from '../../platform/json.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
-import { parseJsonObject } from '../../platform/json.ts';
 
 /** The access to a bound database, or the reason why a service cannot be used. The reason quotes no value. */
 type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly problem: string };
@@ -13,7 +11,7 @@ type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly probl
  */
 export function postgresFromVcapServices(vcapServices: string | undefined, name: string): VcapPostgresResult {
   if (vcapServices === undefined)
-    return { problem: 'is for an app of Cloud Foundry: there is no VCAP_SERVICES in the environment' };
+    return { problem: 'works only in an app of Cloud Foundry: VCAP_SERVICES is not in the environment' };
   const service = parseVcapServices(vcapServices).find((candidate) => candidate['name'] === name);
   if (service === undefined)
     return { problem: 'names no service that is bound to this app; bind it (cf bind-service) and restage' };
@@ -23,7 +21,8 @@ export function postgresFromVcapServices(vcapServices: string | undefined, name:
   const { host, database, user, port = 5432 } = access;
   if (host === undefined || database === undefined || user === undefined || !(port > 0 && port <= 65_535))
     return {
-      problem: 'names a service whose credentials have no uri, and not hostname, port, dbname and username',
+      problem:
+        'names a service whose credentials have neither uri nor all of hostname, port, dbname and username',
     };
   const ca = firstString(given, ['ca', 'ca_cert', 'cacrt', 'sslrootcert']);
   const isPem = ca?.includes('-----BEGIN CERTIFICATE-----') === true;

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { HiddenDirectories, Plan, MountResult, PlannedVolume } from './namespace-init/plan.ts';
 import { planDescriptor } from './namespace-init/plan.ts';
-import { runProgram } from './run-program.ts';
+import { runCellProgram } from './run-program.ts';
 
 export interface AppSpec {
   readonly command: readonly string[];
@@ -64,7 +64,7 @@ export class AppProcess {
     child.kill('SIGKILL');
     throw new ProductError(
       'CONTAINER_FAILED',
-      `the app was not started: ${error}; its volumes are unmounted, correct that and start it again`,
+      `the app was not started: ${error}; its volumes are unmounted; correct the error and start the app again`,
     );
   }
 
@@ -94,7 +94,7 @@ export class AppProcess {
     // uses the shell's kill, because the kill of procps rejects -1
     const signalCommand = ['sh', '-c', 'kill -TERM -1'];
     const args = [...this.#namespaces(['pid']), '--', ...signalCommand];
-    const { failure, signal } = await runProgram('nsenter', args, seconds);
+    const { failure, signal } = await runCellProgram('nsenter', args, seconds);
     // if the app ends at once, the kernel kills all processes of its namespace, this command too
     return signal === 'SIGKILL' ? undefined : failure;
   }
@@ -143,12 +143,12 @@ function commandOf({ command, uid, gid }: Pick<AppSpec, 'command' | 'uid' | 'gid
 async function sendPlan(child: ChildProcess, plan: Plan, seconds: number): Promise<string | undefined> {
   const channel = child.stdio[planDescriptor] as Duplex;
   const timer = new AbortController();
-  const late = delay(seconds * 1000, `it was not done after ${seconds} seconds`, { signal: timer.signal });
+  const late = delay(seconds * 1000, `it did not finish within ${seconds} seconds`, { signal: timer.signal });
   const failed = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
   });
   const answered = readLine(channel).then((line) => {
-    if (line === '') return 'the process in its namespaces ended before it was done; see its output';
+    if (line === '') return 'the process in its namespaces ended too early; see its output';
     return (JSON.parse(line) as MountResult).error ?? undefined;
   });
   try {

@@ -12,12 +12,12 @@ test('an unreadable binding is named, with the expected input', { skip: notRoot 
   const ports = { out: () => undefined, signal: t.signal };
   for (const [path, what] of [
     [directory, /cannot be read \(EISDIR\)/u],
-    [join(directory, 'missing'), /is not there/u],
+    [join(directory, 'missing'), /does not exist/u],
   ] as const) {
     const running = runCell(['run', '--binding', path, '--state', directory, '--', 'true'], ports);
     await assert.rejects(running, (error: Error) => {
       assert.match(error.message, what);
-      assert.match(error.message, /give the file with the answer to a bind as --binding/u);
+      assert.match(error.message, /give the file with the response to a bind as --binding/u);
       return true;
     });
   }
@@ -29,5 +29,5 @@ test('a cell without drivers names the searched directory', { skip: notRoot }, a
   const lines: string[] = [];
   const ports = { out: (text: string) => void lines.push(text), signal: t.signal };
   assert.equal(await runCell(['drivers', '--drivers', directory], ports), 0);
-  assert.equal(lines.join(''), `no driver answers that has a spec file in ${directory}\n`);
+  assert.equal(lines.join(''), `no driver responds that has a spec file in ${directory}\n`);
 });

@@ -44,7 +44,10 @@ const deadlines = { short: 15, mount: 90 };
 export async function runCell([verb = '', ...rest]: readonly string[], ports: CellRunPorts): Promise<number> {
   const args = parseFlags(rest);
   if (process.geteuid?.() !== 0)
-    throw new ProductError('NOT_SUPPORTED', 'volumes cell mounts, which only root may: run it with sudo');
+    throw new ProductError(
+      'NOT_SUPPORTED',
+      'volumes cell must run as root, because it mounts; run it with sudo',
+    );
   const log = (line: string): void => ports.out(`${line}\n`);
   const volman = createVolman(args, log);
   if (verb === 'run') {
@@ -68,7 +71,7 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
       await volman.scan();
       for (const name of volman.listDrivers()) log(name);
       if (volman.listDrivers().length === 0)
-        log(`no driver answers that has a spec file in ${args.values.drivers}`);
+        log(`no driver responds that has a spec file in ${args.values.drivers}`);
       return 0;
     default:
       throw usage();
@@ -124,8 +127,8 @@ async function parseContainerSpec({ values, command }: CellArguments): Promise<C
   const container = parsePathSegment(name);
   if (container === undefined) throw invalidOption('name', segmentProblem(name));
   if (!isAbsolute(root) || (root !== '/' && normalize(`${root}/`) !== `${root}/`))
-    throw invalidOption('root', 'must be an absolute path without ".." and slash at its end');
-  if (withDirectory(root, () => true) === undefined) throw invalidOption('root', `'${root}' is not there`);
+    throw invalidOption('root', 'must be an absolute path without ".." and without a slash at its end');
+  if (withDirectory(root, () => true) === undefined) throw invalidOption('root', `'${root}' does not exist`);
   // the file may contain a password
   const text = binding === '-' ? await readFile('/dev/stdin', 'utf8') : await textOfFile(binding);
   const [uid, gid] = [
@@ -136,7 +139,7 @@ async function parseContainerSpec({ values, command }: CellArguments): Promise<C
 }
 
 async function textOfFile(path: string): Promise<string> {
-  const next = 'give the file with the answer to a bind as --binding';
+  const next = 'give the file with the response to a bind as --binding';
   try {
     const text = await readOwnFile(path);
     if (text !== undefined) return text;
@@ -144,7 +147,7 @@ async function textOfFile(path: string): Promise<string> {
     if (error instanceof ProductError || !(error instanceof Error && 'code' in error)) throw error;
     throw new ProductError('FILE_NOT_FOUND', `'${path}' cannot be read (${String(error.code)}); ${next}`);
   }
-  throw new ProductError('FILE_NOT_FOUND', `'${path}' is not there; ${next}`);
+  throw new ProductError('FILE_NOT_FOUND', `'${path}' does not exist; ${next}`);
 }
 
 function parseSeconds(name: string, text: string, max: number): number {

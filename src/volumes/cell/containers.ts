@@ -41,7 +41,7 @@ export async function lockContainer(state: string, container: PathSegment): Prom
 function lockName(text: string): PathSegment {
   const name = parsePathSegment(text);
   if (name !== undefined) return name;
-  throw new ProductError('INVALID_ARGUMENT', `the name of the container is wrong: ${segmentProblem(text)}`);
+  throw new ProductError('INVALID_ARGUMENT', `the name of the container is invalid: ${segmentProblem(text)}`);
 }
 
 /**
@@ -60,7 +60,7 @@ async function withRecords<T>(state: string, act: () => Promise<T>): Promise<T> 
     if (waited > lockSeconds)
       throw new ProductError(
         'DEADLINE',
-        `another cell has held the records in '${state}' for ${lockSeconds} seconds; look for a 'volumes cell' that is stuck, and end it`,
+        `another cell has locked the records in '${state}' for ${lockSeconds} seconds; find the process 'volumes cell' that is stuck, and end it`,
       );
     await delay(20);
   }
@@ -167,8 +167,8 @@ export async function cleanUpOrphans(
       const rest = await releaseContainer({ ...ports, state, record });
       ports.log(
         rest.length === 0
-          ? `container '${container}' had ended without its cell; its volumes are unmounted`
-          : `container '${container}' had ended without its cell; left of it: ${rest.join('; ')}`,
+          ? `container '${container}' ended when its cell was killed; its volumes are unmounted`
+          : `container '${container}' ended when its cell was killed; not removed: ${rest.join('; ')}`,
       );
       leftovers.push(...rest);
     } finally {

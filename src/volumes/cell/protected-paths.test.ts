@@ -31,7 +31,7 @@ test('the directories of all drivers are hidden, and nothing else of the machine
   assert.deepEqual(planHidden(found, machine), {
     at: '/data/cell',
     folders: ['/data/nfs', '/data/smb', '/data/share'],
-    holders: ['/data', '/'],
+    parentMounts: ['/data', '/'],
   });
 });
 
@@ -46,7 +46,7 @@ test('a driver whose directory is a mount shows none of its later volumes', () =
   assert.deepEqual(planHidden(found, machine), {
     at: '/data/cell',
     folders: ['/data/nfs'],
-    holders: ['/data', '/', '/data/smb'],
+    parentMounts: ['/data', '/', '/data/smb'],
   });
 });
 
@@ -54,7 +54,7 @@ test('a driver that mounts above a directory that the app needs is refused', () 
   const found = mounts('/ rw - ext4', '/data/own rw - nfs4');
   assert.throws(() => planHidden(found, { ...machine, sources: ['/data/own'] }), {
     code: 'CONTAINER_FAILED',
-    message: /'\/data', which the app must not see, and '\/data\/cell'/u,
+    message: /'\/data', which is hidden from the app, but the app needs '\/data\/cell'/u,
   });
 });
 

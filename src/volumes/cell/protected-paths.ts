@@ -28,7 +28,7 @@ export function planHidden(
     if (path !== undefined)
       throw new ProductError(
         'CONTAINER_FAILED',
-        `the volume driver mounts in '${directory}', which the app must not see, and '${path}' of the app is there: give the driver a folder of its own (-mountDir)`,
+        `the volume driver mounts in '${directory}', which is hidden from the app, but the app needs '${path}' in it: give the driver a folder of its own (-mountDir)`,
       );
   }
   const others = mounts
@@ -38,14 +38,14 @@ export function planHidden(
     .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
     .filter((directory) => keeps(directory) === undefined && !own.some((each) => liesIn(directory, each)));
   const directories = [...new Set([...own, ...others])];
-  const holders = [
+  const parentMounts = [
     ...[...directories, ...mountDirectories].map(
       (directory) => parentMount(mounts, directory)?.target ?? '/',
     ),
     // a driver whose directory is itself a mount may have no volume yet
     ...mounts.filter((mount) => mayHoldVolumes(mount, mountDirectories)).map(({ target }) => target),
   ];
-  return { at, folders: directories, holders: [...new Set(holders)] };
+  return { at, folders: directories, parentMounts: [...new Set(parentMounts)] };
 }
 
 const mayHoldVolumes = (
@@ -79,7 +79,7 @@ export function assertNotOverSystemPaths(root: string, volumes: readonly VolumeM
     if (covered !== undefined)
       throw new ProductError(
         'VOLUME_MOUNT_INVALID',
-        `a volume is for ${containerDir}, where programs of the machine are (${covered}): bind the app with another mount, or give it a folder of its own as --root`,
+        `a volume at ${containerDir} would cover programs of the machine (${covered}): bind the app with another mount, or give the app a folder of its own as --root`,
       );
   }
 }

@@ -10,7 +10,7 @@ import type { VolumeMount } from '../options/volume-mount.ts';
 import { createMountPoints, lockContainer, releaseContainer } from './containers.ts';
 import type { PlannedVolume } from './namespace-init/plan.ts';
 import { planHidden, assertNotOverSystemPaths } from './protected-paths.ts';
-import { runProgram } from './run-program.ts';
+import { runCellProgram } from './run-program.ts';
 
 /** All values are in seconds. */
 interface CellDeadlines {
@@ -55,7 +55,7 @@ export async function runApp(spec: ContainerSpec, ports: CellPorts): Promise<num
   if (lock === undefined)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `container '${spec.container}' runs already; give this one another name`,
+      `container '${spec.container}' is already running; choose another name`,
     );
   return runWithLock(spec, { ...ports, state }, lock);
 }
@@ -114,7 +114,7 @@ async function mountAll(
     if (device !== undefined) return { source, device, containerDir, isReadOnly };
     throw new ProductError(
       'CONTAINER_FAILED',
-      `volume driver '${driver}' says that it mounted at '${source}', but nothing is mounted there: run cell and driver in one mount namespace`,
+      `volume driver '${driver}' reported a mount at '${source}', but nothing is mounted there: run cell and driver in one mount namespace`,
     );
   });
 }
@@ -126,7 +126,7 @@ async function runMounted(
 ): Promise<number> {
   const { deadlines, signal, onStep, log } = ports;
   if (signal.aborted)
-    throw new ProductError('INTERRUPTED', 'the app was not started, as it had to stop before');
+    throw new ProductError('INTERRUPTED', 'the app was not started, because it had to stop first');
   const { root, volumes } = spec;
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
   const hidden = planHidden(await readMountTable(), {
@@ -147,7 +147,7 @@ async function runMounted(
     const code = await Promise.race([app.exited, stopping]);
     if (code !== undefined) return code;
     if (await stop(app, planned, ports)) return await app.exited;
-    log(`processes of the app do not end, though they were killed and their file servers' mounts forced`);
+    log(`processes of the app do not exit, although they were killed and their volumes unmounted by force`);
     throw new ProductError(
       'CONTAINER_STUCK',
       `processes of container '${spec.container}' do not exit; check the file server, and restart the machine if it stays unavailable`,
@@ -177,7 +177,7 @@ async function stop(
   if (await app.waitForExit(kill)) return true;
   for (const { source } of planned) {
     const args = ['--force', '--no-canonicalize', '--', source];
-    const end = await runProgram('umount', args, kill);
+    const end = await runCellProgram('umount', args, kill);
     log(`umount --force ${source}: ${end.failure ?? 'done'}`);
   }
   return app.waitForExit(kill);
@@ -203,10 +203,10 @@ async function rebindReplacedMounts(
   while (await sleep(deadlines.watch, signal)) {
     const mounts = await readMountTable();
     for (const volume of planned) {
-      const found = mountAt(mounts, volume.source);
-      if (found === undefined || found.device === known.get(volume.source)) continue;
-      known.set(volume.source, found.device);
-      const failed = await app.rebind([{ ...volume, device: found.device }], deadlines.start);
+      const mount = mountAt(mounts, volume.source);
+      if (mount === undefined || mount.device === known.get(volume.source)) continue;
+      known.set(volume.source, mount.device);
+      const failed = await app.rebind([{ ...volume, device: mount.device }], deadlines.start);
       log(
         `the driver mounted ${volume.source} again; in the app: ${failed ?? 'bound over the previous mount'}`,
       );
@@ -234,5 +234,5 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 const containerStuckError = ({ container }: ContainerSpec, leftovers: readonly string[]): ProductError =>
   new ProductError(
     'CONTAINER_STUCK',
-    `not all of container '${container}' is gone: ${leftovers.join('; ')}. Run: volumes cell repair`,
+    `container '${container}' was not removed completely: ${leftovers.join('; ')}. Run: volumes cell repair`,
   );

@@ -1,47 +1,37 @@
-import { spawn } from 'node:child_process';
+import { runProgram } from '../../platform/run-program.ts';
 
 /** The end of a program. */
 export interface ProgramEnd {
   /** The error text. Undefined on success. */
   readonly failure: string | undefined;
   /** The signal that ended the program, if it was not killed because of its timeout. */
-  readonly signal: NodeJS.Signals | null;
+  readonly signal: string | undefined;
 }
 
 /**
- * Runs a program and kills it after `seconds`. If the killed program is stuck in the kernel (dead file
- * server), returns without waiting for its end.
+ * Runs a program and kills it after `seconds`. If the kernel cannot end the killed program (dead file server),
+ * returns a second later.
  */
-export async function runProgram(
+export async function runCellProgram(
   program: string,
   args: readonly string[],
   seconds: number,
 ): Promise<ProgramEnd> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-      detached: true,
+  try {
+    const { exitCode, killedBy, stderr, stopped } = await runProgram({
+      file: program,
+      args,
+      environment: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+      timeoutMs: seconds * 1000,
+      endTimeoutMs: 1000,
     });
-    let stderr = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      if (stderr.length < 2000) stderr += chunk.toString();
-    });
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      child.unref();
-      child.stderr.destroy();
-      resolve({ failure: `${program} was not done after ${seconds} seconds`, signal: null });
-    }, seconds * 1000);
-    child.once('error', (error) => {
-      clearTimeout(timer);
-      resolve({ failure: error.message, signal: null });
-    });
-    child.once('close', (code, signal) => {
-      clearTimeout(timer);
-      const end = signal === null ? `code ${code}` : `signal ${signal}`;
-      const failure = code === 0 ? undefined : stderr.trim() || `${program} ended with ${end}`;
-      resolve({ failure, signal });
-    });
-  });
+    if (stopped !== undefined)
+      return { failure: `${program} was not done after ${seconds} seconds`, signal: undefined };
+    const end = killedBy === undefined ? `code ${exitCode}` : `signal ${killedBy}`;
+    const failure = exitCode === 0 ? undefined : stderr.trim() || `${program} ended with ${end}`;
+    return { failure, signal: killedBy };
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    return { failure: error.message, signal: undefined };
+  }
 }

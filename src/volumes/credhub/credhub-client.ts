@@ -1,7 +1,6 @@
 import { Agent } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/fields.ts';
-import { parseJsonObject } from '../../platform/json.ts';
+import { isObject, type JsonObject, parseJsonObject } from '../../platform/json.ts';
 import { type HttpsRequest, type HttpsResponse, requestWithRetry } from './http-json.ts';
 
 /**
@@ -84,7 +83,7 @@ export class CredhubClient {
     const { status } = response;
     if ((status >= 200 && status < 300) || status === 404) return response;
     const isRefused = status === 401 || status === 403;
-    const reason = isRefused ? `it refuses the client (${status})` : `status ${status}`;
+    const reason = isRefused ? `it rejected the client (${status})` : `status ${status}`;
     throw this.#unavailable(`${request.method} /api/v1/data: ${reason}`);
   }
 
@@ -215,7 +214,7 @@ class TokenSource {
     const { status } = response;
     const { access_token: token, expires_in: seconds } = status === 200 ? objectIn(response) : {};
     if (typeof token !== 'string' || typeof seconds !== 'number')
-      throw new Error(`the UAA at ${url} gives no token to client ${id}: status ${status}`);
+      throw new Error(`the UAA at ${url} returned no token for client ${id}: status ${status}`);
     const lifeMs = seconds * 1000;
     this.#current = { token, endsAt: requestedAt + lifeMs - Math.min(refreshBeforeExpiryMs, lifeMs / 2) };
     return token;

@@ -47,7 +47,7 @@ function sendOnce({ agent, method, url, headers, body }: HttpsRequest): Promise<
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const sending = request(url, { agent, method, headers: { ...headers, ...length }, signal });
     sending.on('error', (error) =>
-      reject(signal.aborted ? new Error(`no answer within ${attemptTimeoutMs / 1000} seconds`) : error),
+      reject(signal.aborted ? new Error(`no response within ${attemptTimeoutMs / 1000} seconds`) : error),
     );
     sending.on('response', (response) => {
       const chunks: Buffer[] = [];
@@ -55,7 +55,7 @@ function sendOnce({ agent, method, url, headers, body }: HttpsRequest): Promise<
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         size += chunk.length;
-        if (size > maxResponseBytes) response.destroy(new Error('the answer is longer than 16 MiB'));
+        if (size > maxResponseBytes) response.destroy(new Error('the response is longer than 16 MiB'));
       });
       response.on('error', reject);
       response.on('end', () =>

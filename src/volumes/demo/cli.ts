@@ -59,7 +59,10 @@ export async function runDemoCommand(args: readonly string[], io: DemoPorts): Pr
  */
 export async function runDemo(ports: DemoPorts): Promise<number> {
   if (process.geteuid?.() !== 0)
-    throw new ProductError('NOT_SUPPORTED', 'volumes demo mounts, which only root may: run it with sudo');
+    throw new ProductError(
+      'NOT_SUPPORTED',
+      'volumes demo must run as root, because it mounts; run it with sudo',
+    );
   const demo = await prepare(ports);
   const cleanups: Cleanups = [() => removeTree(demo.directory, { within: tmpdir() })];
   let code = 0;
@@ -78,7 +81,7 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
   return code;
 }
 
-/** What undoes the steps of a demo. It runs in reverse order. */
+/** The functions that undo the steps of a demo. They run in reverse order. */
 type Cleanups = (() => Promise<unknown>)[];
 
 interface Demo extends DemoPorts {
@@ -193,7 +196,7 @@ async function checkFile({ serverDirectory, share, report }: Demo): Promise<void
   const file = join(serverDirectory, 'hello');
   const [text, { uid, gid }] = [await readFile(file, 'utf8'), await stat(file)];
   report(`server: hello has ${JSON.stringify(text)} and belongs to ${uid}:${gid}`);
-  assertStep(text === `${fileContent}\n`, 'the file has another content');
+  assertStep(text === `${fileContent}\n`, 'the content of the file is wrong');
   const owner = share ?? { uid: appUser, gid: appUser };
   assertStep(uid === owner.uid && gid === owner.gid, `the file does not belong to ${owner.uid}:${owner.gid}`);
 }

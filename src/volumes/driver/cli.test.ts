@@ -37,7 +37,7 @@ test('a driver without the permission to mount does not start', async (t) => {
     encoding: 'utf8',
   });
   assert.equal(status, 1);
-  assert.match(stderr, /^volumes driver mounts, which only root may: run it with sudo\n$/u);
+  assert.match(stderr, /^volumes driver must run as root, because it mounts; run it with sudo\n$/u);
 });
 
 test(
@@ -65,7 +65,7 @@ test(
     await assert.rejects(run(t, [...given.args, ...rest]), {
       code: 'DRIVER_CONFIG_INVALID',
       message:
-        /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\): stop what listens there, or give -listenAddr/u,
+        /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\): stop the program that listens there, or set -listenAddr/u,
     });
   },
 );

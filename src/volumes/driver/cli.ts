@@ -61,7 +61,10 @@ function createMounter(
 /** Rejects a configuration with which the driver would start but each mount would fail. */
 function checkCanMount({ bindSource }: DriverConfig): void {
   if (process.geteuid?.() !== 0)
-    throw new ProductError('NOT_SUPPORTED', 'volumes driver mounts, which only root may: run it with sudo');
+    throw new ProductError(
+      'NOT_SUPPORTED',
+      'volumes driver must run as root, because it mounts; run it with sudo',
+    );
   if (bindSource === undefined || statSync(bindSource, { throwIfNoEntry: false })?.isDirectory() === true)
     return;
   const message = `'${bindSource}' of -bindFrom is not a directory: create it, with one directory in it for each share`;

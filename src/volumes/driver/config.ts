@@ -209,19 +209,20 @@ class FlagReader {
    * Returns the address of a listener. nfsv3driver has one flag for host and port; smbdriver has one for the
    * port, on loopback.
    */
-  #address(which: 'listen' | 'admin', usual: number): Address {
+  #address(which: 'listen' | 'admin', defaultValue: number): Address {
     const port = this.#flags.string(`${which}Port`);
     const address = this.#flags.string(`${which}Addr`);
     if (port !== undefined && address !== undefined)
       this.#problems.push(`-${which}Port and -${which}Addr exclude each other`);
-    if (address === undefined) return { host: '127.0.0.1', port: this.#port(`${which}Port`, port, usual) };
+    if (address === undefined)
+      return { host: '127.0.0.1', port: this.#port(`${which}Port`, port, defaultValue) };
     const [, bracketed, plain = '', number] = /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/u.exec(address) ?? [];
     if (number === undefined) this.#problems.push(`-${which}Addr must be host:port`);
-    return { host: bracketed ?? plain, port: this.#port(`${which}Addr`, number, usual) };
+    return { host: bracketed ?? plain, port: this.#port(`${which}Addr`, number, defaultValue) };
   }
 
-  #port(flag: string, text: string | undefined, usual: number): number {
-    const port = text === undefined ? usual : /^\d{1,5}$/u.test(text) ? Number(text) : NaN;
+  #port(flag: string, text: string | undefined, defaultValue: number): number {
+    const port = text === undefined ? defaultValue : /^\d{1,5}$/u.test(text) ? Number(text) : NaN;
     if (port <= 65_535) return port;
     this.#problems.push(`-${flag} must have a port from 0 to 65535`);
     return 0;
@@ -244,9 +245,9 @@ class FlagReader {
   }
 
   /** Returns the milliseconds of a Go duration with one unit: 500ms, 30s, 5m. */
-  #duration(flag: string, usual: number): number {
+  #duration(flag: string, defaultValue: number): number {
     const text = this.#flags.string(flag);
-    if (text === undefined) return usual;
+    if (text === undefined) return defaultValue;
     const [, number, unit] = /^(\d{1,6})(ms|s|m)?$/u.exec(text) ?? [];
     if (number === undefined || (unit === undefined && number !== '0'))
       this.#problems.push(`-${flag} must be a duration such as 500ms, 30s or 5m`);
@@ -269,15 +270,15 @@ interface Flags {
  */
 function parseFlags(args: readonly string[], table: FlagTable, problems: string[]): Flags {
   const values = new Map<string, string>();
-  const rest = [...args];
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    const [, name = '', given] = /^--?([^-=][^=]*)(?:=(.*))?$/su.exec(word) ?? [];
+  const remaining = [...args];
+  for (let arg = remaining.shift(); arg !== undefined; arg = remaining.shift()) {
+    const [, name = '', given] = /^--?([^-=][^=]*)(?:=(.*))?$/su.exec(arg) ?? [];
     const kind = Object.hasOwn(table, name) ? table[name] : undefined;
     if (kind === undefined) {
-      problems.push(`unknown flag ${JSON.stringify(word.slice(0, 80))}`);
+      problems.push(`unknown flag ${JSON.stringify(arg.slice(0, 80))}`);
       continue;
     }
-    const value = given ?? (kind === 'switch' ? 'true' : rest.shift());
+    const value = given ?? (kind === 'switch' ? 'true' : remaining.shift());
     if (value === undefined) problems.push(`-${name} needs a value`);
     else if (kind === 'switch' && value !== 'true' && value !== 'false')
       problems.push(`-${name} must be true or false`);

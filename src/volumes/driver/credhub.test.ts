@@ -96,7 +96,7 @@ test('if CredHub refuses the driver, the mount fails with a code, the log has th
   const refused = await mount(photos);
   assert.match(refused, /^SECRET_UNAVAILABLE: .*CredHub cannot be read now; ask the operator/u);
   assert.ok(!refused.includes(stub.url));
-  assert.match(log.join(''), /smb-driver-server\.credhub".*refuses the client \(403\)/u);
+  assert.match(log.join(''), /smb-driver-server\.credhub".*rejected the client \(403\)/u);
   assert.equal(mounter.mounts.size, 0);
   stub.fail = () => undefined;
   assert.equal(await mount(photos), '');

@@ -114,7 +114,7 @@ function idsFromEntry(entry: Entry): IdMapping {
     if (number < 1 || number > lastId)
       throw ldapError(
         'FAILED',
-        `${name} of the user in the directory is not from 1 to ${lastId}; the operator must correct it`,
+        `${name} of the user in the directory is not between 1 and ${lastId}; the operator must correct it`,
       );
     return number;
   };
@@ -131,8 +131,8 @@ function idsFromEntry(entry: Entry): IdMapping {
 const isLdapResultError = (error: Error): boolean => 'code' in error && typeof error.code === 'number';
 
 /** Returns an error without the server's message, which may quote what the client sent. */
-function ldapError(code: MountErrorCode, why: string, cause?: Error): MountError {
-  return new MountError(code, `The share was not mounted: ${why}`, cause && { cause });
+function ldapError(code: MountErrorCode, reason: string, cause?: Error): MountError {
+  return new MountError(code, `The share was not mounted: ${reason}`, cause && { cause });
 }
 
 /** The LDAP server that has the ids of users, with the settings that nfsv3driver has for it. */
@@ -165,8 +165,8 @@ export function parseLdapSettings(
     if (found === undefined) problems.push(`${name} is missing, since LDAP_HOST is set`);
     return found ?? '';
   };
-  const number = (name: string, usual: string, largest: number): number => {
-    const text = value(name) ?? usual;
+  const number = (name: string, defaultValue: string, largest: number): number => {
+    const text = value(name) ?? defaultValue;
     const parsed = /^[1-9]\d{0,6}$/u.test(text) ? Number(text) : Infinity;
     if (parsed > largest) problems.push(`${name} must be a number from 1 to ${largest}`);
     return parsed;

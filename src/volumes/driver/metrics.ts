@@ -43,13 +43,13 @@ export function driverMetrics(): DriverMetrics {
   });
   const remounts = new Counter({
     name: 'volume_driver_remounts_total',
-    help: 'Dead mounts that the watchdog replaced, or could not: containers that run keep the dead one until their app is restarted',
+    help: 'Dead mounts that the watchdog tried to replace, by result. Running containers keep the dead mount until their app is restarted',
     registers,
     labelNames: ['result'],
   });
   const otherWorkloads = new Counter({
     name: 'volume_driver_other_workloads_total',
-    help: 'Mounts of signed volumes for a workload whose guid is not of the app of the binding, as of tasks and workers',
+    help: 'Mounts of signed volumes for a workload that does not have the guid of the bound app, such as a task',
     registers,
   });
   for (const result of ['mounted', 'failed'] as const) remounts.inc({ result }, 0);

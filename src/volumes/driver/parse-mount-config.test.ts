@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nfsOffering } from '../broker/offerings/nfs.ts';
-import { smbOffering } from '../broker/offerings/smb.ts';
+import { nfsOffering, smbOffering } from '../broker/offerings/offering.ts';
 import { mountCommand, type MountSpec } from './mount/mount-command.ts';
 import { parseMountConfig } from './parse-mount-config.ts';
 
@@ -117,12 +116,12 @@ test('keys of the cell are not options, and errors have the texts of the upstrea
     [
       'smb',
       { ...smb, version: '3.0', vers: '2.1' },
-      '- validation mount options failed: version and vers say different things',
+      '- validation mount options failed: version and vers have different values',
     ],
     [
       'smb',
       { ...smb, forceuid: true, noforceuid: true },
-      '- validation mount options failed: forceuid cannot be given beside noforceuid',
+      '- validation mount options failed: forceuid cannot be used together with noforceuid',
     ],
   ];
   for (const [protocol, options, problem] of problems) assert.equal(problemOf(protocol, options), problem);

@@ -1,5 +1,8 @@
 import {
+  describeOptionErrors,
   oneOf,
+  type OptionErrors,
+  printableName,
   directoryPassword,
   directoryUser,
   flag,
@@ -122,7 +125,7 @@ function nfsSpec(read: OptionReader): NfsMountSpec {
     kind: 'nfs',
     host: bracketed ?? plain,
     path,
-    ...given('version', nfsVersions[read.text('version')]),
+    ...optionalMember('version', nfsVersions[read.text('version')]),
     readOnly: read.isSet('readonly'),
     attributeCaching: read.isSet(read.has('cache') ? 'cache' : 'readonly'),
     ...(read.has('uid') ? { ids: { uid: Number(read.text('uid')), gid: Number(read.text('gid')) } } : {}),
@@ -155,9 +158,9 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
   read.require('username', 'password');
   const [version, vers] = [read.optional('version'), read.optional('vers')];
   if (version !== undefined && vers !== undefined && version !== vers)
-    read.problem('version and vers say different things');
+    read.problem('version and vers have different values');
   for (const id of ['forceuid', 'forcegid'] as const)
-    if (read.isSet(id) && read.isSet(`no${id}`)) read.problem(`${id} cannot be given beside no${id}`);
+    if (read.isSet(id) && read.isSet(`no${id}`)) read.problem(`${id} cannot be used together with no${id}`);
   const problem = read.problems();
   if (problem !== '') return { problem };
   const isForced = (name: SmbFlag): boolean =>
@@ -167,19 +170,19 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
     share: read.text('source'),
     username: read.text('username'),
     password: read.text('password'),
-    ...given('domain', read.optional('domain')),
-    ...given('version', smbVersions[version ?? vers ?? '']),
+    ...optionalMember('domain', read.optional('domain')),
+    ...optionalMember('version', smbVersions[version ?? vers ?? '']),
     readOnly: read.isSet('ro') || read.isSet('readonly'),
     flags: smbFlagNames.filter((name) => read.isSet(name) || isForced(name)),
-    ...given('fileMode', read.optional('file_mode')),
-    ...given('dirMode', read.optional('dir_mode')),
-    ...given('security', read.optional('sec')),
+    ...optionalMember('fileMode', read.optional('file_mode')),
+    ...optionalMember('dirMode', read.optional('dir_mode')),
+    ...optionalMember('security', read.optional('sec')),
   };
   return { spec };
 }
 
 /** Returns an object with the member, or an empty one if the value is undefined. */
-function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
+function optionalMember<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
   const member: Partial<Record<K, V>> = {};
   if (value !== undefined) member[key] = value;
   return member;
@@ -188,19 +191,17 @@ function given<K extends string, V>(key: K, value: V | undefined): Partial<Recor
 /** Parses options by the types that a driver knows, and collects the errors. */
 class OptionReader {
   readonly #values = new Map<string, OptionValue>();
-  readonly #given: ReadonlySet<string>;
-  readonly #invalid: string[] = [];
-  readonly #notAllowed: string[] = [];
-  readonly #missing: string[] = [];
+  readonly #names: ReadonlySet<string>;
+  readonly #errors: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
 
   constructor(options: Readonly<Record<string, unknown>>, types: OptionTypes) {
-    const own = Object.entries(options).filter(
+    const entries = Object.entries(options).filter(
       ([name, value]) => !name.startsWith('_') && value !== undefined,
     );
-    this.#given = new Set(own.map(([name]) => name));
-    for (const [name, value] of own) {
+    this.#names = new Set(entries.map(([name]) => name));
+    for (const [name, value] of entries) {
       const type = Object.hasOwn(types, name) ? types[name] : undefined;
-      if (type === undefined) this.#notAllowed.push(shown(name));
+      if (type === undefined) this.#errors.notAllowed.push(printableName(name));
       if (type === undefined || type === 'ignored') continue;
       const parsed = type.parse(value);
       if ('value' in parsed) this.#values.set(name, parsed.value);
@@ -210,7 +211,7 @@ class OptionReader {
   }
 
   has(name: string): boolean {
-    return this.#given.has(name);
+    return this.#names.has(name);
   }
 
   isSet(name: string): boolean {
@@ -226,12 +227,12 @@ class OptionReader {
     return this.optional(name) ?? '';
   }
 
-  problem(what: string): void {
-    this.#invalid.push(what);
+  problem(message: string): void {
+    this.#errors.invalid.push(message);
   }
 
   require(...names: readonly string[]): void {
-    this.#missing.push(...names.filter((name) => !this.has(name)));
+    this.#errors.missing.push(...names.filter((name) => !this.has(name)));
   }
 
   requireBoth(...names: readonly [string, string]): void {
@@ -240,22 +241,10 @@ class OptionReader {
   }
 
   reject(...names: readonly string[]): void {
-    this.#notAllowed.push(...names.filter((name) => this.has(name)));
+    this.#errors.notAllowed.push(...names.filter((name) => this.has(name)));
   }
 
   problems(): string {
-    const lines = [
-      ['validation mount options failed: ', this.#invalid.toSorted().join('; ')],
-      ['Not allowed options: ', this.#notAllowed.toSorted().join(', ')],
-      ['Missing mandatory options: ', this.#missing.join(', ')],
-    ] as const;
-    return lines
-      .filter(([, what]) => what !== '')
-      .map(([title, what]) => `- ${title}${what}`)
-      .join('\n');
+    return describeOptionErrors(this.#errors);
   }
 }
-
-/** Returns an untrusted name in a form that fits into one line. */
-const shown = (name: string): string =>
-  name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

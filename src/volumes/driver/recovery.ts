@@ -40,7 +40,7 @@ interface RecoveryPlan {
 }
 
 /** Decides what happens to volumes and mounts when the driver starts. The watchdog repairs missing mounts. */
-function planRecovery(found: DriverInventory): RecoveryPlan {
+function planRecovery(inventory: DriverInventory): RecoveryPlan {
   const plan = { volumes: [], undo: [], forget: [], adopt: [], unknownMounts: [] } as {
     volumes: VolumeRecord[];
     undo: VolumeName[];
@@ -48,10 +48,10 @@ function planRecovery(found: DriverInventory): RecoveryPlan {
     adopt: VolumeRecord[];
     unknownMounts: string[];
   };
-  const mounted = new Set(found.mounted);
-  for (const record of found.records) {
+  const mounted = new Set(inventory.mounted);
+  for (const record of inventory.records) {
     const isMounted = mounted.delete(record.name);
-    const isOfThisStart = record.bootId === found.bootId || record.phase === 'created';
+    const isOfThisStart = record.bootId === inventory.bootId || record.phase === 'created';
     if (!isOfThisStart && !isMounted && !record.isKept) {
       plan.forget.push(record.name);
       continue;
@@ -61,7 +61,8 @@ function planRecovery(found: DriverInventory): RecoveryPlan {
   }
   for (const entry of mounted) {
     const parsed = parseVolumeName(entry);
-    if (found.recordsMayBeIncomplete && 'name' in parsed) plan.adopt.push(adopted(parsed.name, found));
+    if (inventory.recordsMayBeIncomplete && 'name' in parsed)
+      plan.adopt.push(adopted(parsed.name, inventory));
     else plan.unknownMounts.push(entry);
   }
   return plan;

@@ -42,7 +42,8 @@ export async function resolveMount(
   const resolvePassword = async (password: string): Promise<string> => {
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
-    if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
+    if (!check.isSigned)
+      throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.reason}`);
     const type = protocol === 'smb' ? smbPassword : directoryPassword;
     const read = type.parse(await readSecret(reference, { sources: secrets, log, signal }));
     if ('value' in read) return String(read.value);
@@ -65,8 +66,8 @@ export function verifyOptions(
 ): SignatureCheck {
   const check = checkSignature(name, options, signatures.keys);
   if (!check.isSigned) {
-    if (signatures.mode === 'require') throw new MountError('NOT_SIGNED', check.why);
-    if (signatures.mode === 'log') log.error('not-signed', check.why, { volume: name });
+    if (signatures.mode === 'require') throw new MountError('NOT_SIGNED', check.reason);
+    if (signatures.mode === 'log') log.error('not-signed', check.reason, { volume: name });
   } else if (check.otherWorkload !== undefined) {
     metrics.otherWorkload();
     log.info('other-workload', { volume: name, workload: check.otherWorkload });
@@ -109,14 +110,14 @@ interface SignaturePolicy {
  */
 type SignatureCheck =
   | { readonly isSigned: true; readonly otherWorkload: string | undefined }
-  | { readonly isSigned: false; readonly why: string };
+  | { readonly isSigned: false; readonly reason: string };
 
 /**
  * Verifies the signature in a volume's name, and compares the cell's workload with the app of the binding.
  */
 function checkSignature(name: VolumeName, options: CreateOptions, keys: PublicKeys): SignatureCheck {
   const signed = verifyVolumeId(volumeIdIn(name), options, keys);
-  if ('refused' in signed) return { isSigned: false, why: signed.why };
+  if ('refused' in signed) return { isSigned: false, reason: signed.reason };
   return { isSigned: true, otherWorkload: workloadMismatch(options['_workload_guid'], signed.appGuid) };
 }
 

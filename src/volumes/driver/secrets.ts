@@ -54,7 +54,7 @@ async function readFromCredhub(
   { sources: { credhub }, log, signal }: ReadSecretPorts,
 ): Promise<string> {
   if (credhub === undefined || !isBelowPrefix(reference, credhub.prefix))
-    throw secretUnavailable(reference, 'it is not in the place that the driver reads (-credhub)');
+    throw secretUnavailable(reference, 'it is not below the prefix that the driver reads (-credhub)');
   let value: unknown;
   try {
     value = await abortable(credhub.client.get(reference.name, retryMs), signal);
@@ -74,28 +74,29 @@ async function readFromCredhub(
 }
 
 async function readFromFile(reference: SecretReference, prefix: string | undefined): Promise<string> {
-  const fail = (why: string): MountError => secretUnavailable(reference, why);
+  const fail = (reason: string): MountError => secretUnavailable(reference, reason);
   if (prefix === undefined || !isBelowPrefix(reference, prefix))
-    throw fail('it is not in the place that the driver reads (-secretFiles)');
+    throw fail('it is not in the folder that the driver reads (-secretFiles)');
   try {
     // a link in one of the directories of the path could lead to any file of root
-    if ((await realpath(reference.name)) !== reference.name) throw fail('its path has a link');
+    if ((await realpath(reference.name)) !== reference.name) throw fail('its path has a symbolic link');
     const text = await readOwnFile(reference.name);
     if (text === undefined) throw fail('there is no such file on the cell');
     return text.replace(/\r?\n$/u, '');
   } catch (error) {
     if (error instanceof MountError) throw error;
-    if (isProductError(error, 'FILE_NOT_TRUSTED')) throw fail("the file is not root's own");
+    if (isProductError(error, 'FILE_NOT_TRUSTED'))
+      throw fail('the file is not a regular file that belongs to root');
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === '') throw error;
     throw fail(code === 'ENOENT' ? 'there is no such file on the cell' : `the file cannot be read (${code})`);
   }
 }
 
-const secretUnavailable = (reference: SecretReference, why: string, cause?: unknown): MountError =>
+const secretUnavailable = (reference: SecretReference, reason: string, cause?: unknown): MountError =>
   new MountError(
     'SECRET_UNAVAILABLE',
-    `the password ${formatSecretReference(reference)} cannot be had: ${why}`,
+    `the password ${formatSecretReference(reference)} cannot be read: ${reason}`,
     { cause },
   );
 
@@ -140,7 +141,7 @@ export async function openCredhub(path: string): Promise<CredhubSource> {
   if (prefix !== '' && !(prefix.startsWith('/') && isSecretPath(prefix.slice(1))))
     read.report(
       'prefix',
-      'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
+      'must be a path such as /volumes, of letters, digits, dots, dashes and underscores',
     );
   if (problems.length > 0) throw configError(path, problems);
   const readNamed = (file: string, setting: string): string => {

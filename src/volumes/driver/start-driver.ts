@@ -90,7 +90,7 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
   }
 }
 
-/** What stops the parts of a driver. It runs in reverse order. */
+/** The functions that stop the parts of a driver. They run in reverse order. */
 type Stops = (() => Promise<void> | void)[];
 
 type LockedDirectory = MountDirectory & { readonly lock: FileLock };

@@ -166,7 +166,7 @@ test("a signed reference to a secret is read below the prefix, from root's files
   for (const path of paths) assert.match(await mount(at(path)), /^SECRET_UNAVAILABLE: /u, path);
   assert.match(
     await mount({ ...share, password: '((credhub:/x/y))' }),
-    /^SECRET_UNAVAILABLE: .*not in the place that the driver reads \(-credhub\)/u,
+    /^SECRET_UNAVAILABLE: .*not below the prefix that the driver reads \(-credhub\)/u,
   );
   // unsigned, or signed with another reference
   assert.match(await mount(at(join(secrets, 'team', 'photos')), share), /^NOT_SIGNED: /u);

@@ -11,7 +11,7 @@ import {
   type VolumeMounts,
 } from './volume-mounts.ts';
 import { parseVolumeName, type VolumeName } from '../options/volume-name.ts';
-import { isObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/json.ts';
 
 /** The member of every response of the protocol. */
 interface PluginResponse {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { readOwnFile } from '../../platform/read-file.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
 import { type VolumeName, parseVolumeName } from '../options/volume-name.ts';
-import { isObject } from '../../platform/fields.ts';
-import { parseJsonObject } from '../../platform/json.ts';
+import { isObject, parseJsonObject } from '../../platform/json.ts';
 
 const suffix = '.json';
 

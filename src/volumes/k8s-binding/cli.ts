@@ -75,7 +75,7 @@ function parseFlags(args: readonly string[]): ParsedArgs {
   }
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `volumes takes: ${k8sBindingUsage}, names as Kubernetes has them`,
+    `volumes takes: ${k8sBindingUsage}; the names must be valid in Kubernetes`,
   );
 }
 
@@ -88,10 +88,7 @@ async function textOf(input: AsyncIterable<Uint8Array | string>): Promise<string
     const bytes = Buffer.from(part);
     size += bytes.length;
     if (size > maxBytes)
-      throw new ProductError(
-        'VOLUME_MOUNT_INVALID',
-        'what was given as the answer to a bind is longer than 1 MiB',
-      );
+      throw new ProductError('VOLUME_MOUNT_INVALID', 'the response to a bind is longer than 1 MiB');
     parts.push(bytes);
   }
   return Buffer.concat(parts).toString('utf8');
@@ -103,7 +100,7 @@ async function textOfFile(path: string): Promise<string> {
   } catch (error) {
     throw new ProductError(
       'FILE_NOT_FOUND',
-      `the answer to a bind, '${path}', cannot be read; give a file that has it, or no file and the answer on stdin`,
+      `the response to a bind, '${path}', cannot be read; give a file with the response, or no file and the response on stdin`,
       {
         cause: error,
       },

@@ -63,7 +63,7 @@ export function volumesOfBinding(shares: readonly VolumeMount[], choice: Binding
     const name = nameOf(share, choice.namespace);
     return { share, name, volume: volumeOf(share, { name, choice }, `volume_mounts[${index}]`) };
   });
-  if (made.length === 0) throw refused('the answer to the bind', 'has no share in volume_mounts');
+  if (made.length === 0) throw refused('the response to the bind', 'has no share in volume_mounts');
   const twice = made.find(({ name }, index) => made.findIndex((other) => other.name === name) < index);
   if (twice !== undefined)
     throw refused(
@@ -75,7 +75,7 @@ export function volumesOfBinding(shares: readonly VolumeMount[], choice: Binding
   if (others.some((other) => JSON.stringify(other) !== JSON.stringify(identity)))
     throw refused(
       'the shares of the binding',
-      'need one pod to run as several users; write each binding alone',
+      'belong to different users, but a pod runs as one user; convert each binding separately',
     );
   return {
     objects: made.flatMap(({ volume }) => volume.objects),
@@ -103,15 +103,14 @@ const protocols: Readonly<Record<string, 'nfs' | 'smb'>> = { nfsv3driver: 'nfs',
 function volumeOf({ driver, config }: VolumeMount, location: ObjectLocation, where: string): ShareVolume {
   const protocol = Object.hasOwn(protocols, driver) ? protocols[driver] : undefined;
   if (protocol === undefined)
-    throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);
+    throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are supported`);
   const request = parseMountConfig(protocol, config, { noserverino: false, nodfs: false });
-  if ('problem' in request)
-    throw refused(where, `has a mount_config that no mount could use:\n${request.problem}`);
+  if ('problem' in request) throw refused(where, `has an invalid mount_config:\n${request.problem}`);
   const { spec, login } = request;
   if (login !== undefined)
     throw refused(
       where,
-      'has the user of a directory (LDAP), whose ids the driver looks up at each mount, and no driver of Kubernetes does; bind with the uid and gid of that user',
+      'has the user of a directory (LDAP), and no driver of Kubernetes looks up the ids of such a user; bind with the uid and gid of that user',
     );
   return spec.kind === 'nfs' ? nfsVolume(spec, location, where) : smbVolume(spec, location, where);
 }
@@ -124,7 +123,7 @@ function nfsVolume(spec: NfsMountSpec, location: ObjectLocation, where: string):
   if (ids !== undefined && !runsAsOwner)
     throw refused(
       where,
-      `maps ids: files are to be owned by uid ${ids.uid} and gid ${ids.gid}, and no driver of Kubernetes maps ids; give --run-as-owner, with which the pod runs as them, or bind without uid and gid`,
+      `maps ids: files belong to uid ${ids.uid} and gid ${ids.gid}, and no driver of Kubernetes maps ids; add --run-as-owner, so that the pod runs with these ids, or bind without uid and gid`,
     );
   const csi = { driver: 'nfs.csi.k8s.io', volumeAttributes: { server: host, share: path } };
   return {
@@ -227,5 +226,5 @@ function persistent(
   ];
 }
 
-const refused = (where: string, why: string): ProductError =>
-  new ProductError('VOLUME_MOUNT_INVALID', `nothing was written: ${where} ${why}`);
+const refused = (where: string, reason: string): ProductError =>
+  new ProductError('VOLUME_MOUNT_INVALID', `nothing was written: ${where} ${reason}`);

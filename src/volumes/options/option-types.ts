@@ -102,3 +102,30 @@ export const smbDomain = text(
   255,
   'a name of letters, digits, dots, dashes and underscores',
 );
+
+/** The errors of options, by kind. */
+export interface OptionErrors {
+  readonly invalid: string[];
+  readonly notAllowed: string[];
+  readonly missing: string[];
+}
+
+/**
+ * Describes the errors in the three lines of the old brokers and drivers. Their acceptance tests search for
+ * the second line. Returns '' if there are no errors.
+ */
+export function describeOptionErrors({ invalid, notAllowed, missing }: OptionErrors): string {
+  const unique = (problems: readonly string[]): string[] => [...new Set(problems)];
+  return [
+    ['validation mount options failed', unique(invalid).toSorted().join('; ')],
+    ['Not allowed options', unique(notAllowed).toSorted().join(', ')],
+    ['Missing mandatory options', unique(missing).join(', ')],
+  ]
+    .filter(([, problems]) => problems !== '')
+    .map(([title, problems]) => `- ${title}: ${problems}`)
+    .join('\n');
+}
+
+/** Returns an untrusted name of an option in a form that fits into one line. */
+export const printableName = (name: string): string =>
+  name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

@@ -55,7 +55,7 @@ function parsePath(path: string, share: string): ParsedOption {
   if (forbiddenCharacters.test(path))
     return { problem: 'must have no comma, backslash or control character in its path' };
   if (path.split('/').some((part) => dotSegment.test(part)))
-    return { problem: 'must have no part ".." in its path' };
+    return { problem: 'must not have ".." in its path' };
   return { value: share };
 }
 
@@ -70,7 +70,7 @@ const appDirectory = '/home/vcap/app';
 export const containerDir: OptionType = {
   parse: (value) => {
     const problem = {
-      problem: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${appDirectory}, which has the app itself, nor a folder above it, and not in /${kernelDirectories.join(', /')}`,
+      problem: `must be an absolute path of a folder in the container, without "..", ":", commas and control characters. It must not be /, ${appDirectory} (the app itself) or a folder above it, or be in /${kernelDirectories.join(', /')}`,
     };
     if (typeof value !== 'string' || value.length > maxLength) return problem;
     if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return problem;

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { containerDir } from './share.ts';
-import { type JsonObject, Fields, isObject } from '../../platform/fields.ts';
-import { tryParseJson } from '../../platform/json.ts';
+import { type JsonObject, isObject, tryParseJson } from '../../platform/json.ts';
+import { Fields } from '../../platform/fields.ts';
 
 /** A volume of an app in the response to a bind (OSBAPI 2.17, Volume Mounts Object). */
 export interface VolumeMount {

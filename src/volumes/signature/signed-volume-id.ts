@@ -18,12 +18,12 @@ interface SignedVolumeId {
 }
 
 /**
- * The reason why a volume counts as not signed. `why` is for the developer of the app, and contains no
+ * The reason why a volume counts as not signed. `reason` is for the developer of the app, and contains no
  * secret.
  */
 interface SignatureRefusal {
   readonly refused: 'unsigned' | 'unknown key' | 'changed';
-  readonly why: string;
+  readonly reason: string;
 }
 
 type MountConfig = Readonly<Record<string, unknown>>;
@@ -71,11 +71,14 @@ export function verifyVolumeId(
 ): SignedMount | SignatureRefusal {
   const parts = readVolumeId(volumeId);
   if (parts === undefined)
-    return { refused: 'unsigned', why: 'the volume is not signed by the volume broker; bind the app again' };
+    return {
+      refused: 'unsigned',
+      reason: 'the volume is not signed by the volume broker; bind the app again',
+    };
   const key = keys.get(parts.keyId);
   if (key === undefined) {
-    const why = `the volume is signed with key ${parts.keyId}, which the driver does not have; bind the app again`;
-    return { refused: 'unknown key', why };
+    const reason = `the volume is signed with key ${parts.keyId}, which the driver does not have; bind the app again`;
+    return { refused: 'unknown key', reason: reason };
   }
   const { instanceId, appGuid } = parts;
   const isReadOnly = mountConfig['readonly'] === 'true' || mountConfig['ro'] === 'true';
@@ -88,7 +91,7 @@ export function verifyVolumeId(
   if (verify(null, signedText(mount, mountConfig), key, parts.signature)) return mount;
   return {
     refused: 'changed',
-    why: 'the volume is not the one that the volume broker signed; bind the app again',
+    reason: 'the volume differs from the one that the volume broker signed; bind the app again',
   };
 }
 

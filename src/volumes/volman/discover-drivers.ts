@@ -74,16 +74,17 @@ async function entriesOf(directory: string): Promise<readonly string[]> {
 
 async function readSpec(file: Omit<SpecFile, 'text'>): Promise<SpecFile> {
   const { name, kind, path } = file;
-  if (parsePathSegment(name) === undefined) throw invalid(path, 'has a name that no driver has');
+  if (parsePathSegment(name) === undefined) throw invalid(path, 'has a name that is invalid for a driver');
   if (kind === 'sock') {
     checkOwner(path, await lstat(path), kind);
     return { ...file, text: '' };
   }
   const opened = await openFile(path);
   try {
-    const found = await opened.stat();
-    checkOwner(path, found, kind);
-    if (found.size > maxSpecBytes) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
+    const stats = await opened.stat();
+    checkOwner(path, stats, kind);
+    if (stats.size > maxSpecBytes)
+      throw invalid(path, `has ${stats.size} bytes, which is too large for a spec file`);
     return { ...file, text: await opened.readFile('utf8') };
   } finally {
     await opened.close();
@@ -96,7 +97,7 @@ async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>>>
     return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ELOOP' || error.code === 'ENXIO'))
-      throw invalid(path, 'is a link or no regular file');
+      throw invalid(path, 'is a symbolic link or not a regular file');
     throw error;
   }
 }
@@ -108,13 +109,13 @@ interface SpecFileStat {
   isSocket(): boolean;
 }
 
-function checkOwner(path: string, found: SpecFileStat, kind: SpecKind): void {
-  if (kind === 'sock' ? !found.isSocket() : !found.isFile())
-    throw invalid(path, `is no ${kind === 'sock' ? 'socket' : 'regular file'}`);
-  if (found.uid !== 0 && found.uid !== process.geteuid?.())
-    throw invalid(path, `belongs to user ${found.uid}, who would get the passwords of volumes`);
+function checkOwner(path: string, stats: SpecFileStat, kind: SpecKind): void {
+  if (kind === 'sock' ? !stats.isSocket() : !stats.isFile())
+    throw invalid(path, `is not a ${kind === 'sock' ? 'socket' : 'regular file'}`);
+  if (stats.uid !== 0 && stats.uid !== process.geteuid?.())
+    throw invalid(path, `belongs to user ${stats.uid}, who would get the passwords of volumes`);
   // only the owner of a socket matters: other users may be allowed to connect to it
-  if (kind !== 'sock' && (found.mode & 0o022) !== 0)
+  if (kind !== 'sock' && (stats.mode & 0o022) !== 0)
     throw invalid(path, 'can be written by others, who would get the passwords of volumes');
 }
 
@@ -203,9 +204,9 @@ function parseAddress(text: string, path: string): DriverAddress {
   throw invalid(path, 'has an address that is neither http(s)://HOST:PORT nor the path of a socket');
 }
 
-function invalid(path: string, why: string): ProductError {
+function invalid(path: string, reason: string): ProductError {
   return new ProductError(
     'DRIVER_SPEC_INVALID',
-    `spec file '${path}' ${why}; the driver writes it at its start: correct or restart that driver`,
+    `spec file '${path}' ${reason}; the driver writes it at its start: correct or restart that driver`,
   );
 }

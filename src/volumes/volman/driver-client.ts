@@ -114,17 +114,17 @@ export class DriverClient {
       });
       return { status: response.statusCode ?? 0, text: await readAll(response) };
     } catch (error) {
-      const why = signal.aborted
+      const problem = signal.aborted
         ? `gave no answer within ${seconds} seconds`
         : `did not answer: ${error instanceof Error ? error.message : String(error)}`;
-      throw this.#unreachable(route, why, error);
+      throw this.#unreachable(route, problem, error);
     }
   }
 
-  #unreachable(route: string, why: string, cause?: unknown): ProductError {
+  #unreachable(route: string, problem: string, cause?: unknown): ProductError {
     return new ProductError(
       'DRIVER_UNREACHABLE',
-      `volume driver '${this.#spec.name}' ${why} (${route}); see its log, and restart it if it is stuck`,
+      `volume driver '${this.#spec.name}' ${problem} (${route}); see its log, and restart it if it is stuck`,
       { cause },
     );
   }

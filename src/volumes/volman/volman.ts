@@ -82,7 +82,7 @@ export class Volman {
       throw new ProductError(
         'DRIVER_FAILED',
         `volume driver '${volume.driver}' mounted at '${path}', outside ${this.#ports.mountDirectories.join(', ')}; ` +
-          'name its folder for mounts, if it is to be trusted there',
+          'if you trust it, allow its folder for mounts',
       );
     });
   }
@@ -101,10 +101,10 @@ export class Volman {
     await this.#measured('Unmount', volumeRef.driver, async () => {
       const { spec, client } = this.#getDriver(volumeRef.driver);
       const name = volumeName(volumeRef, spec.hasUniqueVolumeIds);
-      const found = (await client.list()).find((volume) => volume.name === name);
-      if (found === undefined) return;
-      if (spec.hasUniqueVolumeIds) await removeVolume(client, name, found.mountCount);
-      else if (found.mountCount > 0) await client.unmount(name, volumeRef.containerId);
+      const existing = (await client.list()).find((volume) => volume.name === name);
+      if (existing === undefined) return;
+      if (spec.hasUniqueVolumeIds) await removeVolume(client, name, existing.mountCount);
+      else if (existing.mountCount > 0) await client.unmount(name, volumeRef.containerId);
     });
   }
 
@@ -153,18 +153,18 @@ export class Volman {
       for (const [name, known] of this.#drivers)
         if (!listed.has(name)) this.#drivers.set(name, { ...known, isListed: false });
     } catch (error) {
-      log(`drivers were not looked for, those known before stay: ${messageOf(error)}`);
+      log(`the search for drivers failed, and the known drivers stay: ${messageOf(error)}`);
     }
   }
 
-  async #activate(found: Pick<KnownDriver, 'spec' | 'client'>): Promise<void> {
-    const { name } = found.spec;
+  async #activate(existing: Pick<KnownDriver, 'spec' | 'client'>): Promise<void> {
+    const { name } = existing.spec;
     try {
-      await found.client.activate();
-      this.#drivers.set(name, { ...found, isActive: true, isListed: true });
+      await existing.client.activate();
+      this.#drivers.set(name, { ...existing, isActive: true, isListed: true });
     } catch (error) {
       this.#ports.log(messageOf(error));
-      if (this.#drivers.has(name)) this.#drivers.set(name, { ...found, isActive: false, isListed: true });
+      if (this.#drivers.has(name)) this.#drivers.set(name, { ...existing, isActive: false, isListed: true });
     }
   }
 
@@ -212,7 +212,9 @@ async function removeVolume(client: DriverClient, name: string, mountCount: numb
   if (!(await isThere())) return;
   await client.remove(name);
   if (!(await isThere())) return;
-  throw failure ?? new ProductError('DRIVER_FAILED', `volume '${name}' is still there; see its driver's log`);
+  throw (
+    failure ?? new ProductError('DRIVER_FAILED', `volume '${name}' still exists; see the log of its driver`)
+  );
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -37,7 +37,7 @@ async function restart(
   await process.start();
 }
 
-test('every call does the same again after its driver was killed behind it', { skip }, async (t) => {
+test('each call of the driver has the same result after a kill of the driver', { skip }, async (t) => {
   const drivers = await startDrivers(t);
   const node = await drivers.startNode('node-1');
   const controller = drivers.controller();
@@ -60,7 +60,7 @@ test('every call does the same again after its driver was killed behind it', { s
   }
 });
 
-test('every call converges after its driver was killed in the middle of it', { skip }, async (t) => {
+test('each call converges after a kill of the driver during the call', { skip }, async (t) => {
   const drivers = await startDrivers(t);
   const node = await drivers.startNode('node-1');
   const controller = drivers.controller();

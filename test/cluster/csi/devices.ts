@@ -118,7 +118,7 @@ export async function checkFileSystem(device: string): Promise<void> {
   try {
     await run('e2fsck', '-p', device);
   } catch (error) {
-    if (!(error instanceof ProgramError) || error.code === undefined || error.code >= 4) throw error;
+    if (!(error instanceof ProgramError) || error.code >= 4) throw error;
   }
 }
 

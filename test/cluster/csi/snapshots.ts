@@ -59,7 +59,8 @@ export function listSnapshots({
 }: Controller): (request: ListSnapshotsRequest) => Promise<object> {
   return async ({ maxEntries = 0, startingToken = '', sourceVolumeId = '', snapshotId = '' }) => {
     require(driver.canSnapshot, 'list snapshots', driver);
-    if (!/^\d{0,9}$/.test(startingToken)) throw new CsiError('ABORTED', 'the starting token is none of ours');
+    if (!/^\d{0,9}$/.test(startingToken))
+      throw new CsiError('ABORTED', 'the starting token was not issued by this driver');
     const found = (await store.snapshots()).filter(
       ({ id, volumeId }) =>
         (snapshotId === '' || id === snapshotId) && (sourceVolumeId === '' || volumeId === sourceVolumeId),

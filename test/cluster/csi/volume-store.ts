@@ -174,12 +174,12 @@ export interface SnapshotRecord {
   readonly id: string;
   readonly volumeId: string;
   readonly sizeBytes: number;
-  /** False for a snapshot of a volume that no node has had. */
+  /** False if the volume was never on a node, and so has no file system. */
   readonly isFormatted: boolean;
   readonly createdMs: number;
 }
 
-/** Something that must never happen to a disk and did. */
+/** A use of a disk that must never happen. */
 export interface Violation {
   readonly at: string;
   readonly kind: 'taken-while-held' | 'written-at-rest';

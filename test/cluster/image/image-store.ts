@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { awaitService, Machine, type Service } from '../machine/machine.ts';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import { writeWhole } from '../machine/write-whole.ts';
 import { containerdConfiguration } from '../node/configuration.ts';
 import { containerdService } from '../node/services.ts';

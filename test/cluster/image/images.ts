@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { packTar, type TarEntry } from 'modern-tar';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import { join } from 'node:path';
 import type { Machine } from '../machine/machine.ts';
 

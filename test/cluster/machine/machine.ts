@@ -16,7 +16,7 @@ import {
   writeRecord,
   type Started,
 } from './processes.ts';
-import { run, runWell, type Ran } from './run.ts';
+import { run, runWell, type Ran } from '../../support/run.ts';
 
 /** A long-running process in a machine. */
 export interface Service {
@@ -111,7 +111,7 @@ export class Machine {
 
   /** Returns the stdout of a command in the machine. Rejects if the command fails. */
   async runWell(command: readonly string[], input = ''): Promise<string> {
-    return runWell(await this.entering(command), input);
+    return runWell(await this.entering(command), { input });
   }
 
   /** Runs a command in the machine's network, with the caller's pids and files. */

@@ -152,7 +152,7 @@ export async function attachDetachCycle(
   const vm = await newAgentVm(world, address, { cloud, image, agentId, properties: { profile } });
   const seen = new Set<string>();
   const disks: string[] = [];
-  const look = async (attached: readonly string[]): Promise<void> => {
+  const assertDisks = async (attached: readonly string[]): Promise<void> => {
     await untilAnswers(vm);
     const { metadata, status } = await world.pod(vm.cid);
     seen.add(metadata.uid ?? '');
@@ -165,12 +165,12 @@ export async function attachDetachCycle(
       assert.equal(stdout, `${disk}\n`, `the disk has lost its content: ${stdout}${stderr}`);
     }
   };
-  await look([]);
+  await assertDisks([]);
   for (const storageClass of classes) {
     const disk = await world.newDisk(storageClass);
     await attachAndFill(world, { cloud, vm, disk });
     disks.push(disk);
-    await look(disks);
+    await assertDisks(disks);
   }
   // Detach the last one first: an agent that restarts mounts the disk that it had at its store, which is the
   // first one.
@@ -178,7 +178,7 @@ export async function attachDetachCycle(
     await vm.client.task('unmount_disk', disk);
     await vm.client.task('remove_persistent_disk', disk);
     await detachDisk(cloud, { vmCid: vm.cid, diskCid: disk });
-    await look(disks.slice(0, disks.indexOf(disk)));
+    await assertDisks(disks.slice(0, disks.indexOf(disk)));
   }
   assert.equal(seen.size, podsBeforeTheEnd, 'a pod for each change of the disks, or one for all');
   await deleteVm(cloud, { vmCid: vm.cid });

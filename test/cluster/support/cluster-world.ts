@@ -22,7 +22,7 @@ import {
 } from '../../../src/kubernetes/resources.ts';
 import { waitFor } from '../../../src/kubernetes/client/wait.ts';
 import { until } from '../../support/until.ts';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import { AcknowledgedWrites } from './acknowledged-writes.ts';
 import type { ClusterUnderTest, DiskClass, NodeUnderTest } from './cluster-under-test.ts';
 
@@ -148,13 +148,13 @@ export class ClusterWorld {
   }
 
   /** Returns the arguments that run kubectl in this namespace. */
-  kubectlCommand(words: readonly string[]): readonly string[] {
-    return [...this.cluster.kubectl, '--namespace', this.namespace, ...words];
+  kubectlCommand(args: readonly string[]): readonly string[] {
+    return [...this.cluster.kubectl, '--namespace', this.namespace, ...args];
   }
 
   /** Returns the stdout of kubectl. Rejects if it fails. */
-  kubectl(...words: readonly string[]): Promise<string> {
-    return runWell(this.kubectlCommand(words));
+  kubectl(...args: readonly string[]): Promise<string> {
+    return runWell(this.kubectlCommand(args));
   }
 
   pod(name: string): Promise<Pod> {
@@ -206,7 +206,7 @@ export class ClusterWorld {
       return metadata.name !== own && isReady === true && isOpen;
     });
     assert.ok(other !== undefined, 'the cluster has one node that takes pods');
-    return other.metadata.labels?.['kubernetes.io/hostname'] ?? other.metadata.name ?? '';
+    return other.metadata.labels?.['kubernetes.io/hostname'] ?? other.metadata.name;
   }
 
   exec(pod: string, script: string): Promise<ExecResult> {

@@ -87,9 +87,9 @@ export async function survivesDetachOfOneDisk(
 ): Promise<DetachedInUse> {
   const disks: string[] = [];
   for (const [index, storageClass] of (['loop', 'loop-wait'] as const).entries()) {
-    const place = storeOf(index);
-    disks.push(await fillNewDisk(world, vm, { storageClass, place, cloud }));
-    await startWriting(world, vm, place);
+    const mountPoint = storeOf(index);
+    disks.push(await fillNewDisk(world, vm, { storageClass, mountPoint, cloud }));
+    await startWriting(world, vm, mountPoint);
   }
   assert.deepEqual((await getDisks(cloud, { vmCid: vm })).toSorted(), disks.toSorted());
   const refused: string[] = [];

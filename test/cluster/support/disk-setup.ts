@@ -41,14 +41,14 @@ export async function createWritingVm(
   const vm = await world.newVm(vmOptions);
   const disks: string[] = [];
   for (const [index, storageClass] of classes.entries())
-    disks.push(await fillNewDisk(world, vm, { ...coming, storageClass, place: storeOf(index), cloud }));
+    disks.push(await fillNewDisk(world, vm, { ...coming, storageClass, mountPoint: storeOf(index), cloud }));
   for (const index of disks.keys()) await startWriting(world, vm, storeOf(index));
   return { vm, disks };
 }
 
 interface NewDiskAt extends DiskCreation {
   readonly storageClass: DiskClass;
-  readonly place: string;
+  readonly mountPoint: string;
   readonly cloud: CallContext | undefined;
 }
 
@@ -58,13 +58,13 @@ interface NewDiskAt extends DiskCreation {
 export async function fillNewDisk(
   world: ClusterWorld,
   vm: string,
-  { storageClass, place, cloud = world.cloud, attach, create }: NewDiskAt,
+  { storageClass, mountPoint, cloud = world.cloud, attach, create }: NewDiskAt,
 ): Promise<string> {
   const disk = await (create?.(vm) ?? world.newDisk(storageClass));
   const hint = await (attach?.(cloud, vm, disk) ?? attachDisk(cloud, { vmCid: vm, diskCid: disk }));
   await world.inVm(
     vm,
-    `mkdir -p ${place} && mount --bind ${hint} ${place} && echo ${disk} > ${place}/canary && sync -f ${place}`,
+    `mkdir -p ${mountPoint} && mount --bind ${hint} ${mountPoint} && echo ${disk} > ${mountPoint}/canary && sync -f ${mountPoint}`,
   );
   return disk;
 }
@@ -73,8 +73,8 @@ export async function fillNewDisk(
  * Returns the files of a job outside of its disk: the pid of its process group, and the number of the last
  * line on the disk.
  */
-const filesOf = (place: string): { readonly pid: string; readonly acknowledged: string } => {
-  const name = place.replaceAll('/', '-');
+const filesOf = (mountPoint: string): { readonly pid: string; readonly acknowledged: string } => {
+  const name = mountPoint.replaceAll('/', '-');
   return { pid: `/tmp/pid${name}`, acknowledged: `/tmp/acknowledged${name}` };
 };
 
@@ -82,35 +82,35 @@ const filesOf = (place: string): { readonly pid: string; readonly acknowledged: 
  * Starts the job on the disk with that canary. Resolves when some lines are written and synced. The job ends
  * at the first write that fails.
  */
-export async function startWriting(world: ClusterWorld, vm: string, place: string): Promise<void> {
-  const { pid, acknowledged } = filesOf(place);
+export async function startWriting(world: ClusterWorld, vm: string, mountPoint: string): Promise<void> {
+  const { pid, acknowledged } = filesOf(mountPoint);
   const disk = await world.inVm(
     vm,
-    `(cd ${place} && exec setsid sh -c 'i=$(wc -l < log 2>/dev/null || echo 0)
+    `(cd ${mountPoint} && exec setsid sh -c 'i=$(wc -l < log 2>/dev/null || echo 0)
       while i=$((i + 1)); echo $i >> log && sync -d log; do echo $i >> ${acknowledged}; sleep 0.1; done') > /dev/null 2>&1 &
-     echo $! > ${pid}; cat ${place}/canary`,
+     echo $! > ${pid}; cat ${mountPoint}/canary`,
   );
   await followWrites(world, vm, { disk: disk.trim(), file: acknowledged });
 }
 
 /** Ends a job that is still running, and unmounts its disk. */
-export async function stopWriting(world: ClusterWorld, vm: string, place: string): Promise<void> {
-  const { pid, acknowledged } = filesOf(place);
+export async function stopWriting(world: ClusterWorld, vm: string, mountPoint: string): Promise<void> {
+  const { pid, acknowledged } = filesOf(mountPoint);
   // This ends the shell and also its sync(1), whose working directory is on the disk.
-  const said = await world.inVm(
+  const output = await world.inVm(
     vm,
     `group=$(cat ${pid}); kill -9 -$group || { echo "the job has ended before"; exit 1; }
      while kill -0 -$group 2>/dev/null; do sleep 0.05; done
-     cat ${place}/canary && tail -n 1 ${acknowledged} && umount ${place}`,
+     cat ${mountPoint}/canary && tail -n 1 ${acknowledged} && umount ${mountPoint}`,
   );
-  const [disk = '', lines] = said.trim().split('\n');
+  const [disk = '', lines] = output.trim().split('\n');
   world.acknowledged.record(disk, Number(lines));
   world.acknowledged.end(disk);
 }
 
 /** Waits until the job has written more lines, which shows that it has survived. */
-export async function assertWritesOn(world: ClusterWorld, vm: string, place: string): Promise<void> {
-  const { acknowledged } = filesOf(place);
+export async function assertWritesOn(world: ClusterWorld, vm: string, mountPoint: string): Promise<void> {
+  const { acknowledged } = filesOf(mountPoint);
   const last = `$(tail -n 1 ${acknowledged})`;
   const lines = Number(await world.inVm(vm, `echo ${last}`));
   await world.untilInVm(vm, `test ${last} -gt ${lines + linesToFollow}`);
@@ -175,6 +175,6 @@ export async function followWrites(
   // API server.
   const tail = 'exec tail -n 1 -f -s 0.2 ---disable-inotify';
   const follow = `until test -s ${file}; do sleep 0.1; done; ${tail} ${file}`;
-  const words = ['exec', vm, '--container', 'bosh', '--', '/bin/sh', '-c', follow];
-  await world.acknowledged.follow({ disk, command: world.kubectlCommand(words) }, linesToFollow);
+  const args = ['exec', vm, '--container', 'bosh', '--', '/bin/sh', '-c', follow];
+  await world.acknowledged.follow({ disk, command: world.kubectlCommand(args) }, linesToFollow);
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 import type { KubernetesApi, ObjectReference, Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
@@ -110,7 +111,7 @@ async function createUnlessThere(
 /** Returns why the API server rejects the pod, or undefined if it would create it. */
 export async function refusalOf(api: KubernetesApi, pod: Pod): Promise<string | undefined> {
   try {
-    await api.create(pods, pod, { dryRun: true });
+    await api.dryRunCreate(pods, pod);
     return undefined;
   } catch (error) {
     if (isApiError(error, 422) || isApiError(error, 403)) return error.message;
@@ -126,15 +127,8 @@ export const deniedBy = (disks: string, policy: 'only' | 'unchanged' | 'connect'
  * Returns the manifests of this repository for that namespace. The policy on pod creation comes last: once
  * the API server enforces it, it enforces the others too.
  */
-async function manifestObjects(
-  api: KubernetesApi,
-  disks: string,
-  kubelet: string,
-): Promise<ManifestObject[]> {
-  const review: KubernetesObject & { status?: { userInfo: { username: string } } } = await api.create(
-    selfReviews,
-    { metadata: {} },
-  );
+async function manifestObjects(api: RestApi, disks: string, kubelet: string): Promise<ManifestObject[]> {
+  const review: { status?: { userInfo: { username: string } } } = await api.review(selfReviews, {});
   const account = review.status?.userInfo.username;
   assert.ok(account !== undefined);
   const parameters = await readFile(new URL('parameters.yaml', directory), 'utf8');
@@ -160,7 +154,7 @@ function resourceOf({ kind }: ManifestObject): Resource {
 }
 
 async function removed(api: KubernetesApi, object: ManifestObject): Promise<void> {
-  const { name = '', namespace } = object.metadata;
+  const { name, namespace } = object.metadata;
   try {
     await api.delete({ resource: resourceOf(object), namespace, name });
   } catch (error) {

@@ -30,7 +30,7 @@ test('a foreign cluster needs a stemcell and kubectl, and the error names them',
   );
 });
 
-test('settings that are not given are left to the cluster', () => {
+test('settings that are not given have the defaults of the cluster', () => {
   assert.deepEqual(foreignSettings('/k', { CONFORMANCE_STEMCELL: 'i', PATH: path }), {
     kubeconfig: '/k',
     kubeletRootDirectory: '/var/lib/kubelet',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { stringify } from 'yaml';
-import { checkout } from '../../support/embedded-line.ts';
+import { checkout } from '../../support/embedded-environment.ts';
 import { type ObjectKind, label } from '../../../src/cpi/objects/labels.ts';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
@@ -19,7 +19,7 @@ import type { ClusterWorld } from './cluster-world.ts';
 import { fixedAddress } from './fixed-address.ts';
 
 /** The command of `bosh-kubernetes` or of the bosh CLI. Both have create-env and delete-env. */
-export type Deployer = readonly [program: string, ...words: string[]];
+export type Deployer = readonly [program: string, ...args: string[]];
 
 export const ownDeployer: Deployer = [process.execPath, join(checkout, 'bin', 'bosh-kubernetes.mjs')];
 
@@ -271,7 +271,7 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
   const only = async <T extends KubernetesObject>(resource: Resource, kind: ObjectKind): Promise<T> => {
     const { items } = await api.list<T>(resource, { namespace, labelSelector: `${label.kind}=${kind}` });
     const [first] = items;
-    const names = items.map(({ metadata }) => metadata.name ?? '');
+    const names = items.map(({ metadata }) => metadata.name);
     assert.ok(first !== undefined && names.length === 1, `of kind ${kind} there are: ${names.join(', ')}`);
     return first;
   };
@@ -279,8 +279,8 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
   const { metadata, status } = await only<PersistentVolumeClaim>(persistentVolumeClaims, 'disk');
   return {
     pod: pod.metadata.uid ?? '',
-    vm: pod.metadata.name ?? '',
-    disk: metadata.name ?? '',
+    vm: pod.metadata.name,
+    disk: metadata.name,
     claim: metadata.uid ?? '',
     size: status?.capacity?.['storage'] ?? '',
   };

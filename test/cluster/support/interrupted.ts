@@ -41,6 +41,7 @@ export async function interrupted<T>(
           if (args[0].plural === 'pods') at('pod made');
           return made;
         },
+        dryRunCreate: (...args) => api.dryRunCreate(...args),
         replace: (...args) => api.replace(...args),
         patch: (...args) => api.patch(...args),
         delete: async (...args) => {

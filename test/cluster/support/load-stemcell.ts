@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join, basename } from 'node:path';
 import { importArchive } from '../image/images.ts';
 import type { Machine } from '../machine/machine.ts';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { createHash } from 'node:crypto';

@@ -163,10 +163,10 @@ export async function survivesLostNode(
   try {
     await untilLost(world, node.name);
     await lost?.();
-    const told = await readRemedy(world, { vm, stake: disk, node: node.name });
+    const remedy = await readRemedy(world, { vm, stake: disk, node: node.name });
     assert.ok(await world.isThere(world.podReference(`attach-${disk}`)));
     await beforeRemedy?.();
-    await world.kubectl(...told.split(' '));
+    await world.kubectl(...remedy.split(' '));
     await deleteVm(withShortDeadlines(world), { vmCid: vm });
     assert.equal(await hasVm(withShortDeadlines(world), { vmCid: vm }), false);
     await deleted?.();
@@ -185,17 +185,17 @@ export async function readRemedy(
   world: ClusterWorld,
   { vm, stake, node }: { readonly vm: string; readonly stake: string; readonly node: string },
 ): Promise<string> {
-  let told = '';
+  let remedy = '';
   await assert.rejects(deleteVm(withShortDeadlines(world), { vmCid: vm }), (error) => {
     assert.ok(isProductError(error, 'NODE_LOST'), String(error));
     for (const word of [vm, stake, node])
       assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
-    told = /kubectl (taint nodes \S+ \S+:NoExecute)/u.exec(error.message)?.[1] ?? '';
-    assert.notEqual(told, '', `no command is in: ${error.message}`);
+    remedy = /kubectl (taint nodes \S+ \S+:NoExecute)/u.exec(error.message)?.[1] ?? '';
+    assert.notEqual(remedy, '', `no command is in: ${error.message}`);
     return true;
   });
   assert.equal(await hasVm(withShortDeadlines(world), { vmCid: vm }), true);
-  return told;
+  return remedy;
 }
 
 const deadlineMs = 180_000;

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
-import { checkout } from '../../support/embedded-line.ts';
-import { runWell } from '../machine/run.ts';
+import { checkout } from '../../support/embedded-environment.ts';
+import { runWell } from '../../support/run.ts';
 import { withFileLock, cachedDirectory } from '../programs/directory-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';

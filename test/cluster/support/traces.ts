@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { volumeAttachments } from '../../../src/cpi/disk/attach/volume-attachments.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import { persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import { runWell } from '../machine/run.ts';
+import { runWell } from '../../support/run.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { RealCluster } from '../real-cluster.ts';

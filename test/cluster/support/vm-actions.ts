@@ -7,7 +7,7 @@ import { label } from '../../../src/cpi/objects/labels.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
-import { run } from '../machine/run.ts';
+import { run } from '../../support/run.ts';
 
 /**
  * Runs `kubectl drain` for a VM's node and then makes the node schedulable again. Returns kubectl's output.
@@ -90,7 +90,7 @@ export async function evict(
 /** Calls delete_vm for each VM of the suite's namespace. */
 export async function deleteVms({ api, namespace, cloud }: ClusterWorld): Promise<void> {
   const { items } = await api.list<Pod>(pods, { namespace, labelSelector: `${label.kind}=vm` });
-  await Promise.all(items.map(({ metadata }) => deleteVm(cloud, { vmCid: metadata.name ?? '' })));
+  await Promise.all(items.map(({ metadata }) => deleteVm(cloud, { vmCid: metadata.name })));
 }
 
 /**

@@ -17,14 +17,14 @@ interface Definition extends KubernetesObject {
 export async function createVolumeObjects(api: KubernetesApi, definitions: string): Promise<void> {
   for (const definition of await readSnapshotDefinitions(definitions)) {
     await createMissing(api, { resource: customResourceDefinitions, object: definition });
-    const name = definition.metadata.name ?? '';
+    const name = definition.metadata.name;
     await waitFor<Definition, true>({
       api,
       reference: { resource: customResourceDefinitions, name },
       condition: (found) => (isEstablished(found) ? true : undefined),
       awaited: `the definition ${name} to be served`,
       deadlineMs: 60_000,
-      lastWords: (found) => JSON.stringify(found?.status),
+      describeState: (found) => JSON.stringify(found?.status),
     });
   }
   for (const each of storageObjects({ withSnapshots: true })) await createMissing(api, each);

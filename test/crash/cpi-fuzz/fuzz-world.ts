@@ -72,7 +72,7 @@ export async function fuzzWorld(t: TestContext): Promise<FuzzWorld> {
           isPastEnvelope = true;
           return Promise.resolve(JSON.stringify(file));
         },
-        openSession: ({ file: parsed, context, contextName }) => {
+        openCall: ({ file: parsed, context, contextName }) => {
           const config = parseConfig(parsed, context, contextName);
           const own = { config, clock, namespace: config.kubernetes.namespace ?? namespace };
           return Promise.resolve({

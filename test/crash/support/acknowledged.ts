@@ -62,7 +62,7 @@ export class Acknowledged {
     const { status, body } = await transport.request({ method: 'GET', path: collection });
     assert.equal(status, 200, body);
     const { items } = JSON.parse(body) as ObjectList<ConfigMap>;
-    const found = new Map(items.map(({ metadata, data }) => [metadata.name ?? '', data?.['state']]));
+    const found = new Map(items.map(({ metadata, data }) => [metadata.name, data?.['state']]));
     for (const [name, outcome] of this.#open) {
       this.unanswered += 1;
       if (found.get(name) !== outcome) continue;

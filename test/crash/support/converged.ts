@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { EmbeddedLine, Outcome } from './embedded-line.ts';
+import type { OperatorEnvironment, Outcome } from './operator-environment.ts';
 import type { Moment } from './killing-cpi.ts';
 
 /** A kill of the deployer at one CPI call of a command. */
@@ -43,7 +43,7 @@ export function assertKilled({ exitCode, signal, stdout, stderr }: Outcome): voi
  * Asserts that there are one VM and one attached disk, that they are those of the state file, and that the
  * job responds. `unclaimed` more disks may exist; `status` must name each. Returns the output of `status`.
  */
-export async function assertConverged(line: EmbeddedLine, { unclaimed = 0 } = {}): Promise<string> {
+export async function assertConverged(line: OperatorEnvironment, { unclaimed = 0 } = {}): Promise<string> {
   const [{ vms, attachments, disks, secrets }, state] = await Promise.all([line.objects(), line.state()]);
   const [current] = state.disks;
   assert.ok(current !== undefined && state.disks.length === 1, JSON.stringify(state.disks));
@@ -58,11 +58,11 @@ export async function assertConverged(line: EmbeddedLine, { unclaimed = 0 } = {}
   assertSucceeded(status);
   for (const cid of others)
     assert.match(status.stdout, new RegExp(`^Disk '${cid}' was created and then neither attached`, 'm'));
-  return line.answer();
+  return line.jobResponse();
 }
 
-export async function assertNothingLeft(line: EmbeddedLine): Promise<void> {
+export async function assertNothingLeft(line: OperatorEnvironment): Promise<void> {
   assert.deepEqual(await line.objects(), { vms: [], attachments: [], disks: [], secrets: [] });
   await assert.rejects(line.state(), { code: 'ENOENT' });
-  await assert.rejects(line.answer());
+  await assert.rejects(line.jobResponse());
 }

@@ -25,7 +25,7 @@ export async function holdEnd(api: KubernetesApi, reference: ObjectReference): P
 async function withoutFinalizer(api: KubernetesApi, reference: ObjectReference): Promise<boolean> {
   const found = await ignoreNotFound(api.get(reference));
   if (found === undefined) return true;
-  const { resourceVersion = '', finalizers = [] } = found.metadata;
+  const { resourceVersion, finalizers = [] } = found.metadata;
   const rest = finalizers.filter((name) => name !== finalizer);
   try {
     await api.patch(reference, { metadata: { resourceVersion, finalizers: rest } });

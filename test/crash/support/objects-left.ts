@@ -36,7 +36,7 @@ export async function objectsLeft(api: RestApi, namespace: string): Promise<stri
 async function linesOf(api: RestApi, resource: Resource, namespace: string): Promise<string[]> {
   try {
     const { items } = await api.list(resource, { namespace });
-    return items.map(({ metadata: { name = '', labels = {} } }) =>
+    return items.map(({ metadata: { name, labels = {} } }) =>
       [resource.plural, labels['bosh.cloudfoundry.org/kind'] ?? 'unlabelled', name].join(' '),
     );
   } catch (error) {

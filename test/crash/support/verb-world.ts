@@ -221,7 +221,7 @@ export class VerbWorld {
   async #names(resource: Resource, labelSelector?: string): Promise<string[]> {
     const query = { namespace: this.world.namespace, ...(labelSelector !== undefined && { labelSelector }) };
     const { items } = await this.world.api.list(resource, query);
-    return items.map(({ metadata }) => metadata.name ?? '').toSorted();
+    return items.map(({ metadata }) => metadata.name).toSorted();
   }
 }
 

@@ -39,5 +39,5 @@ export async function volumesOf({ api, namespace }: World): Promise<string[]> {
   const { items } = await api.list<PersistentVolume>(persistentVolumes);
   return items
     .filter(({ spec }) => spec.claimRef?.namespace === namespace)
-    .map(({ metadata: { name = '' } }) => `persistentvolumes ${name}`);
+    .map(({ metadata: { name } }) => `persistentvolumes ${name}`);
 }

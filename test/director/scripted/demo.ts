@@ -6,7 +6,7 @@ import { openStemcell } from '../../../src/bosh/stemcell/open-stemcell.ts';
 import { NatsDirector } from '../../../src/agent/testing/nats-director.ts';
 import { noNatsServer, TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
-import { checkout, EmbeddedLine, namespace } from '../../support/embedded-line.ts';
+import { checkout, EmbeddedEnvironment, namespace } from '../../support/embedded-environment.ts';
 import { DavServer } from '../../../src/agent/testing/dav-server.ts';
 import { ReleaseOfJob } from './release-of-job.ts';
 import { ScriptedDirector } from './scripted-director.ts';
@@ -21,7 +21,7 @@ async function deployAndDelete(): Promise<void> {
   atEnd.push(() => dav.close());
   const bus = await NatsDirector.connect(server);
   atEnd.push(() => bus.close());
-  const line = await EmbeddedLine.start({ mbus: server.url });
+  const line = await EmbeddedEnvironment.start({ mbus: server.url });
   atEnd.push(async () => {
     await line.destroy();
     await line.remove();
@@ -72,7 +72,7 @@ async function uploadStemcell(
   return String(await cpi('create_stemcell', opened.imagePath, opened.cloudProperties));
 }
 
-async function assertNothingLeft(line: EmbeddedLine): Promise<void> {
+async function assertNothingLeft(line: EmbeddedEnvironment): Promise<void> {
   const api = await line.api();
   for (const resource of [pods, secrets, persistentVolumeClaims]) {
     const { items } = await api.list(resource, { namespace });

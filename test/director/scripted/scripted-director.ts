@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { isObject } from '../../../src/platform/fields.ts';
+import { isObject } from '../../../src/platform/json.ts';
 import type { NatsDirector } from '../../../src/agent/testing/nats-director.ts';
 import type { TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import type { BusCertificate } from '../../../src/agent/settings/settings.ts';

@@ -5,7 +5,7 @@ import type { Node } from '../../../src/kubernetes/types/node.ts';
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { volumeAttachments } from '../../../src/cpi/disk/attach/volume-attachments.ts';
-import { outOfService } from '../../../src/cpi/objects/node-state.ts';
+import { outOfServiceTaint } from '../../../src/cpi/objects/node-state.ts';
 import { sha256 } from '../../../src/cpi/objects/names.ts';
 import { type SimulatedNode, claimNamesOf } from './simulated-node.ts';
 import type { Steps } from './steps.ts';
@@ -80,7 +80,7 @@ export class AttachDetach {
   #mayDetach(volume: string, nodeName: string): boolean {
     const node = this.#nodes.find(({ name }) => name === nodeName);
     const stored = this.#api.registry.store.get('nodes', undefined, nodeName) as Node | undefined;
-    if (node === undefined || (stored?.spec?.taints ?? []).some(({ key }) => key === outOfService))
+    if (node === undefined || (stored?.spec?.taints ?? []).some(({ key }) => key === outOfServiceTaint))
       return true;
     // the last report counts for a node that does not answer
     return !node.isCutOff && !node.isDown && !node.isMounted(volume);
@@ -97,7 +97,7 @@ export class AttachDetach {
     });
   }
 
-  async #remove({ metadata: { name = '' } }: VolumeAttachment): Promise<void> {
+  async #remove({ metadata: { name } }: VolumeAttachment): Promise<void> {
     try {
       await this.#api.delete({ resource: volumeAttachments, name });
     } catch (error) {

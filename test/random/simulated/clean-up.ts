@@ -13,7 +13,7 @@ import { type SimulatedWorld, namespace } from './simulated-world.ts';
 export interface CleanUpOptions {
   readonly oracle: Oracle;
   readonly vmCids: readonly string[];
-  readonly report: (words: string) => void;
+  readonly report: (summary: string) => void;
 }
 
 const rounds = 4;
@@ -26,7 +26,7 @@ const notThere = ['DISK_NOT_ATTACHED', 'VM_NOT_FOUND', 'DISK_NOT_FOUND'] as cons
 export async function cleanUp(world: SimulatedWorld, options: CleanUpOptions): Promise<void> {
   for (const node of world.nodes) await comeBack(world, node);
   let failures: string[] = [];
-  for (let left = rounds; left > 0; left -= 1) {
+  for (let remaining = rounds; remaining > 0; remaining -= 1) {
     failures = await cleanOnce(world, options);
     if (failures.length === 0) break;
   }
@@ -37,17 +37,17 @@ export async function cleanUp(world: SimulatedWorld, options: CleanUpOptions): P
   }
   const isEmpty = world.steps.when('nothing is left', () => leftOvers(world).length === 0);
   await Promise.race([isEmpty, world.clock.sleep(longestWaitMs)]);
-  const left = leftOvers(world);
-  if (left.length > 0) options.report(`left behind: ${left.join(', ')}`);
+  const remaining = leftOvers(world);
+  if (remaining.length > 0) options.report(`left behind: ${remaining.join(', ')}`);
 }
 
 /** Returns the failures. */
 async function cleanOnce(world: SimulatedWorld, { oracle, vmCids }: CleanUpOptions): Promise<string[]> {
   const { cloud } = world;
   const failures: string[] = [];
-  const attempt = async (words: string, call: () => Promise<unknown>): Promise<void> => {
-    const failure = await failureOf(world, words, call);
-    if (failure !== undefined) failures.push(`${words}: ${failure}`);
+  const attempt = async (summary: string, call: () => Promise<unknown>): Promise<void> => {
+    const failure = await failureOf(world, summary, call);
+    if (failure !== undefined) failures.push(`${summary}: ${failure}`);
   };
   for (const disk of oracle.disks) {
     for (const cid of disk.names) {
@@ -71,10 +71,10 @@ async function cleanOnce(world: SimulatedWorld, { oracle, vmCids }: CleanUpOptio
 /** Returns the failure as text; undefined if the call succeeded, or its object does not exist. */
 async function failureOf(
   world: SimulatedWorld,
-  words: string,
+  summary: string,
   call: () => Promise<unknown>,
 ): Promise<string | undefined> {
-  world.steps.note(words);
+  world.steps.note(summary);
   try {
     await call();
     return undefined;
@@ -109,7 +109,7 @@ function leftOvers({ api, nodes }: SimulatedWorld): string[] {
   const objects = kinds.flatMap((kind) =>
     (api.registry.store.list(kind) as unknown as KubernetesObject[])
       .filter(({ metadata }) => metadata.namespace === undefined || metadata.namespace === namespace)
-      .map(({ metadata }) => `${kind} ${metadata.name ?? ''}`),
+      .map(({ metadata }) => `${kind} ${metadata.name}`),
   );
   const lives = nodes.flatMap(({ lives: all }) => [...all.values()].map(({ name }) => `life of ${name}`));
   return [...objects, ...lives];

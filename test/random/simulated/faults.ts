@@ -2,7 +2,7 @@ import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { ObjectReference } from '../../../src/kubernetes/api.ts';
 import type { Node } from '../../../src/kubernetes/types/node.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
-import { outOfService } from '../../../src/cpi/objects/node-state.ts';
+import { outOfServiceTaint } from '../../../src/cpi/objects/node-state.ts';
 import { attachmentPodName } from '../../../src/cpi/objects/names.ts';
 import type { Disk } from './oracle.ts';
 import type { FaultName } from './plan.ts';
@@ -69,7 +69,7 @@ async function cutOff(world: SimulatedWorld, node: SimulatedNode): Promise<void>
 /** An operator switches the node off and taints it out-of-service. */
 async function giveUp(world: SimulatedWorld, node: SimulatedNode): Promise<void> {
   node.switchOff();
-  const taints = [{ key: outOfService, value: 'nodeshutdown', effect: 'NoExecute' as const }];
+  const taints = [{ key: outOfServiceTaint, value: 'nodeshutdown', effect: 'NoExecute' as const }];
   await world.api.patch<Node>({ resource: nodes, name: node.name }, { spec: { taints } });
 }
 

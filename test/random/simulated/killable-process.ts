@@ -147,13 +147,14 @@ export class KillableProcess {
         ),
       watch: (resource, query) => this.#watch(api.watch(resource, this.#untilKilled(query))),
       groups: () => this.request('get groups', () => api.groups()),
-      create: (resource, object, options) =>
-        this.request(
-          `${options?.dryRun === true ? 'try to create' : 'create'} ${resource.plural} ${object.metadata.name ?? ''}`,
-          () => api.create(resource, object, options),
+      create: (resource, object) =>
+        this.request(`create ${resource.plural} ${object.metadata.name}`, () => api.create(resource, object)),
+      dryRunCreate: (resource, object) =>
+        this.request(`try to create ${resource.plural} ${object.metadata.name}`, () =>
+          api.dryRunCreate(resource, object),
         ),
       replace: (resource, object, subresource) =>
-        this.request(`replace ${resource.plural} ${object.metadata.name ?? ''}`, () =>
+        this.request(`replace ${resource.plural} ${object.metadata.name}`, () =>
           api.replace(resource, object, subresource),
         ),
       patch: (reference, patch, options) =>

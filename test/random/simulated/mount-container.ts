@@ -88,7 +88,7 @@ export class MountContainer {
     return this.#locked(() => Promise.resolve(this.#bind(mark)));
   }
 
-  /** Runs end-unless-bound-script.ts by exec. Undefined: the container has ended during the run. */
+  /** Runs endUnlessBoundScript by exec. Returns undefined if the container ended during the run. */
   async endUnlessBound(): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     return this.#locked(() => {
@@ -145,7 +145,7 @@ export class MountContainer {
     }
   }
 
-  /** until-ready-script.ts */
+  /** Waits for the hub like untilReadyIn of volume-functions.ts. */
   async #ready(): Promise<void> {
     if (this.#isReady || this.#exit !== undefined) return;
     await this.#view.steps.when(

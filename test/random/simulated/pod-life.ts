@@ -70,7 +70,7 @@ export class PodLife {
   }
 
   get name(): string {
-    return this.pod.metadata.name ?? '';
+    return this.pod.metadata.name;
   }
 
   get stage(): Stage {

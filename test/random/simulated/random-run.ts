@@ -89,7 +89,7 @@ class RandomRun {
     await this.#drive('clean-up', () =>
       cleanUp(this.#world, {
         ...{ oracle: this.oracle, vmCids: this.#vmCids },
-        report: (words) => this.oracle.report(words),
+        report: (summary) => this.oracle.report(summary),
       }),
     );
   }
@@ -117,7 +117,7 @@ class RandomRun {
       const [cid] = await createVm(this.#cloudOf(vm, cloud), this.#vmRequest(vm));
       this.#vmCids.push(cid);
     }
-    for (let left = 2; left > 0; left -= 1) {
+    for (let attempts = 2; attempts > 0; attempts -= 1) {
       const cid = await createDisk(cloud, { sizeMiB: 64, cloudProperties: { storage_class: classNames[0] } });
       this.#diskCids.push(cid);
       this.oracle.disks.push(new Disk(cid));

@@ -24,9 +24,9 @@ export class SimulatedNode implements PodLocation {
   readonly lives = new Map<string, PodLife>();
   /** The hubs by the uid of the VM's pod. */
   readonly hubs = new Map<string, Hub>();
-  /** It runs, but it cannot reach the API, and the API cannot reach it. */
+  /** True while the node runs but has no connection to the API. */
   isCutOff = false;
-  /** It is switched off. */
+  /** True while the node is switched off. */
   isDown = false;
   readonly #parts: NodeParts;
 
@@ -52,7 +52,7 @@ export class SimulatedNode implements PodLocation {
   /** Returns the state of a pod of this node in the API, as far as the kubelet knows. */
   wishFor({ pod: { metadata } }: PodLife): PodWish {
     if (this.isCutOff) return 'stay';
-    const now = this.#stored('pods', metadata.namespace, metadata.name ?? '');
+    const now = this.#stored('pods', metadata.namespace, metadata.name);
     if (now === undefined || now.metadata.uid !== metadata.uid) return 'gone';
     return now.metadata.deletionTimestamp === undefined ? 'stay' : 'end';
   }
@@ -112,7 +112,7 @@ export class SimulatedNode implements PodLocation {
   }
 
   async setStatus({ pod: { metadata } }: PodLife, status: PodStatus): Promise<void> {
-    const { namespace, name = '', uid = '' } = metadata;
+    const { namespace, name, uid = '' } = metadata;
     const reference = { resource: pods, namespace, name };
     await ignoreMissing(
       this.#parts.api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' }),
@@ -122,7 +122,7 @@ export class SimulatedNode implements PodLocation {
   /** Deletes a pod that the kubelet has stopped and removed from the node. */
   async remove(life: PodLife): Promise<void> {
     this.lives.delete(life.uid);
-    const { namespace, name = '', uid = '' } = life.pod.metadata;
+    const { namespace, name, uid = '' } = life.pod.metadata;
     const reference = { resource: pods, namespace, name };
     await ignoreMissing(this.#parts.api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } }));
   }

@@ -43,7 +43,7 @@ export class SimulatedStorage implements VolumeProvisioner {
     if (source === undefined) return 0;
     const content =
       'volume' in source ? this.volumes.get(source.volume) : this.#snapshots.get(source.snapshot);
-    if (content === undefined) throw new Error('the source is gone');
+    if (content === undefined) throw new Error('the source was deleted');
     return content;
   }
 }

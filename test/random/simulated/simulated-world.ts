@@ -182,14 +182,15 @@ export class SimulatedWorld {
       requestToken: (accountNamespace, account, request) =>
         api.requestToken(accountNamespace, account, request),
       finalizeNamespace: (name) => api.finalizeNamespace(name),
-      create: (resource, object, options) =>
+      create: (resource, object) =>
         resource === events
-          ? api.create(resource, object, options)
-          : written(`create ${resource.plural} ${object.metadata.name ?? ''}`, () =>
-              api.create(resource, this.#asDriverHasIt(resource === persistentVolumes, object), options),
+          ? api.create(resource, object)
+          : written(`create ${resource.plural} ${object.metadata.name}`, () =>
+              api.create(resource, this.#asDriverHasIt(resource === persistentVolumes, object)),
             ),
+      dryRunCreate: (resource, object) => api.dryRunCreate(resource, object),
       replace: (resource, object, subresource) =>
-        written(`replace ${resource.plural} ${object.metadata.name ?? ''}`, () =>
+        written(`replace ${resource.plural} ${object.metadata.name}`, () =>
           api.replace(resource, object, subresource),
         ),
       patch: (reference, patch, options) =>
@@ -212,7 +213,7 @@ export class SimulatedWorld {
     if (!isVolume || !this.#parts.hasAttacher) return object;
     const volume = object as unknown as PersistentVolume;
     const { hostPath: _none, ...spec } = volume.spec;
-    const csi = { driver: csiDriver, volumeHandle: volume.metadata.name ?? '' };
+    const csi = { driver: csiDriver, volumeHandle: volume.metadata.name };
     return { ...volume, spec: { ...spec, csi } } as unknown as T;
   }
 }

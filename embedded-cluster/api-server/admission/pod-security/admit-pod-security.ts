@@ -20,7 +20,7 @@ type AddWarning = (message: string) => void;
  * log, so the mode audit has no effect. Throws ApiError 403.
  */
 export function admitPodSecurity(registry: Registry, pod: Pod, warn: AddWarning): void {
-  const { namespace = '', name = '' } = pod.metadata;
+  const { namespace, name } = pod.metadata;
   const labels = registry.store.get('namespaces', undefined, namespace)?.metadata.labels ?? {};
   const policy = policyOfNamespace(labels);
   const enforced = evaluatePod(pod, policy.enforce);

@@ -61,9 +61,7 @@ function admit(draft: MutableObject, context: AdmissionContext): void {
   // This check is not in validatePod, which would also reject every update of a stored pod that has the
   // field.
   if (spec.enableServiceLinks === true)
-    throw invalid('Pod', '', pod.metadata.name ?? '', [
-      unsupported('spec.enableServiceLinks', 'service links'),
-    ]);
+    throw invalid('Pod', '', pod.metadata.name, [unsupported('spec.enableServiceLinks', 'service links')]);
   resolvePriority(pod, context);
   admitRuntimeClass(pod, context);
   admitServiceAccount(pod, context);

@@ -52,7 +52,7 @@ test('a load balancer stays pending, with node ports, as in a cluster without a 
     { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } },
     { subresource: 'status' },
   );
-  const given = await api.get<Service>({ resource: services, namespace: 'bosh', name: metadata.name ?? '' });
+  const given = await api.get<Service>({ resource: services, namespace: 'bosh', name: metadata.name });
   assert.equal(cell(given, 'External-IP'), '192.0.2.1');
 });
 

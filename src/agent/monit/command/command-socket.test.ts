@@ -53,7 +53,7 @@ test('the monit command reaches the supervisor of a VM', async (t) => {
   assert.deepEqual(ended, {
     code: 1,
     output: '',
-    error: 'monit: error connecting to the monit daemon: the agent does not run\n',
+    error: 'monit: error connecting to the monit daemon: the agent is not running\n',
   });
   await vm.start();
   assert.match((await monit(vm, 'summary')).output, /^Process 'hello' {21}not monitored$/m);
@@ -73,7 +73,7 @@ test('rejects malformed requests, and ends only their connections', async (t) =>
     const socket = connect(vm.directories.monitSocket);
     await once(socket, 'connect');
     socket.write(request);
-    assert.match(await text(socket), /the request is not a list of words/);
+    assert.match(await text(socket), /the request is not a list of strings/);
   }
   assert.equal((await monit(vm, '-V')).code, 0);
 });

@@ -47,7 +47,7 @@ async function respond(socket: Socket, ports: CommandPorts): Promise<void> {
   const args = parseArgs(await readLine(socket));
   const result: CommandResult =
     args === undefined
-      ? { code: 1, output: '', error: 'monit: the request is not a list of words\n' }
+      ? { code: 1, output: '', error: 'monit: the request is not a list of strings\n' }
       : await runCommand(args, ports);
   socket.end(`${JSON.stringify(result)}\n`);
 }
@@ -79,7 +79,7 @@ export async function callAgent(path: string, args: readonly string[]): Promise<
   } catch (error) {
     const code = errorCode(error);
     if (code === 'EACCES') return unreachable('only root may use monit');
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return unreachable('the agent does not run');
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return unreachable('the agent is not running');
     return unreachable(errorMessage(error));
   }
 }

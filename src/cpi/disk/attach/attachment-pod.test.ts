@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { plannedPod } from '../../testing/planned-pod.ts';
-import { attachmentPod } from './attachment-pod.ts';
+import { buildAttachmentPod } from './attachment-pod-spec.ts';
 import { holdScript } from './scripts/hold.ts';
 
 function attachmentTo(vm: Pod): Pod {
   vm.metadata.uid = 'vm-uid';
-  return attachmentPod({
+  return buildAttachmentPod({
     ...{ diskCid: 'disk-0123', namespace: 'disks', nodeName: 'node-1', directorUuid: 'director', vm },
     kubeletRootDirectory: '/var/lib/kubelet',
   });

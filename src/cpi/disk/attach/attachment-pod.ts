@@ -1,209 +1,248 @@
-import type { Container, Pod, Toleration, Volume } from '../../../kubernetes/types/pod.ts';
-import { annotation, baseLabels, label } from '../../objects/labels.ts';
-import { attachmentPodName } from '../../objects/names.ts';
+import { isApiError } from '../../../kubernetes/client/api-error.ts';
+import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import type { Stored } from '../../../kubernetes/object.ts';
+import { type ContainerStatus, type Pod, isTerminal } from '../../../kubernetes/types/pod.ts';
+import type { CallContext, ExecResult } from '../../call.ts';
+import { annotation, isManaged, label } from '../../objects/labels.ts';
+import { mountContainer } from '../../objects/layout.ts';
+import { attachmentPodName, isDiskCid } from '../../objects/names.ts';
 import {
-  unlimitedTolerations,
-  hubVolume,
-  cpiContainerRequests,
-  mountContainer,
-  vmContainerStatus,
-} from '../../objects/layout.ts';
-import { holdScript } from './scripts/hold.ts';
-import { sweepScript, mountFailedExit } from './scripts/volume-functions.ts';
+  type DeletionWaitOptions,
+  createOrGet,
+  requestDeletion,
+  waitForDeletion,
+} from '../../objects/objects.ts';
+import { findVm } from '../../vm/vms.ts';
+import { mountFailedExit, untilReadyIn } from './scripts/volume-functions.ts';
 
-export interface AttachmentPlan {
-  readonly diskCid: string;
-  /** The namespace of the claim. */
-  readonly namespace: string;
-  /** The VM's current pod. It is scheduled, and the attachment pod copies parts of it. */
-  readonly vm: Pod;
-  readonly nodeName: string;
-  readonly kubeletRootDirectory: string;
-  readonly directorUuid: string | undefined;
-  /** The disk may still be mounted in the VM from an earlier attachment pod. */
-  readonly adoptsMount?: boolean;
+/** A script for the mount container. `name` becomes its $0. */
+export interface MountContainerScript {
+  readonly name: string;
+  readonly text: string;
 }
 
-const holdSeconds = 31_536_000;
-
-/** An attachment pod stays on a cordoned node or a node under pressure, because its VM stays there, too. */
-const nodeConditionTaints: readonly Toleration[] = [
-  'unschedulable',
-  'disk-pressure',
-  'memory-pressure',
-  'pid-pressure',
-].map((condition) => ({ key: `node.kubernetes.io/${condition}`, operator: 'Exists', effect: 'NoSchedule' }));
+/** Returns a reference to the pod of that name in the namespace of the attachment pods. */
+export const attachmentReference = (call: CallContext, name: string): ObjectReference => ({
+  resource: pods,
+  namespace: call.diskNamespace,
+  name,
+});
 
 /**
- * Returns the pod that attaches one disk to one VM. It is pinned by affinity, not by nodeName, so that the
- * scheduler binds a claim that waits for its first consumer. Its termination grace period is one year: at the
- * end of the period the kubelet kills the container and unmounts the volume under the VM. The container exits
- * by itself as soon as nothing uses the disk. The pod has no ownerReference, so deleting the VM does not
- * delete it.
+ * The pod that attaches one disk to one VM, in the version that was read. A sweeper (leftover-mounts.ts) is
+ * one, too; its `diskCid` is the cid of the VM.
  */
-export function attachmentPod(plan: AttachmentPlan): Pod {
-  const { diskCid, vm } = plan;
-  const image = vmContainerStatus(vm.spec.containers)?.image ?? '';
-  const uid = vm.metadata.uid ?? '';
-  const agentId = vm.metadata.labels?.[label.agentId];
-  const mounts = {
-    scratch: { name: 'scratch', mountPath: '/scratch' },
-    volume: { name: 'volume', mountPath: '/volume' },
-  };
-  const holder: Container = {
-    name: mountContainer,
-    image,
-    command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, uid],
-    // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods
-    // first
-    resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
-    securityContext: { privileged: true, runAsUser: 0 },
-    terminationMessagePolicy: 'FallbackToLogsOnError',
-    volumeMounts: [
-      mounts.volume,
-      mounts.scratch,
-      { name: 'vm-hub', mountPath: '/hub', mountPropagation: 'Bidirectional' },
-    ],
-  };
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: attachmentPodName(diskCid),
-      namespace: plan.namespace,
-      labels: {
-        ...baseLabels('attachment', plan.directorUuid),
-        [label.diskId]: diskCid,
-        [label.vmId]: vm.metadata.name ?? '',
-        // without the labels of group and deployment: a Service that selects them must not select a pod of
-        // the host network
-        ...(agentId !== undefined && { [label.agentId]: agentId }),
-      },
-      annotations: {
-        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
-        [annotation.vmUid]: uid,
-        [annotation.vmNamespace]: vm.metadata.namespace ?? '',
-        ...(plan.adoptsMount === true && { [annotation.takesOver]: 'true' }),
-      },
-    },
-    spec: {
-      restartPolicy: 'Always',
-      hostNetwork: true,
-      hostPID: true,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      terminationGracePeriodSeconds: holdSeconds,
-      ...(vm.spec.priorityClassName !== undefined && { priorityClassName: vm.spec.priorityClassName }),
-      ...(vm.spec.imagePullSecrets !== undefined && { imagePullSecrets: vm.spec.imagePullSecrets }),
-      tolerations: tolerationsOf(vm),
-      affinity: {
-        nodeAffinity: {
-          requiredDuringSchedulingIgnoredDuringExecution: {
-            nodeSelectorTerms: [
-              { matchFields: [{ key: 'metadata.name', operator: 'In', values: [plan.nodeName] }] },
-            ],
-          },
-        },
-      },
-      containers: [holder],
-      volumes: volumesOf(plan, uid),
-    },
-  };
+export class AttachmentPod {
+  readonly pod: Stored<Pod>;
+  readonly #call: CallContext;
+
+  constructor(call: CallContext, pod: Stored<Pod>) {
+    this.#call = call;
+    this.pod = pod;
+  }
+
+  /** Finds the attachment pod of a disk, of any VM. */
+  static async find(call: CallContext, diskCid: string): Promise<AttachmentPod | undefined> {
+    const pod = await ignoreNotFound(
+      call.api.get<Pod>(attachmentReference(call, attachmentPodName(diskCid))),
+    );
+    return pod !== undefined && isManaged(pod, 'attachment') ? new AttachmentPod(call, pod) : undefined;
+  }
+
+  /** Returns the attachment pods of a VM's disks, including terminating ones. */
+  static async listOfVm(call: CallContext, vmCid: string): Promise<AttachmentPod[]> {
+    return (await AttachmentPod.listInHub(call, vmCid)).filter(({ diskCid }) => isDiskCid(diskCid));
+  }
+
+  /** Returns all pods that work in the hub of a VM: the attachment pods of its disks, and a sweeper. */
+  static async listInHub(call: CallContext, vmCid: string): Promise<AttachmentPod[]> {
+    const { items } = await call.api.list<Pod>(pods, {
+      namespace: call.diskNamespace,
+      labelSelector: `${label.kind}=attachment,${label.vmId}=${vmCid}`,
+    });
+    return items.map((pod) => new AttachmentPod(call, pod));
+  }
+
+  /** Creates the pod; undefined if one of that name exists. */
+  static async create(call: CallContext, pod: Pod): Promise<AttachmentPod | undefined> {
+    const ensured = await createOrGet(call.api, pods, pod);
+    return ensured?.isNew === true ? new AttachmentPod(call, ensured.object) : undefined;
+  }
+
+  get name(): string {
+    return this.pod.metadata.name;
+  }
+
+  get uid(): string {
+    return this.pod.metadata.uid;
+  }
+
+  get diskCid(): string {
+    return this.pod.metadata.labels?.[label.diskId] ?? '';
+  }
+
+  get vmCid(): string {
+    return this.pod.metadata.labels?.[label.vmId] ?? '';
+  }
+
+  /** The uid of the VM's pod. */
+  get vmUid(): string | undefined {
+    return this.pod.metadata.annotations?.[annotation.vmUid];
+  }
+
+  get vmNamespace(): string {
+    return this.pod.metadata.annotations?.[annotation.vmNamespace] ?? this.#call.namespace;
+  }
+
+  get nodeName(): string | undefined {
+    return this.pod.spec.nodeName;
+  }
+
+  get isTerminating(): boolean {
+    return this.pod.metadata.deletionTimestamp !== undefined;
+  }
+
+  /**
+   * True if the pod was evicted, shut down with its node, or rejected by the kubelet after its restart. Its
+   * status may list no container (kubernetes: pkg/kubelet eviction, nodeshutdown, rejectPod). Its mount may
+   * still be in the VM.
+   */
+  get isTerminal(): boolean {
+    return isTerminal(this.pod);
+  }
+
+  /** True while the mount container runs: it can report then whether the volume is in the VM. */
+  get isRunning(): boolean {
+    return this.#containerStatus?.state?.running !== undefined;
+  }
+
+  /** True if the mount container ever ran. */
+  get hasStarted(): boolean {
+    const { state, lastState } = this.#containerStatus ?? {};
+    return (state?.running ?? state?.terminated ?? lastState?.terminated) !== undefined;
+  }
+
+  /**
+   * The reason why the last start of the mount container could not mount the volume in the VM; undefined if
+   * it could, or has not ended.
+   */
+  get mountFailure(): string | undefined {
+    const { state, lastState } = this.#containerStatus ?? {};
+    if (state?.running !== undefined) return undefined;
+    const ended = state?.terminated ?? lastState?.terminated;
+    if (ended?.exitCode !== mountFailedExit) return undefined;
+    return ended.message?.trim() ?? `mounting it failed with exit code ${ended.exitCode}`;
+  }
+
+  /** True for a pod that was created when the disk may still have been mounted from an earlier one. */
+  get adoptsMount(): boolean {
+    return this.pod.metadata.annotations?.[annotation.adoptsMount] === 'true';
+  }
+
+  /**
+   * True if the disk may be mounted in the VM: the mount container has run (or adopted an existing mount) and
+   * did not report a mount failure.
+   */
+  get mayBeMounted(): boolean {
+    return (this.hasStarted || this.adoptsMount) && this.mountFailure === undefined;
+  }
+
+  get #containerStatus(): ContainerStatus | undefined {
+    return this.pod.status?.containerStatuses?.find(({ name }) => name === mountContainer);
+  }
+
+  /** Returns true if that pod is the VM's, not one of another VM that has got the same cid since. */
+  belongsTo(vm: Pod): boolean {
+    return this.vmUid === vm.metadata.uid;
+  }
+
+  /** Describes the VM, with its namespace if that is not the namespace of this CPI's VMs. */
+  describeVm(): string {
+    const namespace = this.vmNamespace;
+    return `VM '${this.vmCid}'${namespace === this.#call.namespace ? '' : ` of namespace ${namespace}`}`;
+  }
+
+  /** Finds the pod of the VM, also a terminating one; undefined if it is deleted. */
+  async findVm(): Promise<Pod | undefined> {
+    const vm = await findVm(this.#call, this.vmCid);
+    return vm !== undefined && this.belongsTo(vm) ? vm : undefined;
+  }
+
+  /**
+   * Returns true while the VM exists, also while it is terminating. A VM in another namespace with the same
+   * `disk_namespace` is assumed to exist, because this CPI may not read it.
+   */
+  async vmExists(): Promise<boolean> {
+    return this.vmNamespace !== this.#call.namespace || (await this.findVm()) !== undefined;
+  }
+
+  /** Returns the current version; undefined if the pod is deleted. */
+  async reread(): Promise<AttachmentPod | undefined> {
+    const current = await AttachmentPod.find(this.#call, this.diskCid);
+    return current?.uid === this.uid ? current : undefined;
+  }
+
+  /**
+   * Runs a script in the mount container. Its arguments are the cid of the disk, the uid of the VM's pod, the
+   * uid of this pod, and `args`.
+   */
+  exec(
+    { name, text }: MountContainerScript,
+    deadlineMs: number,
+    ...args: readonly string[]
+  ): Promise<ExecResult> {
+    const script = untilReadyIn(this.pod) + text;
+    return this.#call.exec({
+      namespace: this.#call.diskNamespace,
+      pod: this.name,
+      container: mountContainer,
+      command: ['/bin/sh', '-c', script, name, this.diskCid, this.vmUid ?? '', this.uid, ...args],
+      deadlineMs,
+    });
+  }
+
+  /**
+   * Requests the deletion. The mount container unmounts the disk when nothing uses it, so this never
+   * interrupts a job. A deletion cannot be undone: call it only after the release succeeded.
+   */
+  async delete(): Promise<void> {
+    await requestDeletion(this.#call, attachmentReference(this.#call, this.name), this.uid);
+  }
+
+  /**
+   * Requests the deletion of the version that was read. Returns false if the pod has changed since: its mount
+   * container may run now.
+   */
+  async deleteIfUnchanged(): Promise<boolean> {
+    const { uid } = this;
+    const { resourceVersion } = this.pod.metadata;
+    const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
+    try {
+      await this.#call.api.delete(attachmentReference(this.#call, this.name), options);
+      return true;
+    } catch (error) {
+      if (isApiError(error, 404)) return true;
+      if (isApiError(error, 409)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Waits until the pod is deleted. Never force-deletes it: the disk may still be written to. On a lost node
+   * `onNodeLost` decides. Default: reject with NODE_LOST.
+   */
+  async waitForDeletion(
+    deadlineSeconds: number,
+    onNodeLost?: DeletionWaitOptions['whenLost'],
+  ): Promise<void> {
+    await waitForDeletion(this.#call, {
+      nodeName: this.nodeName,
+      ...(onNodeLost !== undefined && { whenLost: onNodeLost }),
+      reference: attachmentReference(this.#call, this.name),
+      uid: this.uid,
+      deadlineSeconds,
+      what: `the attachment of disk '${this.diskCid}' to VM '${this.vmCid}'`,
+    });
+  }
 }
-
-function volumesOf({ diskCid, kubeletRootDirectory }: AttachmentPlan, vmUid: string): Volume[] {
-  const hub = `${kubeletRootDirectory}/pods/${vmUid}/volumes/kubernetes.io~empty-dir/${hubVolume}`;
-  return [
-    { name: 'volume', persistentVolumeClaim: { claimName: diskCid } },
-    // Only the VM's init container makes this directory, inside the tmpfs: without the directory the pod does
-    // not start. It is not mounted: root of the VM may have put a link there, which a kubelet follows.
-    { name: 'disks', hostPath: { path: `${hub}/disks`, type: 'Directory' } },
-    { name: 'vm-hub', hostPath: { path: hub, type: 'Directory' } },
-    { name: 'scratch', emptyDir: {} },
-  ];
-}
-
-/**
- * Returns the VM's tolerations without `out-of-service`, which would keep the volume on a node that an
- * operator declared lost.
- */
-function tolerationsOf(vm: Pod): Toleration[] {
-  const own = (vm.spec.tolerations ?? []).filter(
-    ({ key }) => key !== undefined && key !== 'node.kubernetes.io/out-of-service',
-  );
-  const all = [...own, ...unlimitedTolerations, ...nodeConditionTaints];
-  const words = ({ key, operator = 'Equal', value, effect }: Toleration): string =>
-    JSON.stringify([key, operator, value, effect]);
-  return [...new Map(all.map((toleration) => [words(toleration), toleration])).values()];
-}
-
-/**
- * Returns the pod that removes leftover mounts from a VM's hub: an attachment pod without a disk, named after
- * the VM, so that policies and controllers treat it like the VM's attachment pods.
- */
-export function sweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
-  const pod = attachmentPod({ ...plan, diskCid: plan.vm.metadata.name ?? '' });
-  const { containers, volumes = [] } = pod.spec;
-  const sweeping = (container: Container): Container => ({
-    ...container,
-    command: (container.command ?? []).map((word, index) => (index === 2 ? sweepScript : word)),
-    volumeMounts: (container.volumeMounts ?? []).filter(({ name }) => name !== 'volume'),
-  });
-  return {
-    ...pod,
-    spec: {
-      ...pod.spec,
-      terminationGracePeriodSeconds: 30,
-      containers: containers.map(sweeping),
-      volumes: volumes.filter(({ name }) => name !== 'volume'),
-    },
-  };
-}
-
-type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
-
-const mountContainerStatus = (pod: Pod): ContainerStatus | undefined =>
-  pod.status?.containerStatuses?.find(({ name }) => name === mountContainer);
-
-/** Returns true while the mount container runs: it can report then whether the volume is in the VM. */
-export const isRunning = (pod: Pod): boolean => mountContainerStatus(pod)?.state?.running !== undefined;
-
-/**
- * Returns why the last start of the mount container could not mount the volume in the VM; undefined if it
- * could, or has not ended.
- */
-export function mountFailure(pod: Pod): string | undefined {
-  const { state, lastState } = mountContainerStatus(pod) ?? {};
-  if (state?.running !== undefined) return undefined;
-  const ended = state?.terminated ?? lastState?.terminated;
-  if (ended?.exitCode !== mountFailedExit) return undefined;
-  return ended.message?.trim() ?? `mounting it failed with exit code ${ended.exitCode}`;
-}
-
-/**
- * Returns true if the pod is terminal (Failed or Succeeded): evicted, shut down with its node, or rejected by
- * the kubelet after its restart. Its status may list no container (kubernetes: pkg/kubelet eviction,
- * nodeshutdown, rejectPod). Its mount may still be in the VM.
- */
-export const isTerminal = ({ status }: Pod): boolean =>
-  status?.phase === 'Failed' || status?.phase === 'Succeeded';
-
-/**
- * Returns true for an attachment pod that was made when the disk may still have been mounted from an earlier
- * one.
- */
-export const takesOver = ({ metadata }: Pod): boolean =>
-  metadata.annotations?.[annotation.takesOver] === 'true';
-
-/** Returns true if the mount container ever ran. */
-export function hasStarted(pod: Pod): boolean {
-  const { state, lastState } = mountContainerStatus(pod) ?? {};
-  return [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
-}
-
-/**
- * Returns true if the disk may be mounted in the VM: the mount container has run (or adopted an existing
- * mount) and did not report a mount failure.
- */
-export const mayBeMounted = (pod: Pod): boolean =>
-  (hasStarted(pod) || takesOver(pod)) && mountFailure(pod) === undefined;

@@ -1,18 +1,15 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { type Pod, isTerminal } from '../../../kubernetes/types/pod.ts';
 import type { CallContext, ExecResult } from '../../call.ts';
-import { annotation } from '../../objects/labels.ts';
-import { mountContainer, vmContainer } from '../../objects/layout.ts';
-import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
-import { bindExit, bindScript } from './scripts/hold.ts';
-import { untilReadyIn } from './until-ready-script.ts';
-import { mountFailedExit, releaseExit, releaseScript } from './scripts/volume-functions.ts';
-import { lookAtNode, lostNodeError } from '../../objects/node-state.ts';
+import { vmContainer } from '../../objects/layout.ts';
+import { readNodeState, lostNodeError } from '../../objects/node-state.ts';
 import { findVm, isVmRunning } from '../../vm/vms.ts';
-import { mayBeMounted, hasStarted, isTerminal, takesOver } from './attachment-pod.ts';
-import { attachedAgain } from './mark-detached.ts';
+import type { AttachmentPod } from './attachment-pod.ts';
+import { attachedAgainError } from './attachment-record.ts';
+import { bindExit, bindScript } from './scripts/hold.ts';
 import { inUseExit, inUseScript } from './scripts/in-use.ts';
+import { mountFailedExit, releaseExit, releaseScript } from './scripts/volume-functions.ts';
 
 const execTimeoutMs = 40_000;
 
@@ -23,37 +20,25 @@ export type BindOutcome =
   /** The script reports the reason. */
   | { readonly kind: 'cannot'; readonly reason: string }
   /** The container is starting, or the kubelet of its node is. */
-  | { readonly kind: 'no answer'; readonly words: string };
+  | { readonly kind: 'no answer'; readonly reason: string };
 
 /**
  * Runs the bind script in an attachment pod. A mount container mounts the disk only after an attach_disk has
  * marked the claim and has run this script. `mark` is the mark on the claim. Idempotent.
  */
-export async function runBindScript(call: CallContext, attachment: Pod, mark: string): Promise<BindOutcome> {
-  const { name = '', uid = '', annotations = {} } = attachment.metadata;
-  const vmUid = annotations[annotation.vmUid] ?? '';
+export async function runBindScript(attachmentPod: AttachmentPod, mark: string): Promise<BindOutcome> {
+  const script = { name: 'bind', text: bindScript };
   try {
-    const { exitCode, stderr } = await call.exec({
-      namespace: call.diskNamespace,
-      pod: name,
-      container: mountContainer,
-      command: [
-        '/bin/sh',
-        '-c',
-        untilReadyIn(attachment) + bindScript,
-        ...['bind', diskCidOf(attachment), vmUid, uid, mark],
-      ],
-      deadlineMs: execTimeoutMs,
-    });
+    const { exitCode, stderr } = await attachmentPod.exec(script, execTimeoutMs, mark);
     if (exitCode === 0) return { kind: 'bound' };
     if (exitCode === bindExit.released) return { kind: 'released' };
-    const words = stderr.trim();
+    const reason = stderr.trim();
     return exitCode === mountFailedExit
-      ? { kind: 'cannot', reason: words }
-      : { kind: 'no answer', words: `its holder ended with exit code ${exitCode}: ${words}` };
+      ? { kind: 'cannot', reason }
+      : { kind: 'no answer', reason: `its mount container ended with exit code ${exitCode}: ${reason}` };
   } catch (error) {
     if (isApiError(error, 403) || !(isApiError(error) || isProductError(error))) throw error;
-    return { kind: 'no answer', words: error.message };
+    return { kind: 'no answer', reason: error.message };
   }
 }
 
@@ -61,132 +46,113 @@ const pauseMs = 500;
 const graceSeconds = 40;
 
 /**
- * `gone`: the attachment pod is deleted, and the release is not confirmed. A pod: the version of the
- * attachment pod for which it is certain that the disk is not mounted.
+ * `deleted`: the attachment pod is deleted, and the release is not confirmed. An attachment pod: the version
+ * of it for which it is certain that the disk is not mounted.
  */
-export type Release = 'released' | 'gone' | Pod;
+export type Release = 'released' | 'deleted' | AttachmentPod;
 
 /**
  * Has the mount container of an attachment pod unmount the disk in the VM, if it runs and nothing uses the
- * disk. Returns `released` if the disk is unmounted, or its node is out of service; `gone` if the attachment
- * pod is deleted; the attachment pod if a killed attach_disk never mounted the disk: only this version of it
- * may be deleted. Rejects with DISK_BUSY, the disk still attached, also if an attach_disk that the caller
- * does not know of has had it mounted (`mark`: that of the last one it knows of), and with NODE_LOST.
- * Model: hot.pml
+ * disk. Returns `released` if the disk is unmounted, or its node is out of service; `deleted` if the
+ * attachment pod is deleted; the attachment pod if a killed attach_disk never mounted the disk: only this
+ * version of it may be deleted. Rejects with DISK_BUSY, the disk still attached, also if an attach_disk that
+ * the caller does not know of has had it mounted (`mark`: that of the last one it knows of), and with
+ * NODE_LOST. Model: hot.pml
  */
-export async function unmountFromVm(call: CallContext, attachment: Pod, mark: number): Promise<Release> {
-  const diskCid = diskCidOf(attachment);
+export async function unmountFromVm(
+  call: CallContext,
+  attachmentPod: AttachmentPod,
+  mark: number,
+): Promise<Release> {
   const seconds = call.config.deadlines.release;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const outcome = await runReleaseScript(call, attachment, { seconds, mark });
-    if (outcome === 'gone') return 'gone';
+    const outcome = await runReleaseScript(attachmentPod, seconds, mark);
+    if (outcome === 'deleted') return 'deleted';
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
-      if (outcome.exitCode === releaseExit.busy) throw diskBusyError(attachment, outcome.stdout, seconds);
-      if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgain(attachment);
+      if (outcome.exitCode === releaseExit.busy)
+        throw diskBusyError(attachmentPod, inUseProblem(outcome.stdout, seconds), stopAndDetach);
+      if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgainError(attachmentPod);
       // the script did not run: another attachment pod may have the name now
-      if ((await presentOf(call, attachment)) === undefined) return 'gone';
+      if ((await attachmentPod.reread()) === undefined) return 'deleted';
     }
     if (call.clock.now() >= end) {
-      if (await isGivenUp(call, attachment)) return 'released';
-      const now = await presentOf(call, attachment);
-      if (now === undefined) return 'gone';
-      if (!(await mayBeBound(call, now))) return now;
-      const words =
-        outcome instanceof Error
-          ? outcome.message
-          : `exit code ${outcome.exitCode}: ${outcome.stderr.trim()}`;
-      throw new ProductError(
-        'DISK_BUSY',
-        `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked for ${seconds} s to release it (${words}); detach it again`,
-      );
+      if (await isOutOfService(call, attachmentPod)) return 'released';
+      const current = await attachmentPod.reread();
+      if (current === undefined) return 'deleted';
+      if (!(await mayStillBeMounted(call, current))) return current;
+      throw diskBusyError(attachmentPod, unreachableProblem(outcome, seconds));
     }
     await call.clock.sleep(pauseMs);
   }
 }
 
+/** Returns the error if the container cannot be reached now; it may be restarting. */
+async function runReleaseScript(
+  attachmentPod: AttachmentPod,
+  seconds: number,
+  mark: number,
+): Promise<ExecResult | Error | 'deleted'> {
+  // a single search through the node's processes may take long
+  const deadlineMs = (seconds + graceSeconds) * 1000;
+  const script = { name: 'release', text: releaseScript };
+  try {
+    return await attachmentPod.exec(script, deadlineMs, String(seconds), String(mark));
+  } catch (error) {
+    if (!isApiError(error) && !isProductError(error)) throw error;
+    return (await attachmentPod.reread()) === undefined ? 'deleted' : error;
+  }
+}
+
+/** Returns false for an attachment pod that never reached the VM's hub: it got no image, no node or no volume. */
+async function mayStillBeMounted(call: CallContext, attachmentPod: AttachmentPod): Promise<boolean> {
+  // a pod that ended during the call proves nothing: the next detach checks the VM
+  if (attachmentPod.isTerminal) return true;
+  if (!attachmentPod.adoptsMount || attachmentPod.hasStarted) return attachmentPod.mayBeMounted;
+  // only the VM knows whether an attachment pod that adopts a mount, and never ran, has one to adopt
+  const vm = await attachmentPod.findVm();
+  return vm !== undefined && isMountedOrRestarting(call, vm, attachmentPod.diskCid);
+}
+
+const stopAndDetach = 'stop what uses it and detach it again';
+
+const inUseProblem = (users: string, seconds: number): string => {
+  const processes = users
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '.');
+  return `it was in use for ${seconds} s (${processes.join('; ')})`;
+};
+
+const unreachableProblem = (outcome: ExecResult | Error, seconds: number): string => {
+  const reason =
+    outcome instanceof Error ? outcome.message : `exit code ${outcome.exitCode}: ${outcome.stderr.trim()}`;
+  return `its attachment pod could not be reached for ${seconds} s to release it (${reason})`;
+};
+
+const diskBusyError = (
+  { diskCid, vmCid }: Pick<AttachmentPod, 'diskCid' | 'vmCid'>,
+  problem: string,
+  next = 'detach it again',
+): ProductError =>
+  new ProductError('DISK_BUSY', `disk '${diskCid}' is still attached to VM '${vmCid}': ${problem}; ${next}`);
+
 /**
  * Returns true if the node was deleted or tainted out-of-service: by this an operator declares that nothing
  * writes there any more. Rejects with NODE_LOST if the node is lost without that.
  */
-async function isGivenUp(call: CallContext, attachment: Pod): Promise<boolean> {
-  const { nodeName } = attachment.spec;
-  const state = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
-  if (state?.kind === 'lost') {
-    const disk = `disk '${diskCidOf(attachment)}'`;
-    throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, {
-      stakes: [disk],
-      isDeleting: false,
-    });
-  }
-  return state?.kind === 'given up';
-}
-
-/** Returns the current version of the attachment pod; undefined if it is deleted. */
-async function presentOf(call: CallContext, attachment: Pod): Promise<Pod | undefined> {
-  const now = await findAttachment(call, diskCidOf(attachment));
-  return now?.metadata.uid === attachment.metadata.uid ? now : undefined;
-}
-
-/**
- * Returns false for an attachment pod that never reached the VM's hub: it got no image, no node or no volume.
- */
-async function mayBeBound(call: CallContext, now: Pod): Promise<boolean> {
-  // a pod that ended during the call proves nothing: the next detach checks the VM
-  if (isTerminal(now)) return true;
-  return takesOver(now) && !hasStarted(now) ? isLeftoverInVm(call, now) : mayBeMounted(now);
-}
-
-/**
- * Checks the VM itself: only the VM knows whether an attachment pod that adopts a mount, and never ran, has
- * one to adopt.
- */
-async function isLeftoverInVm(call: CallContext, attachment: Pod): Promise<boolean> {
-  const vm = await findVm(call, vmCidOf(attachment));
-  if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
-    return false;
-  return isMountedOrRestarting(call, vm, diskCidOf(attachment));
-}
-
-/** Returns the error if the container cannot be reached now; it may be restarting. */
-async function runReleaseScript(
+async function isOutOfService(
   call: CallContext,
-  attachment: Pod,
-  { seconds, mark }: { seconds: number; mark: number },
-): Promise<ExecResult | Error | 'gone'> {
-  const { name = '', uid = '', annotations = {} } = attachment.metadata;
-  try {
-    return await call.exec({
-      namespace: call.diskNamespace,
-      pod: name,
-      container: mountContainer,
-      command: [
-        '/bin/sh',
-        '-c',
-        untilReadyIn(attachment) + releaseScript,
-        'release',
-        ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', uid, String(seconds), String(mark)],
-      ],
-      // a single search through the node's processes may take long
-      deadlineMs: (seconds + graceSeconds) * 1000,
-    });
-  } catch (error) {
-    if (!isApiError(error) && !isProductError(error)) throw error;
-    return (await presentOf(call, attachment)) === undefined ? 'gone' : error;
+  { nodeName, diskCid, vmCid }: Pick<AttachmentPod, 'nodeName' | 'diskCid' | 'vmCid'>,
+  state = 'is still attached to',
+): Promise<boolean> {
+  const node = nodeName === undefined ? undefined : await readNodeState(call, nodeName);
+  if (node?.kind === 'lost') {
+    const disk = `disk '${diskCid}'`;
+    throw lostNodeError(`${disk} ${state} VM '${vmCid}'`, node, { stakes: [disk], isDeleting: false });
   }
-}
-
-function diskBusyError(attachment: Pod, users: string, seconds: number): ProductError {
-  const who = users
-    .trim()
-    .split('\n')
-    .filter((line) => line !== '.')
-    .join('; ');
-  return new ProductError(
-    'DISK_BUSY',
-    `disk '${diskCidOf(attachment)}' is still attached to VM '${vmCidOf(attachment)}': it was in use for ${seconds} s (${who}); stop what uses it and detach it again`,
-  );
+  return node?.kind === 'out of service';
 }
 
 /**
@@ -194,36 +160,36 @@ function diskBusyError(attachment: Pod, users: string, seconds: number): Product
  * checked. A container that does not run uses nothing.
  */
 export async function assertNotInUse(call: CallContext, pod: Pod, diskCid: string): Promise<void> {
-  const { name = '', uid } = pod.metadata;
+  const { name, uid } = pod.metadata;
   const seconds = call.config.deadlines.release;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const words = await findUsers(call, name, diskCid, seconds);
-    if (words === undefined) return;
-    if (words.startsWith('in use:'))
-      throw vmUsesDiskError(name, diskCid, `${words} for ${seconds} s; stop what uses it`);
+    const use = await checkUse(call, name, diskCid, seconds);
+    if (use.kind === 'free') return;
+    if (use.kind === 'in use')
+      throw diskBusyError(
+        { diskCid, vmCid: name },
+        `it was in use for ${seconds} s (${use.processes})`,
+        stopAndDetach,
+      );
     const now = await findVm(call, name);
     if (now === undefined || now.metadata.uid !== uid || !isVmRunning(now)) return;
     if (call.clock.now() >= end)
-      throw vmUsesDiskError(
-        name,
-        diskCid,
-        `the VM could not be asked for ${seconds} s who uses it (${words})`,
+      throw diskBusyError(
+        { diskCid, vmCid: name },
+        `the VM could not be checked for ${seconds} s for processes that use it (${use.reason})`,
       );
     await call.clock.sleep(pauseMs);
   }
 }
 
-/**
- * Undefined: no process uses the disk. `in use: ...`: these processes use it. Any other text is the reason
- * why the VM could not be checked.
- */
-async function findUsers(
-  call: CallContext,
-  pod: string,
-  diskCid: string,
-  seconds: number,
-): Promise<string | undefined> {
+type DiskUse =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'in use'; readonly processes: string }
+  /** The VM could not be checked. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+async function checkUse(call: CallContext, pod: string, diskCid: string, seconds: number): Promise<DiskUse> {
   try {
     const { exitCode, stdout, stderr } = await call.exec({
       pod,
@@ -231,20 +197,14 @@ async function findUsers(
       command: ['/bin/sh', '-c', inUseScript, 'in-use', diskCid, String(seconds)],
       deadlineMs: (seconds + graceSeconds) * 1000,
     });
-    if (exitCode === inUseExit.free) return undefined;
-    if (exitCode === inUseExit.busy) return `in use: ${stdout.trim().replaceAll('\n', '; ')}`;
-    return `exit code ${exitCode}: ${stderr.trim()}`;
+    if (exitCode === inUseExit.free) return { kind: 'free' };
+    if (exitCode === inUseExit.busy)
+      return { kind: 'in use', processes: stdout.trim().replaceAll('\n', '; ') };
+    return { kind: 'unknown', reason: `exit code ${exitCode}: ${stderr.trim()}` };
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;
-    return error.message;
+    return { kind: 'unknown', reason: error.message };
   }
-}
-
-function vmUsesDiskError(vmCid: string, diskCid: string, why: string): ProductError {
-  return new ProductError(
-    'DISK_BUSY',
-    `disk '${diskCid}' is still attached to VM '${vmCid}': ${why}; then detach it again`,
-  );
 }
 
 const checkTimeoutSeconds = 20;
@@ -256,10 +216,10 @@ const isMountedScript =
   '[ -d "/warden-cpi-dev/disks/$1" ] || grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
 
 /**
- * `comes back`: the VM's container waits for its restart. It cannot be checked, and will start with whatever
+ * `restarting`: the VM's container waits for its restart. It cannot be checked, and will start with whatever
  * is mounted.
  */
-type Look = 'mounted' | 'not mounted' | 'comes back';
+type MountState = 'mounted' | 'not mounted' | 'restarting';
 
 /**
  * Returns whether a disk is mounted in an existing VM, as the VM itself sees it. False if the container does
@@ -267,7 +227,7 @@ type Look = 'mounted' | 'not mounted' | 'comes back';
  * the VM cannot be checked: one of its jobs may use the disk. Model: hot.pml
  */
 export async function isMountedInVm(call: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
-  return (await lookIntoVm(call, vm, diskCid)) === 'mounted';
+  return (await findMountState(call, vm, diskCid)) === 'mounted';
 }
 
 /**
@@ -276,37 +236,39 @@ export async function isMountedInVm(call: CallContext, vm: Pod, diskCid: string)
  * Model: hot.pml
  */
 export async function isMountedOrRestarting(call: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
-  return (await lookIntoVm(call, vm, diskCid)) !== 'not mounted';
+  return (await findMountState(call, vm, diskCid)) !== 'not mounted';
 }
 
-/** A single check answers both questions: between two checks the container could start. */
-async function lookIntoVm(call: CallContext, vm: Pod, diskCid: string): Promise<Look> {
+/** A single check decides about both: between two checks the container could start. */
+async function findMountState(call: CallContext, vm: Pod, diskCid: string): Promise<MountState> {
+  const { name, uid } = vm.metadata;
   const seconds = call.config.deadlines.release;
   const end = call.clock.now() + seconds * 1000;
   for (;;) {
-    const answer = await checkMount(call, vm, diskCid);
+    const answer = await checkMount(call, name, diskCid);
     if (typeof answer === 'boolean') return answer ? 'mounted' : 'not mounted';
-    const now = await findVm(call, vm.metadata.name ?? '');
-    if (now === undefined || now.metadata.uid !== vm.metadata.uid) return 'not mounted';
+    const now = await findVm(call, name);
+    if (now === undefined || now.metadata.uid !== uid) return 'not mounted';
     if (!isVmRunning(now))
-      return now.metadata.deletionTimestamp === undefined && !isTerminal(now) ? 'comes back' : 'not mounted';
+      return now.metadata.deletionTimestamp === undefined && !isTerminal(now) ? 'restarting' : 'not mounted';
     if (call.clock.now() >= end) {
-      if (await isOutOfService(call, now, diskCid)) return 'not mounted';
-      throw cannotCheckError(now, diskCid, { seconds, words: answer });
+      const { nodeName } = now.spec;
+      if (await isOutOfService(call, { nodeName, diskCid, vmCid: name }, 'may still be mounted in'))
+        return 'not mounted';
+      throw new ProductError(
+        'DISK_BUSY',
+        `disk '${diskCid}' has no attachment to VM '${name}', and the VM could not be checked for ${seconds} s for a mount of it (${answer}); detach it again`,
+      );
     }
     await call.clock.sleep(pauseMs);
   }
 }
 
 /** Returns whether the VM has the disk mounted, or why it could not be checked. */
-async function checkMount(
-  call: CallContext,
-  { metadata: { name = '' } }: Pod,
-  diskCid: string,
-): Promise<boolean | string> {
+async function checkMount(call: CallContext, vmCid: string, diskCid: string): Promise<boolean | string> {
   try {
     const { exitCode, stderr } = await call.exec({
-      pod: name,
+      pod: vmCid,
       container: vmContainer,
       command: ['/bin/sh', '-c', isMountedScript, 'is-mounted', diskCid],
       deadlineMs: checkTimeoutSeconds * 1000,
@@ -318,29 +280,3 @@ async function checkMount(
     return error.message;
   }
 }
-
-async function isOutOfService(
-  call: CallContext,
-  { metadata: { name = '' }, spec: { nodeName } }: Pod,
-  diskCid: string,
-): Promise<boolean> {
-  const state = nodeName === undefined ? undefined : await lookAtNode(call, nodeName);
-  if (state?.kind === 'lost') {
-    const disk = `disk '${diskCid}'`;
-    throw lostNodeError(`${disk} may still be mounted in VM '${name}'`, state, {
-      stakes: [disk],
-      isDeleting: false,
-    });
-  }
-  return state?.kind === 'given up';
-}
-
-const cannotCheckError = (
-  { metadata: { name = '' } }: Pod,
-  diskCid: string,
-  { seconds, words }: { readonly seconds: number; readonly words: string },
-): ProductError =>
-  new ProductError(
-    'DISK_BUSY',
-    `disk '${diskCid}' has no attachment to VM '${name}', and the VM could not be asked for ${seconds} s whether it is mounted there all the same (${words}); detach it again`,
-  );

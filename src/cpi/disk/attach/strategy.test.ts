@@ -46,10 +46,11 @@ function refusing(api: KubernetesApi, code: number, message: string): Kubernetes
     delete: (reference, options) => api.delete(reference, options),
     groups: () => api.groups(),
     watch: (resource, query) => api.watch(resource, query),
-    create: (resource, object, options) => {
+    create: (resource, object) => api.create(resource, object),
+    dryRunCreate: (resource, object) => {
       const { volumes = [] } = (object as { spec?: { volumes?: { hostPath?: unknown }[] } }).spec ?? {};
       const isRefused = volumes.some(({ hostPath }) => hostPath !== undefined);
-      return isRefused ? Promise.reject(refused) : api.create(resource, object, options);
+      return isRefused ? Promise.reject(refused) : api.dryRunCreate(resource, object);
     },
   };
 }

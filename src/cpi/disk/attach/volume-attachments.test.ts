@@ -12,7 +12,10 @@ import { volumeAttachments, waitUntilOffNode } from './volume-attachments.ts';
 /** printf vol-1driver.examplenode-1 | sha256sum */
 const name = 'csi-d267734bd6b8db9810a34176e6ae420302fac68b7310e5831cfcec56a6170c91';
 const csi = { driver: 'driver.example', volumeHandle: 'vol-1' };
-const claim: PersistentVolumeClaim = { metadata: { name: 'disk-1' }, spec: { volumeName: 'pv-1' } };
+const claim: PersistentVolumeClaim = {
+  metadata: { name: 'disk-1', namespace: 'n' },
+  spec: { volumeName: 'pv-1' },
+};
 
 const attachment = (attachmentName: string, nodeName: string): KubernetesObject => ({
   metadata: { name: attachmentName, uid: attachmentName },
@@ -36,7 +39,7 @@ async function world(
 ): Promise<World> {
   const { cloud, api } = await testCloud(t);
   const asked: ListQuery[] = [];
-  const present = new Map(attachments.map((object) => [object.metadata.name ?? '', object]));
+  const present = new Map(attachments.map((object) => [object.metadata.name, object]));
   const matches = ({ fieldSelector }: ListQuery): KubernetesObject[] =>
     [...present.values()].filter(
       ({ metadata }) => fieldSelector === undefined || fieldSelector === `metadata.name=${metadata.name}`,
@@ -55,7 +58,7 @@ async function world(
   };
   async function* watch(_: unknown, query: ListQuery = {}): AsyncGenerator {
     for (const object of matches(query)) {
-      present.delete(object.metadata.name ?? '');
+      present.delete(object.metadata.name);
       yield Promise.resolve({ type: 'DELETED', object });
     }
   }

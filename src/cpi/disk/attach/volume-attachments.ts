@@ -25,13 +25,13 @@ interface VolumeAttachment extends KubernetesObject {
  */
 export async function waitUntilOffNode(
   call: CallContext,
-  { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,
+  { metadata: { name: diskCid }, spec: { volumeName } }: PersistentVolumeClaim,
   node: string | undefined,
 ): Promise<boolean> {
   if (volumeName === undefined) return false;
   const remaining = await volumeAttachmentsOf(call, volumeName, node);
   await Promise.all(
-    remaining.map(({ metadata: { name = '', uid = '' }, spec }) =>
+    remaining.map(({ metadata: { name, uid = '' }, spec }) =>
       waitForDeletion(call, {
         reference: { resource: volumeAttachments, name },
         uid,

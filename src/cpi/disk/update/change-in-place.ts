@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/types/storage.ts';
-import { waitFor } from '../../../kubernetes/client/wait.ts';
+import { waitForObject } from '../../objects/wait-for-object.ts';
 import type { CallContext } from '../../call.ts';
 import { describeClaim, claimEvents } from '../../objects/describe-pending.ts';
 import {
@@ -30,30 +30,28 @@ export async function expandVolume(
   claim: PersistentVolumeClaim,
   sizeMiB: number,
 ): Promise<void> {
-  const { name = '', namespace = '' } = claim.metadata;
-  const wanted = parseBytes(sizeMiB);
+  const { name, namespace } = claim.metadata;
+  const requested = parseBytes(sizeMiB);
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  if (requestedBytes(claim) < wanted) await requestSize(call, claim, sizeMiB);
-  await waitFor<PersistentVolumeClaim, true>({
-    api: call.api,
-    clock: call.clock,
+  if (requestedBytes(claim) < requested) await requestSize(call, claim, sizeMiB);
+  await waitForObject<PersistentVolumeClaim, true>(call, {
     reference,
     condition: (now) => {
       // the replacement of this disk was made before, and may be smaller
       if (now === undefined || isReplaced(now)) throw concurrentChangeError(claim);
       const state = now.status?.allocatedResourceStatuses?.['storage'] ?? '';
-      if (state.endsWith('Infeasible')) throw infeasibleSizeError(now, wanted, state);
-      return hasReachedSize(now, wanted) ? true : undefined;
+      if (state.endsWith('Infeasible')) throw infeasibleSizeError(now, requested, state);
+      return hasReachedSize(now, requested) ? true : undefined;
     },
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: call.reportProgress,
+    describeState: () =>
+      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
 }
 
 async function requestSize(call: CallContext, claim: PersistentVolumeClaim, sizeMiB: number): Promise<void> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const spec = { resources: { requests: { storage: `${sizeMiB}Mi` } } };
   try {
     await call.api.patch({ resource: persistentVolumeClaims, namespace, name }, { spec });
@@ -70,11 +68,11 @@ async function requestSize(call: CallContext, claim: PersistentVolumeClaim, size
   }
 }
 
-function infeasibleSizeError(claim: PersistentVolumeClaim, wanted: bigint, state: string): ProductError {
-  const words = claimConditionMessage(claim, 'ControllerResizeError') ?? state;
+function infeasibleSizeError(claim: PersistentVolumeClaim, requested: bigint, state: string): ProductError {
+  const reason = claimConditionMessage(claim, 'ControllerResizeError') ?? state;
   return new ProductError(
     'DISK_UPDATE_FAILED',
-    `disk '${claim.metadata.name ?? ''}' cannot be made ${formatMiB(wanted)}: its driver says ${words}; ask for a size that it can do`,
+    `disk '${claim.metadata.name}' cannot be made ${formatMiB(requested)}: its driver reports ${reason}; choose a size that it supports`,
   );
 }
 
@@ -120,64 +118,69 @@ export async function checkAttributesClass(
 export async function changeAttributesClass(
   call: CallContext,
   claim: PersistentVolumeClaim,
-  wanted: string | null,
+  requested: string | null,
 ): Promise<void> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  await setAttributesClass(call, reference, wanted);
-  if (wanted === null) return;
-  const outcome = await waitFor<PersistentVolumeClaim, 'done' | { readonly words: string | undefined }>({
-    api: call.api,
-    clock: call.clock,
+  await setAttributesClass(call, reference, requested);
+  if (requested === null) return;
+  const outcome = await waitForObject<
+    PersistentVolumeClaim,
+    'done' | { readonly reason: string | undefined }
+  >(call, {
     reference,
     condition: (now) => {
       if (now === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
       const { modifyVolumeStatus: state, currentVolumeAttributesClassName: current } = now.status ?? {};
-      if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === wanted) {
-        return { words: claimConditionMessage(now, 'ModifyVolumeError') };
+      if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === requested) {
+        return { reason: claimConditionMessage(now, 'ModifyVolumeError') };
       }
-      return current === wanted && state === undefined ? 'done' : undefined;
+      return current === requested && state === undefined ? 'done' : undefined;
     },
-    awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
+    awaited: `disk '${name}' to have the VolumeAttributesClass ${requested}`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
-    onProgress: call.reportProgress,
+    describeState: () =>
+      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
   if (outcome === 'done') return;
-  const words = outcome.words ?? (await claimEvents(call, { namespace, name }));
-  throw await takenBack(call, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
+  const reason = outcome.reason ?? (await claimEvents(call, { namespace, name }));
+  throw await rollBackAttributesClass(call, {
+    claim,
+    wanted: requested,
+    reason: reason === '' ? 'it gave no reason' : reason,
+  });
 }
 
 interface DriverRejection {
   readonly claim: PersistentVolumeClaim;
   readonly wanted: string;
   /** The message of the driver. */
-  readonly words: string;
+  readonly reason: string;
 }
 
-async function takenBack(
+async function rollBackAttributesClass(
   call: CallContext,
-  { claim, wanted, words }: DriverRejection,
+  { claim, wanted: requested, reason }: DriverRejection,
 ): Promise<ProductError> {
-  const { name = '', namespace = '' } = claim.metadata;
+  const { name, namespace } = claim.metadata;
   const before = claim.status?.currentVolumeAttributesClassName ?? null;
-  const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${wanted}": ${words}`;
+  const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${requested}": ${reason}`;
   try {
     await setAttributesClass(call, { resource: persistentVolumeClaims, namespace, name }, before);
     return new ProductError('NOT_SUPPORTED', `${why}; ${directorFallbackHint}`);
   } catch (error) {
     // servers before Kubernetes 1.34 do not allow the removal of a class, in effect or not
     if (!isApiError(error, 422)) throw error;
-    return new ProductError('DISK_UPDATE_FAILED', `${why}; taking it back failed: ${error.message}`);
+    return new ProductError('DISK_UPDATE_FAILED', `${why}; the roll-back failed: ${error.message}`);
   }
 }
 
 async function setAttributesClass(
   call: CallContext,
   reference: ObjectReference,
-  wanted: string | null,
+  requested: string | null,
 ): Promise<void> {
-  await call.api.patch(reference, { spec: { volumeAttributesClassName: wanted } });
+  await call.api.patch(reference, { spec: { volumeAttributesClassName: requested } });
 }
 
 /**
@@ -190,8 +193,8 @@ export function claimConditionMessage(
   type: 'ModifyVolumeError' | 'ControllerResizeError',
 ): string | undefined {
   const condition = status?.conditions?.find((one) => one.type === type && one.status === 'True');
-  const words = [condition?.reason, condition?.message].filter((word) => word !== undefined && word !== '');
-  return words.length === 0 ? undefined : words.join(': ');
+  const texts = [condition?.reason, condition?.message].filter((text) => text !== undefined && text !== '');
+  return texts.length === 0 ? undefined : texts.join(': ');
 }
 
 /**
@@ -200,13 +203,13 @@ export function claimConditionMessage(
  */
 export async function annotateDiskType(
   call: CallContext,
-  { metadata: { name = '', annotations = {} } }: PersistentVolumeClaim,
+  { metadata: { name, annotations = {} } }: PersistentVolumeClaim,
   properties: DiskProperties,
 ): Promise<void> {
-  const wanted = diskTypeAnnotations(properties);
+  const requested = diskTypeAnnotations(properties);
   const keys = [annotation.snapshotClass, annotation.defaultClass];
-  if (keys.every((key) => annotations[key] === wanted[key])) return;
-  const changed = Object.fromEntries(keys.map((key) => [key, wanted[key] ?? null]));
+  if (keys.every((key) => annotations[key] === requested[key])) return;
+  const changed = Object.fromEntries(keys.map((key) => [key, requested[key] ?? null]));
   await call.api.patch(claimReference(call, name), { metadata: { annotations: changed } });
 }
 

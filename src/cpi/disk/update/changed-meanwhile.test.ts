@@ -82,7 +82,7 @@ test('… and so is what it got when an update_disk had been killed, which the n
     updateDisk(killed, { diskCid: disk, sizeMiB: 64, cloudProperties: other }),
     (error) => error instanceof Crash,
   );
-  const made = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy];
+  const made = (await claimOf(world, disk)).metadata.annotations?.[annotation.replacement];
   await setDiskMetadata(cloud, { diskCid: disk, metadata: after });
   const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other });
   assert.equal(copy, made);
@@ -145,7 +145,7 @@ test('a disk that resize_disk grows while update_disk copies it is not replaced 
   await assert.rejects(updateDisk(resizing, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), refused);
   assert.deepEqual(await diskObjects(world), [disk]);
   const { metadata, status } = await claimOf(world, disk);
-  assert.equal(metadata.annotations?.[annotation.copy], undefined);
+  assert.equal(metadata.annotations?.[annotation.replacement], undefined);
   assert.equal(status?.capacity?.['storage'], '128Mi');
   await assert.rejects(updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), refused);
   const copy = await updateDisk(cloud, { diskCid: disk, sizeMiB: 128, cloudProperties: other });

@@ -57,7 +57,7 @@ describeInOneNamespace(import.meta.filename, () => {
         world.cloud.api.list<KubernetesObject>(resource, { namespace }),
       ),
     );
-    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
   };
 
   const write = async (disk: string, text: string): Promise<void> => {
@@ -113,9 +113,9 @@ describeInOneNamespace(import.meta.filename, () => {
     const restored = await createDisk(world.cloud, { sizeMiB: 16, cloudProperties: {} });
     const claim = await claimOf(restored);
     await deleteDisk(world.cloud, { diskCid: restored });
-    const { name, namespace: where, labels } = claim.metadata;
+    const { name, namespace: where, labels = {} } = claim.metadata;
     await world.cloud.api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
-      metadata: { ...(name !== undefined && { name }), namespace: where ?? '', labels: labels ?? {} },
+      metadata: { name, namespace: where, labels },
       spec: {
         ...claim.spec,
         dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: snapshot },

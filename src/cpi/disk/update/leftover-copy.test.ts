@@ -203,7 +203,7 @@ test("attach_disk that drops a copy takes away that copy's mark, and not the mar
   let updating: Promise<string | null> | undefined;
   let marks: (string | undefined)[] = [];
   const mark = async (): Promise<string | undefined> =>
-    (await claimOf(world, disk)).metadata.annotations?.[annotation.copy];
+    (await claimOf(world, disk)).metadata.annotations?.[annotation.replacement];
   const unmarking = atRequest(
     `patch persistentvolumeclaims ${disk}`,
     async () => {

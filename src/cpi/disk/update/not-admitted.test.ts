@@ -60,7 +60,7 @@ const refusals: readonly (readonly [string, number, string, ErrorCode, RegExp])[
     403,
     `${words}unable to create new content in namespace bosh because it is being terminated`,
     'KUBERNETES_FORBIDDEN',
-    /wait until the namespace is gone/u,
+    /wait until the namespace is deleted/u,
   ],
 ];
 
@@ -86,6 +86,6 @@ for (const [who, code, message, expected, said] of refusals) {
       return true;
     });
     assert.deepEqual(await diskObjects(world), [disk]);
-    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.replacement], undefined);
   });
 }

@@ -10,7 +10,7 @@ import { annotation } from '../../objects/labels.ts';
 import { type UpdatePlan, planUpdate } from './plan-update.ts';
 
 const claim: PersistentVolumeClaim = {
-  metadata: { name: 'disk-1' },
+  metadata: { name: 'disk-1', namespace: 'n' },
   spec: {
     accessModes: ['ReadWriteOnce'],
     storageClassName: 'fast',
@@ -57,7 +57,7 @@ const madeWithout = {
   ...claim,
   metadata: { ...claim.metadata, annotations: { [annotation.defaultClass]: 'true' } },
 };
-const copyTo = (target: StorageClass): UpdatePlan => ({ kind: 'copy', source: fast, target });
+const copyTo = (target: StorageClass): UpdatePlan => ({ kind: 'replace', source: fast, target });
 
 for (const [name, plan, classes, given] of [
   [

@@ -18,7 +18,7 @@ export type UpdatePlan =
   | { readonly kind: 'keep' }
   /** A change in place. `null` removes a class that never came into effect. */
   | { readonly kind: 'change'; readonly grows: boolean; readonly attributesClass?: string | null }
-  | { readonly kind: 'copy'; readonly source: StorageClass; readonly target: StorageClass };
+  | { readonly kind: 'replace'; readonly source: StorageClass; readonly target: StorageClass };
 
 const noProvisioner = 'kubernetes.io/no-provisioner';
 
@@ -26,10 +26,10 @@ const noProvisioner = 'kubernetes.io/no-provisioner';
  * Decides how a disk becomes what its type requires now. Throws NOT_SUPPORTED for a change that no storage
  * driver can do; the director then copies file by file.
  */
-export function planUpdate(question: UpdateInput): UpdatePlan {
-  assertChangeable(question);
-  const { claim, properties, classes } = question;
-  const { present, target, grows, attributes } = differencesOf(question);
+export function planUpdate(input: UpdateInput): UpdatePlan {
+  assertChangeable(input);
+  const { claim, properties, classes } = input;
+  const { present, target, grows, attributes } = differencesOf(input);
   if (target === present && !grows && attributes === undefined) return { kind: 'keep' };
   if (claim.status?.phase !== 'Bound')
     throw notSupported(claim, 'it was never attached, so it has no volume yet');
@@ -37,18 +37,18 @@ export function planUpdate(question: UpdateInput): UpdatePlan {
     // otherwise one change would be done before the other is refused
     throw notSupported(
       claim,
-      'storage classes cannot be listed with this role, so nobody knows whether it can grow beside another change',
+      'storage classes cannot be listed with this role, so it is not known whether it can grow beside another change',
     );
   }
   const inPlace =
     target === present && attributes !== 'none any more' && (!grows || isExpandable(classes, present));
-  if (!inPlace) return copyPlan(question, present, target);
+  if (!inPlace) return replacementPlan(input, present, target);
   const attributesClass = properties.attributesClass ?? null;
   return { kind: 'change', grows, ...(attributes !== undefined && { attributesClass }) };
 }
 
 /** Throws NOT_SUPPORTED for a disk that is larger. Model: update.pml */
-export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
+export function assertNotShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
   const now = requestedBytes(claim);
   if (parseBytes(sizeMiB) < now) {
     throw notSupported(claim, `it has ${formatMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
@@ -57,7 +57,7 @@ export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): 
 
 /** Throws NOT_SUPPORTED for changes that no volume supports, in place or by a copy. */
 function assertChangeable({ claim, sizeMiB, properties }: UpdateInput): void {
-  refuseShrinking(claim, sizeMiB);
+  assertNotShrinking(claim, sizeMiB);
   if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
     throw notSupported(claim, `its claim cannot get the access mode ${properties.accessMode}`);
   }
@@ -82,9 +82,10 @@ function differencesOf({ claim, sizeMiB, properties, classes }: UpdateInput): Di
 }
 
 /** Also true if an interrupted call requested the size and the driver has not finished. */
-function needsExpansion(claim: PersistentVolumeClaim, wanted: bigint): boolean {
+function needsExpansion(claim: PersistentVolumeClaim, requested: bigint): boolean {
   return (
-    wanted > requestedBytes(claim) || (claim.status?.phase === 'Bound' && !hasReachedSize(claim, wanted))
+    requested > requestedBytes(claim) ||
+    (claim.status?.phase === 'Bound' && !hasReachedSize(claim, requested))
   );
 }
 
@@ -94,11 +95,11 @@ function isExpandable(classes: readonly StorageClass[] | undefined, name: string
 }
 
 /** Throws NOT_SUPPORTED unless both classes have the same driver: a driver can only copy its own volumes. */
-function copyPlan({ claim, classes }: UpdateInput, present: string, target: string): UpdatePlan {
+function replacementPlan({ claim, classes }: UpdateInput, present: string, target: string): UpdatePlan {
   if (classes === undefined) {
     throw notSupported(
       claim,
-      'storage classes cannot be listed with this role, so nobody knows who could copy it',
+      'storage classes cannot be listed with this role, so it is not known whether a driver could copy it',
     );
   }
   const [from, to] = [present, target].map((name) => findStorageClass(classes, name));
@@ -115,7 +116,7 @@ function copyPlan({ claim, classes }: UpdateInput, present: string, target: stri
       `storage class "${present}" is of driver ${from.provisioner}, "${target}" of ${to.provisioner}: no driver copies that`,
     );
   }
-  return { kind: 'copy', source: from, target: to };
+  return { kind: 'replace', source: from, target: to };
 }
 
 /**
@@ -135,18 +136,18 @@ function targetName(
 
 function attributesChange(
   { spec, status }: PersistentVolumeClaim,
-  wanted: string | undefined,
+  requested: string | undefined,
 ): 'another' | 'none any more' | undefined {
   const effective = status?.currentVolumeAttributesClassName;
   // Kubernetes allows the removal of a class only while the class is not in effect
-  if (wanted === undefined && effective !== undefined) return 'none any more';
-  const isResolved = wanted === undefined || status?.phase !== 'Bound' || effective === wanted;
-  return spec.volumeAttributesClassName === wanted && isResolved ? undefined : 'another';
+  if (requested === undefined && effective !== undefined) return 'none any more';
+  const isResolved = requested === undefined || status?.phase !== 'Bound' || effective === requested;
+  return spec.volumeAttributesClassName === requested && isResolved ? undefined : 'another';
 }
 
 function notSupported({ metadata }: PersistentVolumeClaim, why: string): ProductError {
   return new ProductError(
     'NOT_SUPPORTED',
-    `disk '${metadata.name ?? ''}' cannot be updated: ${why}; ${directorFallbackHint}`,
+    `disk '${metadata.name}' cannot be updated: ${why}; ${directorFallbackHint}`,
   );
 }

@@ -1,7 +1,7 @@
 import { noMetadataLabels, label, annotation } from '../../objects/labels.ts';
 import type { PersistentVolumeClaim, StorageClass, DataSource } from '../../../kubernetes/types/storage.ts';
-import { type DiskProperties } from '../disk-properties.ts';
-import { formerCids, isFormerCid } from '../former-cids.ts';
+import type { DiskProperties } from '../disk-properties.ts';
+import { previousCids, isPreviousCid } from '../previous-cids.ts';
 import { diskTypeAnnotations, requestedBytes, parseBytes } from '../disks.ts';
 
 export interface ReplacementSpec {
@@ -21,20 +21,20 @@ export interface ReplacementSpec {
  * for.
  */
 export function buildReplacementClaim(
-  order: ReplacementSpec,
+  replacementSpec: ReplacementSpec,
   name: string,
   dataSource: DataSource,
 ): PersistentVolumeClaim {
-  const { claim, properties, target } = order;
+  const { claim, properties, target } = replacementSpec;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: {
       name,
-      namespace: claim.metadata.namespace ?? '',
+      namespace: claim.metadata.namespace,
       labels: {
-        ...ofDisk(claim.metadata.labels ?? {}),
-        ...formerCids(order.cid, claim.metadata),
+        ...preservedLabels(claim.metadata.labels ?? {}),
+        ...previousCids(replacementSpec.cid, claim.metadata),
         [label.diskId]: name,
         [label.provisional]: 'true',
       },
@@ -46,41 +46,46 @@ export function buildReplacementClaim(
     spec: {
       accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
       volumeMode: claim.spec.volumeMode ?? 'Filesystem',
-      storageClassName: target.metadata.name ?? '',
+      storageClassName: target.metadata.name,
       ...(properties.attributesClass !== undefined && {
         volumeAttributesClassName: properties.attributesClass,
       }),
       dataSource,
-      resources: { requests: { storage: `${order.sizeMiB}Mi` } },
+      resources: { requests: { storage: `${replacementSpec.sizeMiB}Mi` } },
     },
   };
 }
 
 /** Returns true for a claim that `buildReplacementClaim` would make. */
-export function matchesSpec(order: ReplacementSpec, { spec, metadata }: PersistentVolumeClaim): boolean {
-  const kind = order.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
+export function matchesSpec(
+  replacementSpec: ReplacementSpec,
+  { spec, metadata }: PersistentVolumeClaim,
+): boolean {
+  const kind = replacementSpec.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
   return (
     metadata.deletionTimestamp === undefined &&
-    requestedBytes({ metadata, spec }) === parseBytes(order.sizeMiB) &&
-    spec.storageClassName === order.target.metadata.name &&
-    spec.volumeAttributesClassName === order.properties.attributesClass &&
+    requestedBytes({ metadata, spec }) === parseBytes(replacementSpec.sizeMiB) &&
+    spec.storageClassName === replacementSpec.target.metadata.name &&
+    spec.volumeAttributesClassName === replacementSpec.properties.attributesClass &&
     spec.dataSource?.kind === kind
   );
 }
 
 /** Returns the labels without the cids of the disk. A deleted VM may have left its cid there, too. */
-export function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
+export function preservedLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isFormerCid(key)),
+    Object.entries(labels).filter(
+      ([key]) => key !== label.vmId && key !== label.diskId && !isPreviousCid(key),
+    ),
   );
 }
 
 /** Annotations that describe the old claim and not the disk, so a replacement does not get them. */
-const ofClaim: readonly string[] = [
+const claimAnnotations: readonly string[] = [
   annotation.attachment,
   annotation.attachedTo,
-  annotation.copy,
-  annotation.copyDropped,
+  annotation.replacement,
+  annotation.replacementDiscarded,
   annotation.defaultClass,
   annotation.deleting,
   annotation.detachedFrom,
@@ -95,7 +100,7 @@ const ofClaim: readonly string[] = [
 export function preservedAnnotations(annotations: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
-      ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !ofClaim.includes(key),
+      ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !claimAnnotations.includes(key),
     ),
   );
 }
@@ -104,7 +109,7 @@ export function preservedAnnotations(annotations: Readonly<Record<string, string
  * Returns the patch by which a replacement takes the place of a disk. It copies the metadata that the disk's
  * claim has now, which may have changed since the replacement was made. Model: update.pml
  */
-export function standingCopy({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
+export function promotionPatch({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
   labels: Record<string, string | null>;
   annotations: Record<string, string>;
 } {
@@ -112,7 +117,7 @@ export function standingCopy({ metadata: { labels = {}, annotations = {} } }: Pe
     labels: {
       ...noMetadataLabels,
       [label.unclaimed]: null,
-      ...ofDisk(labels),
+      ...preservedLabels(labels),
       [label.provisional]: null,
     },
     annotations: preservedAnnotations(annotations),

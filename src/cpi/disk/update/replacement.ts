@@ -1,31 +1,30 @@
-import { annotation, label, baseLabels } from '../../objects/labels.ts';
+import { annotation, label, isManaged } from '../../objects/labels.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import { ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import type { PersistentVolumeClaim, PersistentVolume } from '../../../kubernetes/types/storage.ts';
+import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
-import { claimReference, isReplaced, isProvisional } from '../disks.ts';
+import { claimReference, isReplaced, isProvisional, patchIfUnchanged } from '../disks.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import { requestDeletion, waitForDeletion } from '../../objects/objects.ts';
-import type { Pod } from '../../../kubernetes/types/pod.ts';
+import { hasPreviousCid } from '../previous-cids.ts';
 
 /** The number of attempts if other calls or controllers change the claim between the read and the write. */
-export const tries = 10;
+export const maxAttempts = 10;
 
 export const replacementName = ({ metadata }: PersistentVolumeClaim): string | undefined =>
-  metadata.annotations?.[annotation.copy];
+  metadata.annotations?.[annotation.replacement];
 
 /** Returns true for a disk whose replacement is being removed: that one never takes the disk's place. */
 export const isDiscarded = ({ metadata }: PersistentVolumeClaim): boolean =>
-  metadata.annotations?.[annotation.copyDropped] === 'true';
+  metadata.annotations?.[annotation.replacementDiscarded] === 'true';
 
 /** Checks a disk that other calls have changed. Rejects if it must not be marked any more. */
 type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
 
 /**
  * Marks the disk with the name of its replacement; if two calls try at once, one succeeds. Rejects with
- * DISK_BUSY, and as `look` does, which checks the disk again if it has changed: an attach_disk that comes
+ * DISK_BUSY, and as `recheck` does, which checks the disk again if it has changed: an attach_disk that comes
  * before the mark does not know of the replacement.
  *
  * Model: update.pml
@@ -33,13 +32,13 @@ type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
 export async function recordReplacement(
   call: CallContext,
   claim: PersistentVolumeClaim,
-  copyName: string,
-  look: Recheck,
+  replacementCid: string,
+  recheck: Recheck,
 ): Promise<PersistentVolumeClaim> {
-  const mark = { [annotation.copy]: copyName, [annotation.copyDropped]: null };
+  const mark = { [annotation.replacement]: replacementCid, [annotation.replacementDiscarded]: null };
   const marked = await updateReplacementAnnotation(call, claim, mark, (now) => {
     if (isDiscarded(now)) throw concurrentChangeError(now);
-    return look(now);
+    return recheck(now);
   });
   if (marked === undefined) throw concurrentChangeError(claim);
   return marked;
@@ -55,9 +54,11 @@ export async function markDiscarded(
   call: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  const forsaken = await updateReplacementAnnotation(call, claim, { [annotation.copyDropped]: 'true' });
-  if (forsaken === undefined) throw concurrentChangeError(claim);
-  return forsaken;
+  const discarded = await updateReplacementAnnotation(call, claim, {
+    [annotation.replacementDiscarded]: 'true',
+  });
+  if (discarded === undefined) throw concurrentChangeError(claim);
+  return discarded;
 }
 
 /**
@@ -66,10 +67,10 @@ export async function markDiscarded(
  *
  * Model: update.pml
  */
-export async function unmarkCopy(call: CallContext, forsaken: PersistentVolumeClaim): Promise<void> {
-  await updateReplacementAnnotation(call, forsaken, {
-    [annotation.copy]: null,
-    [annotation.copyDropped]: null,
+export async function unmarkReplacement(call: CallContext, discarded: PersistentVolumeClaim): Promise<void> {
+  await updateReplacementAnnotation(call, discarded, {
+    [annotation.replacement]: null,
+    [annotation.replacementDiscarded]: null,
   });
 }
 
@@ -82,44 +83,20 @@ export async function unmarkCopy(call: CallContext, forsaken: PersistentVolumeCl
 export async function assertStillPlanned(
   call: CallContext,
   disk: PersistentVolumeClaim,
-  copyName: string,
+  replacementCid: string,
 ): Promise<void> {
-  const now = await readAgain(call, disk);
-  if (now !== undefined && (replacementName(now) !== copyName || isDiscarded(now)))
+  const now = await rereadClaim(call, disk);
+  if (now !== undefined && (replacementName(now) !== replacementCid || isDiscarded(now)))
     throw concurrentChangeError(disk);
 }
 
 /** Undefined if the claim is deleted, or another one has its name. */
-export async function readAgain(
+export async function rereadClaim(
   call: CallContext,
-  { metadata: { name = '', uid } }: PersistentVolumeClaim,
+  { metadata: { name, uid } }: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
   const now = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, name)));
   return now?.metadata.uid === uid ? now : undefined;
-}
-
-/** The labels and annotations of a claim that a patch changes; null removes one. */
-interface Marks {
-  readonly labels?: Readonly<Record<string, string | null>>;
-  readonly annotations: Readonly<Record<string, string | null>>;
-}
-
-/**
- * Writes to exactly the version that was read. Returns undefined, without writing, if another call changed or
- * deleted the claim.
- */
-export async function writeSeen(
-  call: CallContext,
-  { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
-  marks: Marks,
-): Promise<PersistentVolumeClaim | undefined> {
-  const patch = { metadata: { resourceVersion, ...marks } };
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), patch);
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -130,16 +107,16 @@ async function updateReplacementAnnotation(
   call: CallContext,
   first: PersistentVolumeClaim,
   annotations: Readonly<Record<string, string | null>>,
-  look?: Recheck,
+  recheck?: Recheck,
 ): Promise<PersistentVolumeClaim | undefined> {
   let claim: PersistentVolumeClaim | undefined = first;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
     if (replacementName(claim) !== replacementName(first) || isReplaced(claim)) return undefined;
-    if (claim !== first) await look?.(claim);
-    const written = await writeSeen(call, claim, { annotations });
+    if (claim !== first) await recheck?.(claim);
+    const written = await patchIfUnchanged(call, claim, { annotations });
     if (written !== undefined) return written;
-    claim = await readAgain(call, first);
+    claim = await rereadClaim(call, first);
   }
   throw concurrentChangeError(first);
 }
@@ -147,11 +124,8 @@ async function updateReplacementAnnotation(
 export const concurrentChangeError = ({ metadata }: PersistentVolumeClaim): ProductError =>
   new ProductError(
     'DISK_BUSY',
-    `disk '${metadata.name ?? ''}' was updated, attached or deleted by another call at the same time; run the call again`,
+    `disk '${metadata.name}' was updated, attached or deleted by another call at the same time; run the call again`,
   );
-
-/** The snapshot through which a replacement is made. */
-export const copySnapshotName = (copyName: string): string => `copy-${copyName}`;
 
 /**
  * Discards the replacement that an update_disk made, or makes, of a disk, and then its mark on the disk: the
@@ -164,120 +138,110 @@ export const copySnapshotName = (copyName: string): string => `copy-${copyName}`
  */
 export async function discardReplacement(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (isReplaced(claim)) throw concurrentChangeError(claim);
-  const copyName = replacementName(claim);
-  if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-  const forsaken = await markDiscarded(call, claim);
-  await deleteReplacement(call, claim.metadata.namespace ?? '', copyName);
-  await unmarkCopy(call, forsaken);
+  const cid = replacementName(claim);
+  if (cid === undefined || claim.metadata.deletionTimestamp !== undefined) return;
+  const discarded = await markDiscarded(call, claim);
+  await new Replacement(call, cid).delete();
+  await unmarkReplacement(call, discarded);
 }
 
 /**
- * Removes a replacement that no disk names, with its helper objects, unless it has taken the disk's place.
- * Only a disk that names it could still give it that place. Idempotent.
- *
- * Model: update.pml
+ * Removes the replacements of a deleted disk that no disk names. An update_disk leaves one if it was killed
+ * just after it had made the replacement, and another call had already removed the mark from the disk.
+ * Idempotent.
  */
-export async function removeProvisionalCopy(
-  call: CallContext,
-  namespace: string,
-  copyName: string,
-): Promise<void> {
-  const reference = { resource: persistentVolumeClaims, namespace, name: copyName };
-  const copy = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(reference));
-  if (copy === undefined || isProvisional(copy)) await deleteReplacement(call, namespace, copyName);
-}
-
-/** Removes a replacement with its helper objects. Idempotent. */
-async function deleteReplacement(call: CallContext, namespace: string, copyName: string): Promise<void> {
-  // a pod blocks the deletion of its claim, and a claim that waits for its volume that of the snapshot
-  await removeConsumer(call, namespace, copyName);
-  await deleteIf(
-    call,
-    { resource: persistentVolumeClaims, namespace, name: copyName },
-    ({ metadata }) => metadata.labels?.[label.replaces] !== undefined,
-  );
-  await removeCopySnapshot(call, namespace, copyName);
+export async function removeOrphanedReplacements(call: CallContext, diskCid: string): Promise<void> {
+  const { items } = await call.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+    namespace: call.diskNamespace,
+    labelSelector: label.provisional,
+  });
+  for (const claim of items) {
+    if (isManaged(claim, 'disk') && hasPreviousCid(claim, diskCid))
+      await new Replacement(call, claim.metadata.name).deleteIfProvisional();
+  }
 }
 
 /**
- * Removes the objects that a replacement needed while it was made. A missing one, or a missing API, is
- * success.
+ * The claim that is to take the place of a disk, and its helper objects while it is made: a snapshot of the
+ * disk, and a pod that is its first consumer. Model: update.pml
  */
-export async function removeHelpers(call: CallContext, namespace: string, copyName: string): Promise<void> {
-  await removeConsumer(call, namespace, copyName);
-  await removeCopySnapshot(call, namespace, copyName);
-}
+export class Replacement {
+  readonly cid: string;
+  readonly #call: CallContext;
 
-const removeConsumer = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
-  deleteIf(call, { resource: pods, namespace, name: consumerName(copyName) }, isHelper);
+  constructor(call: CallContext, cid: string) {
+    this.#call = call;
+    this.cid = cid;
+  }
 
-const removeCopySnapshot = (call: CallContext, namespace: string, copyName: string): Promise<void> =>
-  deleteIf(call, { resource: volumeSnapshots, namespace, name: copySnapshotName(copyName) }, isHelper);
+  get snapshotName(): string {
+    return `copy-${this.cid}`;
+  }
 
-async function deleteIf(
-  call: CallContext,
-  reference: ObjectReference,
-  matches: (object: KubernetesObject) => boolean,
-): Promise<void> {
-  const object = await ignoreNotFound(call.api.get(reference));
-  if (object === undefined || !matches(object)) return;
-  const uid = object.metadata.uid ?? '';
-  await requestDeletion(call, reference, uid);
-  const deadlineSeconds = call.config.deadlines.deleteDisk;
-  const what = `${reference.resource.plural} '${reference.name}', made for a copy,`;
-  await waitForDeletion(call, { reference, uid, deadlineSeconds, what });
+  get consumerName(): string {
+    return consumerName(this.cid);
+  }
+
+  /** Returns the claim, also a terminating one; undefined if it does not exist. */
+  async find(): Promise<PersistentVolumeClaim | undefined> {
+    const { api } = this.#call;
+    return ignoreNotFound(api.get<PersistentVolumeClaim>(claimReference(this.#call, this.cid)));
+  }
+
+  /** Returns true if the claim has taken the place of the disk. */
+  async isPromoted(): Promise<boolean> {
+    const claim = await this.find();
+    return claim !== undefined && !isProvisional(claim);
+  }
+
+  /** Deletes the helper objects. A missing one, or a missing API, is success. */
+  async removeHelpers(): Promise<void> {
+    await this.#removeConsumer();
+    await this.#removeSnapshot();
+  }
+
+  /** Deletes the claim with its helper objects. Idempotent. */
+  async delete(): Promise<void> {
+    // a pod blocks the deletion of its claim, and a claim that waits for its volume that of the snapshot
+    await this.#removeConsumer();
+    const isReplacement = ({ metadata }: KubernetesObject): boolean =>
+      metadata.labels?.[label.replaces] !== undefined;
+    await this.#deleteIf(isReplacement, claimReference(this.#call, this.cid));
+    await this.#removeSnapshot();
+  }
+
+  /**
+   * Deletes a replacement that no disk names, with its helper objects, unless it has taken the disk's place.
+   * Only a disk that names it could still give it that place. Idempotent.
+   */
+  async deleteIfProvisional(): Promise<void> {
+    const claim = await this.find();
+    if (claim === undefined || isProvisional(claim)) await this.delete();
+  }
+
+  async #removeConsumer(): Promise<void> {
+    const namespace = this.#call.diskNamespace;
+    await this.#deleteIf(isHelper, { resource: pods, namespace, name: this.consumerName });
+  }
+
+  async #removeSnapshot(): Promise<void> {
+    const namespace = this.#call.diskNamespace;
+    await this.#deleteIf(isHelper, { resource: volumeSnapshots, namespace, name: this.snapshotName });
+  }
+
+  /** Deletes the object, if it exists and matches, and waits until it is deleted. */
+  async #deleteIf(matches: (object: KubernetesObject) => boolean, reference: ObjectReference): Promise<void> {
+    const object = await ignoreNotFound(this.#call.api.get(reference));
+    if (object === undefined || !matches(object)) return;
+    const uid = object.metadata.uid;
+    await requestDeletion(this.#call, reference, uid);
+    const deadlineSeconds = this.#call.config.deadlines.deleteDisk;
+    const what = `${reference.resource.plural} '${reference.name}', made for a copy,`;
+    await waitForDeletion(this.#call, { reference, uid, deadlineSeconds, what });
+  }
 }
 
 const isHelper = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[label.kind] === 'copy';
 
-export const consumerName = (claimName: string): string => `bind-${claimName}`;
-
-export interface ConsumerPlan {
-  readonly claimName: string;
-  readonly namespace: string;
-  /** The volume that is copied: nodes that can reach it should reach the replacement. */
-  readonly source: PersistentVolume | undefined;
-  readonly directorUuid: string | undefined;
-}
-
-/**
- * Returns the first consumer of a claim that waits for one (KEP-1845 follow-ups: the scheduler chooses a
- * node, the driver then makes the volume there). It need not run, so its image need not exist: it is deleted
- * as soon as the claim is bound.
- */
-export function consumerPod({ claimName, namespace, source, directorUuid }: ConsumerPlan): Pod {
-  const required = source?.spec.nodeAffinity?.required;
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: consumerName(claimName),
-      namespace,
-      labels: { ...baseLabels('copy', directorUuid), [label.diskId]: claimName },
-    },
-    spec: {
-      restartPolicy: 'Never',
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      terminationGracePeriodSeconds: 0,
-      // The disk's VM may be on any node that reaches the volume, also a cordoned one or one that is tainted
-      // for it alone. Tolerating a dead node cannot be avoided: admission (DefaultTolerationSeconds) gives
-      // every pod the tolerations of its NoExecute taints anyway. It costs nothing if a provisioner serves
-      // the whole cluster; one of that node alone could not copy its volume either.
-      tolerations: [{ operator: 'Exists' }],
-      ...(required !== undefined && {
-        affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
-      }),
-      containers: [
-        {
-          name: 'bind',
-          image: 'registry.k8s.io/pause:3.10',
-          resources: { requests: { cpu: '1m', memory: '1Mi' } },
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-          volumeMounts: [{ name: 'disk', mountPath: '/disk' }],
-        },
-      ],
-      volumes: [{ name: 'disk', persistentVolumeClaim: { claimName } }],
-    },
-  };
-}
+/** Returns the name of the pod that is the first consumer of a replacement. */
+export const consumerName = (replacementCid: string): string => `bind-${replacementCid}`;

@@ -49,7 +49,7 @@ async function replacedDisk(t: TestContext, killedAfter: number, attach: string)
   );
   const { deletionTimestamp, annotations } = (await claimOf(world, disk)).metadata;
   assert.deepEqual([deletionTimestamp, annotations?.[annotation.replaced]], [undefined, 'true']);
-  return { ...world, disk, copy: annotations?.[annotation.copy] ?? '' };
+  return { ...world, disk, copy: annotations?.[annotation.replacement] ?? '' };
 }
 
 const verbs: readonly [string, (world: Replaced) => Promise<void>][] = [
@@ -239,7 +239,7 @@ for (const [name, end] of [
       (await diskObjects(world)).filter((one) => one.startsWith('attach-')),
       [],
     );
-    const copy = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy];
+    const copy = (await claimOf(world, disk)).metadata.annotations?.[annotation.replacement];
     assert.equal(await updateDisk(cloud, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), copy);
   });
 }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { entryScript } from './entry.ts';
-import { podNetwork } from '../pod-network.ts';
+import { podNetwork } from './pod-network.ts';
 
 const run = promisify(execFile);
 const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--propagation', 'private'];

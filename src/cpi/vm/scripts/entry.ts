@@ -1,8 +1,8 @@
-import { controlGroups } from '../control-groups.ts';
-import { podNetwork } from '../pod-network.ts';
+import { controlGroups } from './control-groups.ts';
+import { podNetwork } from './pod-network.ts';
 import { installShims } from './shims.ts';
 import { systemdInit } from './stock-init.ts';
-import { stopJobs } from '../stop-jobs.ts';
+import { stopJobs } from './stop-jobs.ts';
 
 /**
  * Shell function of the entry: makes root the owner of the folders of the data volume, with the modes of a

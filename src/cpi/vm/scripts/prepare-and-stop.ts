@@ -1,4 +1,4 @@
-import { stopJobs } from '../stop-jobs.ts';
+import { stopJobs } from './stop-jobs.ts';
 
 /** Directories of /var/vcap that outlive a restart of the container, each a folder of the state volume. */
 export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'] as const;

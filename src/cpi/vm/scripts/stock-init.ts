@@ -1,4 +1,4 @@
-import { controlGroups } from '../control-groups.ts';
+import { controlGroups } from './control-groups.ts';
 import { shellQuote } from './shims.ts';
 
 /**

@@ -28,7 +28,7 @@ test('Basic credentials are sent only when the registry requests them, and need 
   anonymous.registry.trouble = wantsBasic;
   await assert.rejects(pushImage(anonymous.client, memoryImage([layer]), chunkOptions), {
     code: 'REGISTRY_UNAUTHORIZED',
-    message: /wants a user and a password, and none are configured/u,
+    message: /requires a user name and a password, and none are configured/u,
   });
   const mistaken = await subject(t, { ...credentials, password: 'wrong-word' });
   mistaken.registry.trouble = wantsBasic;

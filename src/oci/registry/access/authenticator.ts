@@ -1,10 +1,10 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { redactor } from '../../../errors/redact/redactor.ts';
-import { isRecord } from '../../blob.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import { isAtLeastAsSecure } from '../../image-reference.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
+import { isObject } from '../../../platform/json.ts';
 
 /** The credentials of a user of the registry. They are secret. Without them, requests are anonymous. */
 export interface RegistryCredentials {
@@ -63,7 +63,7 @@ export class Authenticator {
       return;
     }
     if (this.#options.credentials === undefined)
-      throw this.#unauthorized('wants a user and a password, and none are configured');
+      throw this.#unauthorized('requires a user name and a password, and none are configured');
     this.#usesBasic = true;
   }
 
@@ -85,12 +85,12 @@ export class Authenticator {
     // The challenge's own scope may name an action that is unknown here.
     const requestedScopes = (challenge.scope ?? '').split(' ').filter((scope) => scope !== '');
     for (const scope of new Set([...requestedScopes, ...scopes])) url.searchParams.append('scope', scope);
-    const what = `the token server ${url.host} of the registry ${new URL(this.#options.origin).host}`;
+    const label = `the token server ${url.host} of the registry ${new URL(this.#options.origin).host}`;
     const headers = {
       accept: 'application/json',
       ...(credentials !== undefined && { authorization: basicAuthorization(credentials) }),
     };
-    const answer = await retries.send({ method: 'GET', url, headers }, what);
+    const answer = await retries.send({ method: 'GET', url, headers }, label);
     if (answer.status === 401 || answer.status === 403)
       throw this.#unauthorized(
         credentials === undefined
@@ -101,7 +101,7 @@ export class Authenticator {
     if (token !== undefined) return token;
     throw new ProductError(
       'REGISTRY_ERROR',
-      `${what} answered ${answer.status} without a token; ask its operator`,
+      `${label} answered ${answer.status} without a token; ask its operator`,
     );
   }
 
@@ -114,7 +114,7 @@ export class Authenticator {
     const isFit = isAtLeastAsSecure(new URL(this.#options.origin), url);
     if (!isFit || url.username !== '' || url.password !== '')
       throw this.#unauthorized(
-        `sends to the token server ${url.protocol}//${url.host}, which is not https (plain http is for the registry's own host)`,
+        `names the token server ${url.protocol}//${url.host}, which is not https (plain http is allowed only for the registry's own host)`,
       );
     return url;
   }
@@ -140,7 +140,7 @@ function tokenIn(body: Buffer): string | undefined {
     if (!(error instanceof SyntaxError)) throw error;
     return undefined;
   }
-  const { token, access_token: access } = isRecord(value) ? value : {};
+  const { token, access_token: access } = isObject(value) ? value : {};
   const found = typeof token === 'string' && token !== '' ? token : access;
   return typeof found === 'string' && /^[\x21-\x7e]+$/u.test(found) ? found : undefined;
 }

@@ -40,7 +40,7 @@ test('a failing credential helper is named and not quoted, and no other source i
       /^docker-credential-test ended with 3; .* echo registry\.example \| docker-credential-test get/u,
     ],
     ['kill -9 $$', /^docker-credential-test ended with SIGKILL/u],
-    ['echo no json pass-word', /^docker-credential-test did not answer/u],
+    ['echo no json pass-word', /^docker-credential-test did not print/u],
     [
       `echo '{"Username":"<token>","Secret":"pass-word"}'`,
       /^docker-credential-test has an identity token for registry\.example/u,

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ProductError } from '../../../errors/product-error.ts';
-import { isRecord } from '../../blob.ts';
 import type { RegistryCredentials } from './authenticator.ts';
+import { isObject } from '../../../platform/json.ts';
 
 export interface CredentialQuery {
   /** The host as image names contain it. */
@@ -30,8 +30,8 @@ export async function findCredentials(question: CredentialQuery): Promise<Regist
     ? defaultAuthFiles(question.environment)
     : [question.authFile]) {
     const content = await readAuthFile(path, question.authFile !== undefined);
-    const found = content === undefined ? undefined : await credentialsIn(content, question, path);
-    if (found !== undefined) return found;
+    const credentials = content === undefined ? undefined : await credentialsIn(content, question, path);
+    if (credentials !== undefined) return credentials;
   }
   return undefined;
 }
@@ -57,7 +57,7 @@ async function readAuthFile(path: string, isNamed: boolean): Promise<Json | unde
   }
   try {
     const value: unknown = JSON.parse(text);
-    if (isRecord(value)) return value;
+    if (isObject(value)) return value;
   } catch (error) {
     // The parser's message quotes the text.
     if (!(error instanceof SyntaxError)) throw error;
@@ -72,13 +72,13 @@ async function credentialsIn(
 ): Promise<RegistryCredentials | undefined> {
   const { auths, credHelpers: helpers, credsStore: store } = content;
   const names = namesOf(host, repository);
-  const helper = names.map((name) => (isRecord(helpers) ? helpers[name] : undefined)).find(isText) ?? store;
+  const helper = names.map((name) => (isObject(helpers) ? helpers[name] : undefined)).find(isText) ?? store;
   if (isText(helper)) {
     const server = names.at(-1) ?? host;
     const given = await runCredentialHelper({ helper, server, environment, signal });
     if (given !== undefined) return given;
   }
-  const entry = names.map((name) => (isRecord(auths) ? auths[name] : undefined)).find(isRecord);
+  const entry = names.map((name) => (isObject(auths) ? auths[name] : undefined)).find(isObject);
   return entry === undefined ? undefined : credentialsOf(entry, path, host);
 }
 
@@ -152,7 +152,7 @@ export async function runCredentialHelper({
   child.stdin.on('error', () => undefined);
   child.stdin.end(server);
   const [output, code] = await Promise.all([textOf(child.stdout), closed]);
-  if (output === undefined) throw failed(program, `says more than ${maxAnswerLength} bytes`);
+  if (output === undefined) throw failed(program, `prints more than ${maxAnswerLength} bytes`);
   if (code !== 0) {
     // This is the only way in which helpers report missing credentials (docker-credential-helpers,
     // credentials/error.go).
@@ -191,9 +191,9 @@ function parseAnswer(
     // The parser's message quotes the text, which contains a password.
     if (!(error instanceof SyntaxError)) throw error;
   }
-  const { Username: username, Secret: secret } = isRecord(value) ? value : {};
+  const { Username: username, Secret: secret } = isObject(value) ? value : {};
   if (typeof username === 'string' && typeof secret === 'string') return { username, secret };
-  throw failed(program, 'did not answer with Username and Secret');
+  throw failed(program, 'did not print Username and Secret');
 }
 
 const failed = (program: string, message: string, cause?: unknown): ProductError =>

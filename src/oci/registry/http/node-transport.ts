@@ -57,7 +57,7 @@ export class NodeTransport implements RegistryTransport {
     signal?.throwIfAborted();
     if (!this.#isTrustReadable && request.url.protocol === 'https:') throw unreadable();
     const outgoing = this.#open(request);
-    const cut = (): void => void outgoing.destroy(new Error('the caller has gone'));
+    const cut = (): void => void outgoing.destroy(new Error('the caller stopped waiting'));
     let timer: NodeJS.Timeout | undefined;
     const abort = (): void => {
       if (request.isFinished === true) timer = setTimeout(cut, this.#options.graceMs ?? 5000);
@@ -109,11 +109,11 @@ export class NodeTransport implements RegistryTransport {
   }
 }
 
-const timedOut = (): Error => Object.assign(new Error('nothing came in time'), { code: 'ETIMEDOUT' });
+const timedOut = (): Error => Object.assign(new Error('no response came in time'), { code: 'ETIMEDOUT' });
 
 const unreadable = (): ConnectionFailure =>
   new ConnectionFailure(
-    'the CA that it was given holds a certificate that cannot be read; give it whole, in PEM with its line breaks',
+    'the configured CA has a certificate that cannot be read; give the whole certificate, in PEM with its line breaks',
     { isFinal: true, cause: undefined },
   );
 
@@ -178,7 +178,7 @@ async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > maxAnswerLength * 1024 * 1024)
-      throw new ConnectionFailure(`its answer is longer than ${maxAnswerLength} MiB`, {
+      throw new ConnectionFailure(`its response is longer than ${maxAnswerLength} MiB`, {
         isFinal: true,
         cause: undefined,
       });
@@ -204,8 +204,8 @@ const blocks = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?(?:-----END [A-
  * program.
  */
 export function isCertificatePem(pem: string): boolean {
-  const found = pem.match(blocks) ?? [];
-  return found.length > 0 && found.every(isReadable);
+  const certificates = pem.match(blocks) ?? [];
+  return certificates.length > 0 && certificates.every(isReadable);
 }
 
 function isReadable(block: string): boolean {
@@ -219,11 +219,11 @@ function isReadable(block: string): boolean {
 const messagesByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused; is it running?',
   ConnectionRefused: 'the connection was refused; is it running?',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
+  EHOSTUNREACH: 'there is no network route to it',
+  ENETUNREACH: 'there is no network route to it',
   ENOTFOUND: 'its name cannot be resolved',
   EAI_AGAIN: 'its name cannot be resolved',
-  ETIMEDOUT: 'no answer came in time',
+  ETIMEDOUT: 'no response came in time',
 };
 
 /** OpenSSL's verify results and the TLS codes of Node and Bun. */
@@ -242,7 +242,7 @@ export function connectionFailure(cause: unknown): ConnectionFailure {
     const message = `its certificate cannot be verified; give the CA that signed it${detail}`;
     return new ConnectionFailure(message, { isFinal: true, cause });
   }
-  const text = messagesByCode[code] ?? 'the connection broke before the answer was complete';
+  const text = messagesByCode[code] ?? 'the connection broke before the response was complete';
   return new ConnectionFailure(`${text}${detail}`, { isFinal: false, cause });
 }
 

@@ -44,13 +44,13 @@ export function faults(
   { registry }: Subject,
   times: number,
   fits: (line: string) => boolean,
-  what: HostileRegistry['trouble'],
+  label: HostileRegistry['trouble'],
 ): () => number {
   let count = 0;
   registry.trouble = (request, response) => {
     if (count >= times || !fits(`${request.method ?? ''} ${request.url ?? ''}`)) return undefined;
     count += 1;
-    return what(request, response) ?? true;
+    return label(request, response) ?? true;
   };
   return () => count;
 }

@@ -39,7 +39,7 @@ export function checkApiVersion(header: string | undefined): BrokerResponse | un
   const description =
     header === undefined
       ? 'the header X-Broker-API-Version is missing; send 2.13 or a later 2.x'
-      : 'X-Broker-API-Version names a version that this broker does not speak; send 2.13 or a later 2.x';
+      : 'X-Broker-API-Version names a version that this broker does not support; send 2.13 or a later 2.x';
   return errorResponse(412, 'UnsupportedApiVersion', description);
 }
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { nfsOffering } from '../offerings/nfs.ts';
+import { nfsOffering } from '../offerings/offering.ts';
 import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import type { RequestCase } from '../testing/request-cases.ts';
 import { testRequests, without, withParameters } from '../testing/request-cases.ts';

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { RecordCipher } from '../store/record-cipher.ts';
+import { SqliteStore } from '../store/sqlite-store.ts';
 import { withParameters } from '../testing/request-cases.ts';
 import type { CallBroker } from '../testing/test-broker.ts';
 import {
@@ -135,6 +137,39 @@ test('a repeated request gets the same response, also if the operator has forced
     assert.equal(refused.status, 400);
     assert.match(String(refused.body['description']), /^- Not allowed options: (version|gid, uid)$/u);
   }
+});
+
+test('an operation that a broker with an asynchronous mode did not complete has failed, and can be repeated', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'volume-broker-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'broker.db');
+  const key = Buffer.alloc(32, 1);
+  const store = new SqliteStore(path, new RecordCipher([key]));
+  t.after(() => store.close());
+  const { call } = await testBroker(t, { store: { sqlite: path }, encryptionKeys: [key] });
+  await prepare(call, 'instance');
+  const options = { share: 'server/other' };
+  const pending = { id: 'operation-1', state: 'in progress' };
+  for (const operation of [
+    { ...pending, kind: 'update', options },
+    { ...pending, kind: 'provision' },
+  ] as const) {
+    await store.change({ instanceId: 'instance-1' }, ({ instance }) => {
+      assert.ok(instance);
+      return { answer: { status: 200, body: {} }, instance: { ...instance, operation } };
+    });
+    const polled = await call('GET', `${instancePath}/last_operation?operation=operation-1`);
+    assert.deepEqual([polled.status, polled.body['state']], [200, 'failed']);
+    assert.equal(polled.body['update_repeatable'], operation.kind === 'update' ? true : undefined);
+    assert.equal((await call('PUT', instancePath, { body: provisionBody })).status, 200);
+  }
+  assert.equal(
+    (await call('PATCH', instancePath, { body: withParameters(provisionBody, options) })).status,
+    200,
+  );
+  assert.deepEqual((await call('GET', instancePath)).body['parameters'], options);
+  assert.equal((await call('GET', `${instancePath}/last_operation`)).body['state'], 'succeeded');
+  assert.equal((await call('DELETE', `${instancePath}${nfsQuery}`)).status, 200);
 });
 
 test('a share is allowed to its org and space, also if an instance is bound in another space', async (t) => {

@@ -13,11 +13,10 @@ import {
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { isProductError } from '../../../errors/product-error.ts';
 import type { Broker } from '../broker.ts';
-import type { JsonObject } from '../../../platform/fields.ts';
+import { type JsonObject, tryDecodeUtf8, tryParseJson } from '../../../platform/json.ts';
 import type { BindingTarget } from '../store/broker-store.ts';
 import { badRequest, type BrokerResponse, errorResponse } from '../response.ts';
 import { type BasicAuth, checkApiVersion, checkAuthorization, parseIdentity } from './auth.ts';
-import { tryDecodeUtf8, tryParseJson } from '../../../platform/json.ts';
 
 /** Maximum bytes of a request body. The parameters of a share have some hundred. */
 const maxBodyBytes = 64 * 1024;
@@ -99,8 +98,8 @@ function handleErrors(app: FastifyInstance): void {
         errorResponse(413, 'InvalidRequest', `the body has more than ${maxBodyBytes} bytes`),
       );
     if (statusCode >= 400 && statusCode < 500) return send(reply, badRequest(error.message));
-    request.log.error({ err: error }, 'a fault in the broker');
-    return send(reply, errorResponse(500, 'InternalError', 'a fault in the broker; its log says more'));
+    request.log.error({ err: error }, 'internal error');
+    return send(reply, errorResponse(500, 'InternalError', 'internal error of the broker; see its log'));
   });
 }
 
@@ -137,25 +136,8 @@ function registerHealthCheck(app: FastifyInstance, checkStore: () => Promise<voi
 }
 
 function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): void {
-  api.addHook('onRequest', async (request, reply) => {
-    const identity = headerValue(request.headers[requestIdentity]);
-    if (identity !== undefined && /^[\x21-\x7e]{1,255}$/u.test(identity))
-      reply.header(requestIdentity, identity);
-    const refused = checkApiVersion(headerValue(request.headers['x-broker-api-version']));
-    if (refused !== undefined) return send(reply, refused);
-    const parsed = parseIdentity(headerValue(request.headers['x-broker-api-originating-identity']));
-    if ('refused' in parsed) return send(reply, parsed.refused);
-    request.setDecorator('user', parsed.identity?.userId);
-    return undefined;
-  });
-
-  const catalogText = JSON.stringify(catalog);
-  const etag = `"${createHash('sha256').update(catalogText).digest('hex').slice(0, 32)}"`;
-  api.get('/catalog', async (request, reply) => {
-    reply.header('etag', etag);
-    if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(catalogText);
-  });
+  checkHeaders(api);
+  registerCatalog(api, catalog);
 
   const instance = '/service_instances/:instanceId';
   api.put(
@@ -198,6 +180,32 @@ function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): 
   );
 }
 
+/** Rejects requests with an unsupported version or an invalid identity, and keeps their user for the log. */
+function checkHeaders(api: FastifyInstance): void {
+  api.addHook('onRequest', async (request, reply) => {
+    const identity = headerValue(request.headers[requestIdentity]);
+    if (identity !== undefined && /^[\x21-\x7e]{1,255}$/u.test(identity))
+      reply.header(requestIdentity, identity);
+    const refused = checkApiVersion(headerValue(request.headers['x-broker-api-version']));
+    if (refused !== undefined) return send(reply, refused);
+    const parsed = parseIdentity(headerValue(request.headers['x-broker-api-originating-identity']));
+    if ('refused' in parsed) return send(reply, parsed.refused);
+    request.setDecorator('user', parsed.identity?.userId);
+    return undefined;
+  });
+}
+
+/** Serves the catalog. A platform that has it already gets 304. */
+function registerCatalog(api: FastifyInstance, catalog: object): void {
+  const catalogText = JSON.stringify(catalog);
+  const etag = `"${createHash('sha256').update(catalogText).digest('hex').slice(0, 32)}"`;
+  api.get('/catalog', async (request, reply) => {
+    reply.header('etag', etag);
+    if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(catalogText);
+  });
+}
+
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 function instanceRoute(work: (id: string, request: FastifyRequest) => Promise<BrokerResponse>): Handler {
@@ -205,7 +213,7 @@ function instanceRoute(work: (id: string, request: FastifyRequest) => Promise<Br
     const id = parseId(request, 'instanceId');
     return send(
       reply,
-      id === undefined ? badRequest(invalidIdResponse('instance')) : await work(id, request),
+      id === undefined ? badRequest(describeInvalidId('instance')) : await work(id, request),
     );
   };
 }
@@ -216,8 +224,8 @@ function bindingRoute(
   return async (request, reply) => {
     const instanceId = parseId(request, 'instanceId');
     const bindingId = parseId(request, 'bindingId');
-    if (instanceId === undefined) return send(reply, badRequest(invalidIdResponse('instance')));
-    if (bindingId === undefined) return send(reply, badRequest(invalidIdResponse('binding')));
+    if (instanceId === undefined) return send(reply, badRequest(describeInvalidId('instance')));
+    if (bindingId === undefined) return send(reply, badRequest(describeInvalidId('binding')));
     return send(reply, await work({ instanceId, bindingId }, request));
   };
 }
@@ -231,8 +239,8 @@ function parseId(request: FastifyRequest, name: string): string | undefined {
   return /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$/u.test(id) && id.length <= maxIdLength ? id : undefined;
 }
 
-const invalidIdResponse = (what: string): string =>
-  `the ${what} id in the path must have 1 to ${maxIdLength} letters, digits, dots, dashes, underscores and tildes, and no dot first`;
+const describeInvalidId = (kind: string): string =>
+  `the ${kind} id in the path must have 1 to ${maxIdLength} letters, digits, dots, dashes, underscores and tildes, and must not begin with a dot`;
 
 /** Returns the query. A repeated parameter is an array, which no parser here accepts as a string. */
 const singleValuedQuery = (request: FastifyRequest): JsonObject => ({ ...(request.query as JsonObject) });
@@ -259,7 +267,7 @@ function parseBody(body: Buffer): { readonly value: unknown } | { readonly probl
 function handleClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
-  const { body } = errorResponse(status, 'InvalidRequest', 'the request is not HTTP that this server reads');
+  const { body } = errorResponse(status, 'InvalidRequest', 'the request is not valid HTTP');
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
@@ -280,13 +288,13 @@ export function brokerMetrics(): BrokerMetrics {
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'volume_broker_requests_total',
-    help: 'Requests that were answered, by operation and status',
+    help: 'Requests, by operation and status of the response',
     labelNames: ['operation', 'status'],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: 'volume_broker_request_duration_seconds',
-    help: 'From the request to its answer, by operation',
+    help: 'Time from a request to its response, by operation',
     labelNames: ['operation'],
     registers: [registry],
   });

@@ -58,7 +58,7 @@ const cases: readonly RequestCase[] = [
     title: "provision of another service's plan",
     request: ['PUT', instancePath, { body: { ...provisionBody, plan_id: 'y' } }],
     status: 400,
-    message: /plan_id is none of service nfs/u,
+    message: /plan_id is not a plan of service nfs/u,
   },
   {
     title: 'provision without parameters',

@@ -41,8 +41,10 @@ export async function attachImportedBinding(
   if (instance.serviceId !== offering.id) return;
   const joined = joinedBinding(offering, target, { instance, kept }, [instance.migrated, kept.migrated]);
   if ('description' in joined) {
-    const why = joined.description.replaceAll('\n', ' ');
-    warn(`binding ${target.bindingId} of an old broker does not fit instance ${target.instanceId}: ${why}`);
+    const reason = joined.description.replaceAll('\n', ' ');
+    warn(
+      `binding ${target.bindingId} of an old broker does not fit instance ${target.instanceId}: ${reason}`,
+    );
     return;
   }
   const answer = { status: 200, body: {} };

@@ -2,7 +2,7 @@ import type { Offering } from '../offerings/offering.ts';
 import { importedRecordKey } from './attach-imported-binding.ts';
 import type { BrokerStore, InstanceRecord } from '../store/broker-store.ts';
 import type { CredhubClient } from '../../credhub/credhub-client.ts';
-import { isObject, type JsonObject } from '../../../platform/fields.ts';
+import { isObject, type JsonObject } from '../../../platform/json.ts';
 import { type OptionScope, parseOptions } from '../offerings/option-table.ts';
 
 /** The result of importing the records of one old broker. */
@@ -110,7 +110,7 @@ function withOptions(
   scope: OptionScope,
   recordOf: (options: InstanceRecord['options'], given: Record<string, string>) => InstanceRecord,
 ): LegacyRecordResult {
-  if (!isObject(parameters)) return { problem: 'its parameters are no JSON object' };
+  if (!isObject(parameters)) return { problem: 'its parameters are not a JSON object' };
   // The old brokers kept unknown option names, so an option that is valid only below a space is left out
   // here. No option is forced: a user may have set an option that the operator forces today.
   const known = table.filter(({ isSpaceScoped }) => isSpaceScoped !== true);

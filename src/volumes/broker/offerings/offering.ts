@@ -1,3 +1,4 @@
+import { nfsOptions, type SecretPrefix, smbOptions } from './user-options.ts';
 import type { OperatorOptions, OptionScope, OptionTable } from './option-table.ts';
 
 /** The operator's settings of an offering. */
@@ -20,6 +21,58 @@ export interface Offering {
   readonly allowedShares?: readonly AllowedShare[] | undefined;
   /** The maintenance_info of the plan (OSBAPI 2.17), if the operator sets one. */
   readonly maintenance?: { readonly version: string; readonly description?: string } | undefined;
+}
+
+/** The settings for the users of the file server. */
+interface NfsUserMapping {
+  /** If true, users give username and password instead of uid and gid. */
+  readonly ldap: boolean;
+  /** The store and prefix of the secrets that users may name as passwords. */
+  readonly secrets?: SecretPrefix | undefined;
+}
+
+/** Returns the offering of nfsbroker. */
+export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & NfsUserMapping): Offering {
+  return {
+    id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',
+    name: 'nfs',
+    description: 'Existing NFSv3 and v4 volumes',
+    tags: ['nfs'],
+    plan: {
+      id: '09a09260-1df5-4445-9ed7-1ba56dadbbc8',
+      name: 'Existing',
+      description: 'A preexisting filesystem',
+    },
+    protocol: 'nfs',
+    driver: 'nfsv3driver',
+    table: nfsOptions(ldap, secrets),
+    ...settings,
+  };
+}
+
+/**
+ * Returns the offering of smbbroker. `secrets` is the store and prefix of the secrets that users may name as
+ * passwords.
+ */
+export function smbOffering({
+  secrets,
+  ...settings
+}: OfferingSettings & { readonly secrets?: SecretPrefix | undefined }): Offering {
+  return {
+    id: '9db9cca4-8fd5-4b96-a4c7-0a48f47c3bad',
+    name: 'smb',
+    description: 'Existing SMB shares',
+    tags: ['smb'],
+    plan: {
+      id: '0da18102-48dc-46d0-98b3-7a4ff6dc9c54',
+      name: 'Existing',
+      description: 'A preexisting filesystem',
+    },
+    protocol: 'smb',
+    driver: 'smbdriver',
+    table: smbOptions(secrets),
+    ...settings,
+  };
 }
 
 /** Returns the body of GET /v2/catalog (OSBAPI 2.17, Catalog Management). */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { nfsOffering } from './nfs.ts';
-import { smbOffering } from './smb.ts';
+import { nfsOffering, smbOffering } from './offering.ts';
 import { mergeOptions, type OptionScope, parseOptions, toMountConfig } from './option-table.ts';
 
 const operator = { defaults: {}, forced: {} };
@@ -154,7 +153,7 @@ test('a binding overrides the instance, the operator overrides both, and a missi
     mergeOptions(smb.table, operator, { share: '//h/s' }, { forceuid: true, noforceuid: true }),
     {
       description:
-        '- validation mount options failed: forceuid cannot be given beside noforceuid\n' +
+        '- validation mount options failed: forceuid cannot be used together with noforceuid\n' +
         '- Missing mandatory options: password, username',
     },
   );

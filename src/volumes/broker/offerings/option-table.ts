@@ -1,5 +1,10 @@
-import { containerDir } from '../../options/share.ts';
-import type { OptionType, OptionValue } from '../../options/option-types.ts';
+import {
+  describeOptionErrors,
+  type OptionErrors,
+  type OptionType,
+  type OptionValue,
+  printableName,
+} from '../../options/option-types.ts';
 import { isSecretPath } from '../../signature/secret-reference.ts';
 
 /**
@@ -39,15 +44,6 @@ export interface OptionDefinition {
 
 export type OptionTable = readonly OptionDefinition[];
 
-/** The option for the path of the share in the app's container. Every offering has it. */
-export const mountPathOption: OptionDefinition = {
-  name: 'mount',
-  type: containerDir,
-  scopes: ['provision', 'bind'],
-  mountConfigKey: 'mount',
-  description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
-};
-
 /** Returns the options that map to the same mount_config key. One of them replaces another. */
 const equivalentNames = (table: OptionTable, mountOption: string): readonly string[] =>
   table.filter((row) => row.mountConfigKey === mountOption).map(({ name }) => name);
@@ -67,13 +63,6 @@ export interface OperatorOptions {
   readonly forced: Options;
 }
 
-/** The errors of options, by kind. */
-interface OptionErrors {
-  readonly invalid: string[];
-  readonly notAllowed: string[];
-  readonly missing: string[];
-}
-
 export type ParsedOptions = { readonly options: Options } | { readonly description: string };
 
 /** Parses the parameters that a user gave in a scope. One description lists all errors. */
@@ -90,7 +79,7 @@ export function parseOptions(
     const names = row === undefined ? [] : equivalentNames(table, row.mountConfigKey);
     const isForced = names.some((other) => Object.hasOwn(forced, other));
     if (row === undefined || !row.scopes.includes(scope) || isForced) {
-      problems.notAllowed.push(printable(name));
+      problems.notAllowed.push(printableName(name));
       continue;
     }
     const given = names.find((other) => Object.hasOwn(options, other));
@@ -127,7 +116,7 @@ export function mergeOptions(
   const isMet = (name: string): boolean => equivalentOptions(table, name).some(isGiven);
   for (const row of table.filter(({ name }) => isGiven(name))) {
     for (const other of (row.excludes ?? []).filter(isGiven))
-      problems.invalid.push(`${row.name} cannot be given beside ${other}`);
+      problems.invalid.push(`${row.name} cannot be used together with ${other}`);
     if (row.requires !== undefined && !isMet(row.requires)) problems.missing.push(row.requires);
   }
   problems.missing.push(...missingOptions(table, options, 'bind', options));
@@ -195,23 +184,8 @@ function missingOptions(
     .filter((name) => equivalentOptions(table, name).every((other) => options[other] === undefined));
 }
 
-/**
- * Returns the options, or the three lines of the old brokers, each sorted. Their acceptance tests search for
- * the second line.
- */
-function toResult(options: Options, { invalid, notAllowed, missing }: OptionErrors): ParsedOptions {
-  const lines = [
-    ['validation mount options failed', invalid, '; '],
-    ['Not allowed options', notAllowed, ', '],
-    ['Missing mandatory options', missing, ', '],
-  ] as const;
-  const description = lines
-    .filter(([, problems]) => problems.length > 0)
-    .map(([title, problems, separator]) => `- ${title}: ${[...new Set(problems)].toSorted().join(separator)}`)
-    .join('\n');
+/** Returns the options, or the description of their errors. */
+function toResult(options: Options, errors: OptionErrors): ParsedOptions {
+  const description = describeOptionErrors({ ...errors, missing: errors.missing.toSorted() });
   return description === '' ? { options } : { description };
 }
-
-/** Returns a user's option name in a form that fits into one line. */
-const printable = (name: string): string =>
-  name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

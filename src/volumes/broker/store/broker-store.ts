@@ -65,6 +65,11 @@ export interface InstanceRecord {
   readonly options: Options;
   /** Present if `volumes migrate` imported it from an old broker. */
   readonly migrated?: ImportedInstance | MigratedBinding;
+  /**
+   * Present if a version of this broker with an asynchronous mode wrote the record and did not complete the
+   * operation. An update that it did not complete is not in `options`.
+   */
+  readonly operation?: { readonly kind: 'provision' | 'update' };
 }
 
 /** The parameters of the old broker as strings. Its volume ids are made from them. */

@@ -105,12 +105,12 @@ test('a wrong secret, and a client without permissions, are reported without the
     auth: { uaa: { id: uaaClient.id, secret: 'falsch', url: undefined, ca: stub.ca } },
   });
   await assert.rejects(wrong.ping(), (error: Error) => {
-    assert.match(error.message, /no token to client volume-broker: status 401/u);
+    assert.match(error.message, /no token for client volume-broker: status 401/u);
     assert.doesNotMatch(error.message, /falsch/u);
     return true;
   });
   stub.fail = (request) => (request === 'PUT /api/v1/data' ? 403 : undefined);
-  await assert.rejects(addTo(openIn(t, stub.access), 'i'), { message: /refuses the client \(403\)/u });
+  await assert.rejects(addTo(openIn(t, stub.access), 'i'), { message: /rejected the client \(403\)/u });
   stub.fail = (request) => (request === 'GET /api/v1/data' ? 404 : undefined);
   await assert.rejects(addTo(openIn(t, stub.access), 'i'), {
     message: /permissions read, write and delete/u,

@@ -19,7 +19,7 @@ export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'vol
     for (const { at, args } of bindSteps(source, stage, volume.isReadOnly)) {
       const step = (directory: DirectoryHandle): boolean => (mountAt(directory, args), true);
       const path = at === 'stage' ? stage : target;
-      if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
+      if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} no longer exists`);
     }
     detach(stage);
   }
@@ -54,10 +54,10 @@ export function mountProc(root: string): void {
  */
 function checkSource({ source, device }: PlannedVolume, inside: string): void {
   const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
-  const found = mounts.findLast(({ target }) => target === inside);
-  if (found?.device === device) return;
+  const mount = mounts.findLast(({ target }) => target === inside);
+  if (mount?.device === device) return;
   throw new Error(
-    `the driver's mount at ${source} does not show in the app's mount namespace: no mount that is shared has that folder`,
+    `the driver's mount at ${source} is not visible in the app's mount namespace: that folder is not on a shared mount`,
   );
 }
 
@@ -76,7 +76,7 @@ function mountAt(directory: DirectoryHandle, args: readonly string[]): void {
  * The directories stay available in a directory that only root can enter. Later mounts of drivers appear
  * there, because they may belong to the app.
  */
-export function hideDrivers({ at, folders, holders }: HiddenDirectories): void {
+export function hideDrivers({ at, folders, parentMounts }: HiddenDirectories): void {
   mountOn(at, ['-t', 'tmpfs', '-o', 'mode=0700,nosuid,nodev,noexec', '--', 'tmpfs']);
   mkdirSync(stageIn(at));
   for (const [index, directory] of folders.entries()) {
@@ -84,9 +84,9 @@ export function hideDrivers({ at, folders, holders }: HiddenDirectories): void {
     mountOn(join(at, `${index}`), ['--rbind', '--', directory]);
   }
   // so later mounts of drivers appear only in the hidden directories
-  for (const holder of holders) {
+  for (const parentMount of parentMounts) {
     // a mount that has disappeared in the meantime contains nothing
-    withDirectory(holder, (directory) => mountAt(directory, ['--make-private', '--']));
+    withDirectory(parentMount, (directory) => mountAt(directory, ['--make-private', '--']));
   }
   for (const directory of folders)
     mountOn(directory, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);
@@ -113,5 +113,5 @@ function detach(path: string): void {
 
 function mountOn(path: string, args: readonly string[]): void {
   if (withDirectory(path, (directory) => (mountAt(directory, args), true)) === undefined)
-    throw new Error(`the folder ${path} is gone`);
+    throw new Error(`the folder ${path} no longer exists`);
 }

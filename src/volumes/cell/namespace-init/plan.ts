@@ -15,7 +15,7 @@ export interface HiddenDirectories {
   readonly at: string;
   readonly folders: readonly string[];
   /** The mounts that contain them, and the mounts in which further directories of drivers may be created. */
-  readonly holders: readonly string[];
+  readonly parentMounts: readonly string[];
 }
 
 export interface PlannedVolume {

@@ -41,7 +41,7 @@ async function listening(server: Server, where: string, listen: () => void): Pro
     if (!(error instanceof Error && 'code' in error)) throw error;
     throw new ProductError(
       'DRIVER_CONFIG_INVALID',
-      `volumes driver cannot listen at ${where} (${String(error.code)}): stop what listens there, or give -listenAddr or -adminAddr a free address of this machine`,
+      `volumes driver cannot listen at ${where} (${String(error.code)}): stop the program that listens there, or set -listenAddr or -adminAddr to a free address of this machine`,
     );
   }
 }

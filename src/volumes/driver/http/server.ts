@@ -31,7 +31,7 @@ export function pluginRequestHandler(driver: VolumeDriver, log: DriverLog): Requ
     void respond(driver, request, response).catch((error: unknown) => {
       log.error('request', error, { url: request.url?.slice(0, 100) });
       if (response.headersSent) response.destroy();
-      else send(request, response, { Err: 'a fault in the driver; its log says more' });
+      else send(request, response, { Err: 'internal error of the driver; see its log' });
     });
   };
 }
@@ -90,7 +90,7 @@ export function adminRequestHandler({ evacuate, metrics, log }: AdminPorts): Req
       ({ status, type, text }) => response.writeHead(status, { 'content-type': type }).end(text),
       (error: unknown) => {
         log.error('admin', error, { path });
-        const { status, type, text } = asJson('a fault in the driver; its log says more');
+        const { status, type, text } = asJson('internal error of the driver; see its log');
         response.writeHead(status, { 'content-type': type }).end(text);
       },
     );

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { MountError } from './mount-error.ts';
-import type { ProgramResult } from './run-program.ts';
+import type { MountProgramResult } from './run-program.ts';
 
 const outputLimit = 65_536;
 
@@ -11,7 +11,7 @@ const outputLimit = 65_536;
  */
 export async function addressesOfHost(
   host: string,
-  run: (program: string, args: readonly string[], outputLimit: number) => Promise<ProgramResult>,
+  run: (program: string, args: readonly string[], outputLimit: number) => Promise<MountProgramResult>,
 ): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   const { exitCode, stdout, stderr, wasKilled } = await run('getent', ['ahosts', host], outputLimit);

@@ -3,7 +3,7 @@ import { MountError } from './mount-error.ts';
 import type { MountSpec } from './mount-command.ts';
 import type { Mounter } from './mounter.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
-import { runProgram } from './run-program.ts';
+import { runMountProgram } from './run-program.ts';
 
 const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -23,7 +23,7 @@ export function bindMounter(sourceDirectory: string): Mounter {
     probe: async (target, deadlineSeconds) => {
       if (!(await mountPoints()).includes(target)) return 'absent';
       const signal = AbortSignal.timeout(deadlineSeconds * 1000);
-      const { exitCode } = await runProgram({
+      const { exitCode } = await runMountProgram({
         program: 'stat',
         args: ['-f', '--', target],
         searchPath,
@@ -42,7 +42,7 @@ const pathOf = (spec: MountSpec): string =>
   spec.kind === 'nfs' ? spec.path : spec.share.replace(/^\/\/[^/]*/u, '');
 
 async function run(program: string, args: readonly string[], signal: AbortSignal): Promise<void> {
-  const { exitCode, stderr, wasKilled } = await runProgram({ program, args, searchPath, signal });
+  const { exitCode, stderr, wasKilled } = await runMountProgram({ program, args, searchPath, signal });
   if (exitCode === 0) return;
   if (wasKilled) throw new MountError('TIMED_OUT', `${program} did not end in time`);
   const isMissing = /does not exist|No such/u.test(stderr);

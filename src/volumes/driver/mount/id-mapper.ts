@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { containerUid, type IdMapping } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import { cannotStart, killGroup } from './run-program.ts';
+import { signalGroup } from '../../../platform/run-program.ts';
+import { cannotStart } from './run-program.ts';
 
 interface IdMapperOptions {
   readonly ids: IdMapping;
@@ -52,7 +53,7 @@ export async function startIdMapper(
     while (!(await start.isMounted())) {
       if (state.error !== undefined) throw cannotStart(program, state.error);
       if (state.ended || start.signal.aborted) {
-        if (!state.ended && child.pid !== undefined) killGroup(child.pid);
+        if (!state.ended && child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
         return { stderr: await truncate(output), wasKilled: !state.ended };
       }
       await pause(10);
@@ -91,14 +92,14 @@ function idMapperCommand(start: IdMapperOptions): [string, ...string[]] {
  * user open it.
  */
 async function ensureFuseAccess(): Promise<void> {
-  const found = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (found !== undefined && (found.mode & 0o006) === 0o006) return;
+  if (stats !== undefined && (stats.mode & 0o006) === 0o006) return;
   throw new MountError(
     'HELPER_FAILED',
-    `Ids cannot be mapped: /dev/fuse is ${found === undefined ? 'missing' : 'closed to users other than root'}; on this machine run: modprobe fuse && chmod 666 /dev/fuse`,
+    `Ids cannot be mapped: /dev/fuse is ${stats === undefined ? 'missing' : 'closed to users other than root'}; on this machine run: modprobe fuse && chmod 666 /dev/fuse`,
   );
 }
 

@@ -5,7 +5,7 @@ import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { mountCommand, type NfsMountSpec } from './mount-command.ts';
 import { directoryFailure, MountError, mountFailure } from './mount-error.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
-import type { ProgramResult } from './run-program.ts';
+import type { MountProgramResult } from './run-program.ts';
 
 export interface NfsMounterPorts {
   /** Runs a program until it ends or `signal` is aborted. Keeps `outputLimit` bytes of its output. */
@@ -14,7 +14,7 @@ export interface NfsMounterPorts {
     args: readonly string[],
     signal: AbortSignal,
     outputLimit?: number,
-  ) => Promise<ProgramResult>;
+  ) => Promise<MountProgramResult>;
   /** Returns the mounts of this machine. */
   readonly entries: () => Promise<readonly MountEntry[]>;
   /** Creates an empty directory that only root can enter. */

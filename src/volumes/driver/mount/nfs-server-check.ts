@@ -34,7 +34,7 @@ export function checkNfsMount(requested: RequestedMount, entry: MountEntry | und
   if (mountedPath !== path)
     throw new MountError(
       'LINK_IN_SHARE',
-      `${share}: The server led the mount to '${entry?.source}' in place of '${path}'; name that folder itself`,
+      `${share}: The server redirected the mount from '${path}' to '${entry?.source}'; name that folder in the share`,
     );
 }
 

@@ -7,9 +7,9 @@ import { idMapperPrograms, startIdMapper } from './id-mapper.ts';
 import {
   killProcessesByArgument,
   mountPrograms,
-  type ProgramResult,
+  type MountProgramResult,
   type ProgramRun,
-  runProgram,
+  runMountProgram,
 } from './run-program.ts';
 import {
   type IdMapping,
@@ -137,7 +137,7 @@ export class ShareMounter implements Mounter {
       result = await this.#run('mount', others, signal, { secret });
       if (result.exitCode === 0)
         this.#note(
-          `${spec.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
+          `${spec.share} was mounted without ${utf8}: the kernel has no module nls_utf8, so letters outside ASCII may be garbled in file names; load it (modprobe nls_utf8)`,
         );
     }
     const secrets = password === undefined ? [] : [password];
@@ -179,7 +179,7 @@ export class ShareMounter implements Mounter {
       if ((await mounts()) < before) continue;
       throw new MountError(
         lazy.wasKilled ? 'TIMED_OUT' : 'BUSY',
-        `'${path}' is still mounted: umount -l failed (${lazy.stderr.trim().slice(0, 300)}); restart this machine if it stays so`,
+        `'${path}' is still mounted: umount -l failed (${lazy.stderr.trim().slice(0, 300)}); restart this machine if that does not change`,
       );
     }
   }
@@ -197,7 +197,7 @@ export class ShareMounter implements Mounter {
   }
 
   /** Runs umount without access to the path and without umount.nfs, which would wait for a dead server. */
-  #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<ProgramResult> {
+  #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<MountProgramResult> {
     return this.#run('umount', ['-i', '-c', ...how, '--', path], this.#stepDeadline(signal));
   }
 
@@ -215,8 +215,8 @@ export class ShareMounter implements Mounter {
     args: readonly string[],
     signal: AbortSignal,
     more: Pick<ProgramRun, 'secret' | 'outputLimit'> = {},
-  ): Promise<ProgramResult> {
-    return runProgram({ program, args, searchPath: this.#searchPath, signal, ...more });
+  ): Promise<MountProgramResult> {
+    return runMountProgram({ program, args, searchPath: this.#searchPath, signal, ...more });
   }
 }
 
@@ -263,9 +263,13 @@ async function recreateEmptyDirectory(path: string): Promise<void> {
     await rmdir(path).catch(noop('ENOENT'));
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    throw new MountError('FAILED', `'${path}' is in the way of a mount; look at it and remove it`, {
-      cause: error,
-    });
+    throw new MountError(
+      'FAILED',
+      `'${path}' must be an empty folder, or not exist, before the mount; look at it and remove it`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -1,6 +1,5 @@
 import { hubVolume } from '../../../objects/layout.ts';
-import { onlyInAttachment, readyLock } from '../until-ready-script.ts';
-import { mountFailedExit, volumeFunctions } from './volume-functions.ts';
+import { onlyInAttachment, readyLock, mountFailedExit, volumeFunctions } from './volume-functions.ts';
 
 /**
  * How long the processes of a force-deleted VM may take to end on the node, by the clock. Shorter than a wait

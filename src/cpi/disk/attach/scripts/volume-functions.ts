@@ -1,4 +1,40 @@
-import { onlyInAttachment } from '../until-ready-script.ts';
+import type { Pod } from '../../../../kubernetes/types/pod.ts';
+import { mountContainer } from '../../../objects/layout.ts';
+
+/**
+ * The mount container locks this file in the attachment pod's own folder from the moment it has mounted the
+ * volume until it ends.
+ */
+export const readyLock = '/scratch/ready';
+
+/** Starts a script that the CPI runs in the mount container. The time is in tenths of a second. */
+const untilReady = `left=100
+until [ -e ${readyLock} ] && ! (flock -n 8) 8< ${readyLock}; do
+  left=$((left - 1))
+  [ "$left" -gt 0 ] || { echo "the mount container has not mounted the volume yet" >&2; exit 1; }
+  sleep 0.1
+done
+`;
+
+/**
+ * Follows the functions of each script that the CPI runs in a mount container. The third argument of the
+ * script is the uid of the attachment pod: an exec reaches the pod that has the name now, and that may be
+ * another VM's. In a pod that cannot determine its uid nothing is mounted (hold.ts).
+ */
+export const onlyInAttachment = `own=$(own_uid)
+[ -z "$own" ] || [ "$own" = "$3" ] || { echo "another attachment has that name by now" >&2; exit 1; }
+`;
+
+/**
+ * Begins each script that the CPI runs in the mount container of an attachment pod: it waits until the
+ * container has finished its own bind. Before that, the container would mount the volume into the VM again
+ * after a release, and TERM, for which it has no trap yet, would end it while the volume is mounted. Empty
+ * for an attachment pod of an earlier version, which has no such lock.
+ */
+export function untilReadyIn({ spec }: Pod): string {
+  const command = spec.containers.find(({ name }) => name === mountContainer)?.command ?? [];
+  return command.some((word) => word.includes(readyLock)) ? untilReady : '';
+}
 
 /** Exit code of a script that could not mount the volume. stderr has the reason. */
 export const mountFailedExit = 64;
@@ -193,4 +229,20 @@ while :; do
   done
   sleep 1 & wait "$!"
 done
+`;
+
+/** Exit codes of the script; any other code means that it did not run to its end. */
+export const endUnlessBoundExit = { ended: 0, bound: 16 } as const;
+
+/**
+ * A failed attach_disk runs this script in the mount container before it deletes its attachment pod. If the
+ * volume is not in the hub, no later bind mounts it there (hold.ts), so that no other attach_disk can
+ * succeed before the pod is deleted. Idempotent.
+ */
+export const endUnlessBoundScript = `${volumeFunctions}${onlyInAttachment}
+exec 9>/scratch/lock
+flock -w 30 9 || exit 16
+volume=$(mounted_at /volume)
+[ -n "$volume" ] && [ -z "$(points_in_hub "$volume")" ] || exit 16
+: > /scratch/ended
 `;

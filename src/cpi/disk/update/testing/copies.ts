@@ -24,7 +24,7 @@ async function names({ api }: StorageCloud): Promise<string[]> {
       api.list<KubernetesObject>(resource, { namespace }),
     ),
   );
-  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
 }
 
 /** Returns the volume that the data of a disk was first copied from: the one that its owner filled. */
