@@ -224,7 +224,7 @@ async function createOrFind<T extends VmSecret | Pod>(
   if (ensured === undefined || ensured.isNew || isManaged(ensured.object, 'vm')) return ensured;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `${kind} '${name}' exists in namespace ${call.namespace} and is not of this CPI; remove or rename it`,
+    `${kind} '${name}' exists in namespace ${call.namespace} and is not managed by this CPI; remove or rename it`,
   );
 }
 
