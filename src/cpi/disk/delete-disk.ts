@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { conflictError, waitForDeletion } from '../objects/objects.ts';
@@ -66,8 +67,8 @@ async function removeOwnHelpers(
  */
 async function markDeleting(
   call: CallContext,
-  claim: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim | undefined> {
+  claim: Stored<PersistentVolumeClaim>,
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
   return patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: 'true' } });
@@ -77,8 +78,11 @@ async function markDeleting(
  * Deletes with the resourceVersion that was read before the check for attachment pods. Returns false if an
  * attach_disk has changed the claim since.
  */
-async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
-  const { name, uid = '', resourceVersion = '', deletionTimestamp } = metadata;
+async function deleteIfUnchanged(
+  call: CallContext,
+  { metadata }: Stored<PersistentVolumeClaim>,
+): Promise<boolean> {
+  const { name, uid, resourceVersion, deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return true;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
   try {
@@ -93,7 +97,7 @@ async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolu
 
 async function waitUntilDeleted(
   call: CallContext,
-  { metadata: { name, uid = '' } }: PersistentVolumeClaim,
+  { metadata: { name, uid } }: Stored<PersistentVolumeClaim>,
   cid: string,
 ): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteDisk;

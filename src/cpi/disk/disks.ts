@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import type { DiskProperties } from './disk-properties.ts';
 import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
@@ -73,7 +74,10 @@ export const isProvisional = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.labels?.[label.provisional] !== undefined;
 
 /** Returns the claim of a disk; undefined for a cid that names no disk of the CPI. */
-export async function findClaim(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findClaim(
+  call: CallContext,
+  cid: string,
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   if (!isDiskCid(cid)) return undefined;
   const claim = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, cid)));
   return claim !== undefined && isManaged(claim, 'disk') ? claim : undefined;
@@ -91,9 +95,9 @@ export interface ClaimPatch {
  */
 export async function patchIfUnchanged(
   call: CallContext,
-  { metadata: { name, resourceVersion = '' } }: PersistentVolumeClaim,
+  { metadata: { name, resourceVersion } }: Stored<PersistentVolumeClaim>,
   metadata: ClaimPatch,
-): Promise<PersistentVolumeClaim | undefined> {
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   try {
     return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
       metadata: { resourceVersion, ...metadata },
@@ -114,7 +118,10 @@ const maxAttempts = 3;
  *
  * Model: update.pml
  */
-export async function findDisk(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findDisk(
+  call: CallContext,
+  cid: string,
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   if (!isDiskCid(cid)) return undefined;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, cid);
@@ -135,7 +142,7 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
  * Returns the replacements that took the place of that disk one after the other. Those that have been
  * replaced themselves may still exist.
  */
-async function listReplacements(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
+async function listReplacements(call: CallContext, cid: string): Promise<Stored<PersistentVolumeClaim>[]> {
   const { namespace } = claimReference(call, cid);
   const lists = await Promise.all(
     selectorsOf(cid).map((labelSelector) =>
@@ -166,8 +173,8 @@ export function diskNotFoundError(call: CallContext, cid: string): ProductError 
 export function requireUsable(
   call: CallContext,
   cid: string,
-  claim: PersistentVolumeClaim | undefined,
-): PersistentVolumeClaim {
+  claim: Stored<PersistentVolumeClaim> | undefined,
+): Stored<PersistentVolumeClaim> {
   if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.metadata.deletionTimestamp !== undefined) throw diskDeletedError(cid, 'is being deleted');
   return claim;

@@ -1,5 +1,5 @@
 import type { ObjectReference } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import {
   type EventObject,
@@ -142,14 +142,14 @@ export const eventsOf = ({ api }: CallContext, object: EventObject, known = ''):
  */
 export async function waitForScheduling(
   call: CallContext,
-  pod: Pod,
+  pod: Stored<Pod>,
   notFoundError: () => ProductError,
   signal?: AbortSignal,
-): Promise<Pod> {
+): Promise<Stored<Pod>> {
   const { name, uid, namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   let lastPod = pod;
-  const waiting = waitForObject<Pod, Pod>(call, {
+  const waiting = waitForObject<Pod, Stored<Pod>>(call, {
     signal,
     reference: { ...podReference(call, name), namespace },
     known: pod,

@@ -1,5 +1,5 @@
 import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
+import type { KubernetesObject, OwnerReference, Stored } from '../../kubernetes/object.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
 import { conflictError, waitForDeletion } from '../objects/objects.ts';
@@ -55,7 +55,7 @@ async function releaseService(
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     const service = await findService(call, name);
     if (service === undefined || !isManaged(service, 'service')) return [];
-    const { uid = '', deletionTimestamp } = service.metadata;
+    const { uid, deletionTimestamp } = service.metadata;
     if (!isOwner(service, secret)) return [];
     if (deletionTimestamp !== undefined) return [{ name, uid }];
     const outcome = await ignoreConflict(() => releaseIfUnchanged(call, service, secret));
@@ -70,10 +70,10 @@ async function releaseService(
  */
 async function releaseIfUnchanged(
   call: CallContext,
-  service: Service,
+  service: Stored<Service>,
   secret: KubernetesObject,
 ): Promise<DeletedServices> {
-  const { name, uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
+  const { name, uid, resourceVersion, ownerReferences = [] } = service.metadata;
   const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
   const isHeld = selectedVm(service) === secret.metadata.name;
   if (!isHeld && others.length > 0) return [];

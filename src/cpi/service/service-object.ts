@@ -1,5 +1,5 @@
 import { familyOf } from '../../platform/ip-address.ts';
-import type { OwnerReference } from '../../kubernetes/object.ts';
+import type { OwnerReference, Stored } from '../../kubernetes/object.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/types/service.ts';
 import { annotation, baseLabels, label } from '../objects/labels.ts';
 import type { InstanceGroup } from '../objects/instance-group.ts';
@@ -84,7 +84,7 @@ export const serviceReference = (call: CallContext, name: string): ObjectReferen
 });
 
 /** Reads a Service; undefined if none has that name. */
-export async function findService(call: CallContext, name: string): Promise<Service | undefined> {
+export async function findService(call: CallContext, name: string): Promise<Stored<Service> | undefined> {
   return ignoreNotFound(call.api.get<Service>(serviceReference(call, name)));
 }
 

@@ -1,7 +1,7 @@
 import type { CallContext } from '../call.ts';
 import type { VmCidRequest } from '../protocol/methods.ts';
 import { isVmCid, podReference, secretReference } from '../objects/names.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
@@ -63,7 +63,7 @@ interface Deletions {
   readonly owned: readonly OwnedObject[];
   readonly attachments: readonly AttachmentPod[];
   readonly services: readonly { readonly name: string; readonly uid: string }[];
-  readonly pod: Pod | undefined;
+  readonly pod: Stored<Pod> | undefined;
   readonly hasHub: boolean;
 }
 
@@ -135,8 +135,8 @@ async function findObjects(
 }
 
 interface VmObjects {
-  readonly pod: Pod | undefined;
-  readonly secret: KubernetesObject | undefined;
+  readonly pod: Stored<Pod> | undefined;
+  readonly secret: Stored<KubernetesObject> | undefined;
   readonly attachments: readonly AttachmentPod[];
 }
 
@@ -146,14 +146,13 @@ type OwnedObject = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 function objectsByName(
   call: CallContext,
   cid: string,
-  pod: Pod | undefined,
-  secret: KubernetesObject | undefined,
+  pod: Stored<Pod> | undefined,
+  secret: Stored<KubernetesObject> | undefined,
 ): OwnedObject[] {
   const owned: OwnedObject[] = [];
-  if (secret !== undefined)
-    owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid ?? '' });
+  if (secret !== undefined) owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid });
   if (pod !== undefined) {
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     owned.push({ reference: podReference(call, cid), uid, nodeName: pod.spec.nodeName });
   }
   return owned;
@@ -201,7 +200,7 @@ async function requestDeletions(
 async function forceDeleteOnLostNode(
   call: CallContext,
   cid: string,
-  pod: Pod | undefined,
+  pod: Stored<Pod> | undefined,
   lost: LostNode,
 ): Promise<void> {
   const disks = [
@@ -220,7 +219,7 @@ async function forceDeleteOnLostNode(
   if (pod !== undefined) await forceDelete(call, pod);
 }
 
-async function forceDelete(call: CallContext, { metadata: { name, uid = '' } }: Pod): Promise<void> {
+async function forceDelete(call: CallContext, { metadata: { name, uid } }: Stored<Pod>): Promise<void> {
   try {
     await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {

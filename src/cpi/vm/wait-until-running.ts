@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod, ContainerStatus } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents, describeEvents } from '../../kubernetes/describe-pod.ts';
@@ -75,7 +76,7 @@ function describeSandboxFailure(pod: Pod): StartFailure {
  * VM_CREATION_FAILED, or with VM_CREATION_FAILED_RETRY if time or capacity may help; the message has the
  * status and events of Kubernetes.
  */
-export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod> {
+export async function waitUntilRunning(call: CallContext, pod: Stored<Pod>): Promise<Pod> {
   const finished = new AbortController();
   const scheduled = await waitForScheduling(call, pod, () => startError(deletedMeanwhile, ''));
   const sandbox = rejectOnSandboxFailure(call, pod, finished.signal);
@@ -88,7 +89,7 @@ export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod
   }
 }
 
-async function containerStarted(call: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
+async function containerStarted(call: CallContext, known: Stored<Pod>, signal: AbortSignal): Promise<Pod> {
   const { name, uid } = known.metadata;
   const subject = { namespace: call.namespace, name };
   const outcome = await waitForObject<Pod, { pod: Pod } | StartFailure>(call, {

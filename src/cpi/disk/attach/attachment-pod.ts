@@ -164,7 +164,7 @@ export class AttachmentPod {
   }
 
   /** Finds the pod of the VM, also a terminating one; undefined if it is deleted. */
-  async findVm(): Promise<Pod | undefined> {
+  async findVm(): Promise<Stored<Pod> | undefined> {
     const vm = await findVm(this.#call, this.vmCid);
     return vm !== undefined && this.belongsTo(vm) ? vm : undefined;
   }

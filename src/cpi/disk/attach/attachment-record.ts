@@ -1,5 +1,5 @@
 import type { CallContext } from '../../call.ts';
-import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { annotation, label } from '../../objects/labels.ts';
@@ -89,7 +89,7 @@ export type Recheck = (claim: PersistentVolumeClaim) => Promise<void>;
 export async function recordAttachment(
   call: CallContext,
   attachmentPod: AttachmentPod,
-  first: PersistentVolumeClaim,
+  first: Stored<PersistentVolumeClaim>,
   recheck: Recheck,
 ): Promise<string> {
   const recorded = await raiseMark(call, attachmentPod, first, recheck);
@@ -107,9 +107,9 @@ export async function recordAttachment(
 async function raiseMark(
   call: CallContext,
   attachmentPod: AttachmentPod,
-  first: PersistentVolumeClaim,
+  first: Stored<PersistentVolumeClaim>,
   recheck: Recheck,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   const { diskCid } = attachmentPod;
   let claim = first;
   for (let attempt = 1; attempt <= maxRecordAttempts; attempt += 1) {
@@ -140,9 +140,9 @@ async function raiseMark(
 async function removeDeletionMark(
   call: CallContext,
   diskCid: string,
-  first: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim> {
-  let claim: PersistentVolumeClaim | undefined = first;
+  first: Stored<PersistentVolumeClaim>,
+): Promise<Stored<PersistentVolumeClaim>> {
+  let claim: Stored<PersistentVolumeClaim> | undefined = first;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(diskCid, 'was deleted meanwhile');
@@ -178,7 +178,7 @@ export async function revertAttachment(call: CallContext, diskCid: string, mark:
  */
 export async function recordDetach(
   call: CallContext,
-  first: PersistentVolumeClaim | undefined,
+  first: Stored<PersistentVolumeClaim> | undefined,
   attachmentPod: AttachmentPod,
 ): Promise<void> {
   const { vmCid, vmUid } = attachmentPod;

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import type { CallContext } from '../../call.ts';
 import { conflictError } from '../../objects/objects.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
@@ -51,7 +52,7 @@ async function releaseAndDelete(
   call: CallContext,
   attachmentPod: AttachmentPod,
   claimName: string,
-  claim: PersistentVolumeClaim | undefined,
+  claim: Stored<PersistentVolumeClaim> | undefined,
 ): Promise<MarkedAttachmentPod | undefined> {
   assertClaimsRetained(attachmentPod.vmCid, [claim]);
   const { isTerminal, isTerminating } = attachmentPod;

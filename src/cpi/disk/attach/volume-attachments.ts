@@ -1,6 +1,6 @@
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { ListQuery, Resource } from '../../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import { persistentVolumes } from '../../../kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
@@ -31,7 +31,7 @@ export async function waitUntilOffNode(
   if (volumeName === undefined) return false;
   const remaining = await volumeAttachmentsOf(call, volumeName, node);
   await Promise.all(
-    remaining.map(({ metadata: { name, uid = '' }, spec }) =>
+    remaining.map(({ metadata: { name, uid }, spec }) =>
       waitForDeletion(call, {
         reference: { resource: volumeAttachments, name },
         uid,
@@ -57,7 +57,7 @@ async function volumeAttachmentsOf(
   call: CallContext,
   volumeName: string,
   node: string | undefined,
-): Promise<VolumeAttachment[]> {
+): Promise<Stored<VolumeAttachment>[]> {
   const volume = await readVolume(call, volumeName);
   if (volume !== undefined && driverSkipsAttach(volume)) return [];
   const name = node === undefined ? undefined : csiAttachmentName(volume, node);
@@ -100,7 +100,10 @@ function csiAttachmentName(volume: PersistentVolume | undefined, node: string): 
     : `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
 }
 
-async function listVolumeAttachments(call: CallContext, query: ListQuery): Promise<VolumeAttachment[]> {
+async function listVolumeAttachments(
+  call: CallContext,
+  query: ListQuery,
+): Promise<Stored<VolumeAttachment>[]> {
   try {
     return (await call.api.list<VolumeAttachment>(volumeAttachments, query)).items;
   } catch (error) {

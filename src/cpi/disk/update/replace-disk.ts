@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { label, baseLabels } from '../../objects/labels.ts';
 import { type ReplacementSpec, buildReplacementClaim, matchesSpec } from './replacement-claim.ts';
 import { ignoreNotFound } from '../../../kubernetes/api.ts';
@@ -47,8 +48,8 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  */
 export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Promise<string> {
   const { claim, replacement } = await prepareReplacement(call, spec);
-  const { name, uid = '' } = claim.metadata;
-  let replaced: PersistentVolumeClaim | undefined;
+  const { name, uid } = claim.metadata;
+  let replaced: Stored<PersistentVolumeClaim> | undefined;
   try {
     await createReplacement(call, { ...spec, claim }, replacement);
     await replacement.removeHelpers();
@@ -73,15 +74,15 @@ export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Pro
 async function prepareReplacement(
   call: CallContext,
   spec: ReplacementSpec,
-): Promise<{ claim: PersistentVolumeClaim; replacement: Replacement }> {
+): Promise<{ claim: Stored<PersistentVolumeClaim>; replacement: Replacement }> {
   const { claim } = spec;
   const newCid = `disk-${call.newUuid()}`;
   const recheck = (current: PersistentVolumeClaim): Promise<void> =>
     waitUntilDetached(call, current, 'updated');
   const record = async (
-    disk: PersistentVolumeClaim,
+    disk: Stored<PersistentVolumeClaim>,
     cid: string,
-  ): Promise<{ claim: PersistentVolumeClaim; replacement: Replacement }> => ({
+  ): Promise<{ claim: Stored<PersistentVolumeClaim>; replacement: Replacement }> => ({
     claim: await recordReplacement(call, disk, cid, recheck),
     replacement: new Replacement(call, cid),
   });
