@@ -1,7 +1,6 @@
 import type { Stored } from '../../kubernetes/object.ts';
 import type { DiskProperties } from './disk-properties.ts';
-import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
-import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { ignoreConflict, ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import type { CallContext } from '../call.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
@@ -98,14 +97,9 @@ export async function patchIfUnchanged(
   { metadata: { name, resourceVersion } }: Stored<PersistentVolumeClaim>,
   metadata: ClaimPatch,
 ): Promise<Stored<PersistentVolumeClaim> | undefined> {
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
-      metadata: { resourceVersion, ...metadata },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
+  return ignoreConflict(
+    call.api.patch(claimReference(call, name), { metadata: { resourceVersion, ...metadata } }),
+  );
 }
 
 /** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */

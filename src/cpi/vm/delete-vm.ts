@@ -10,12 +10,12 @@ import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
 import { isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
+import { ignoreConflict } from '../../kubernetes/api.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
 import { releaseServices, waitForServiceDeletion } from '../service/release-services.ts';
 import { budgetGroupOf, removeVmFromBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, ownerUidOf } from './vms.ts';
 import { waitForClaimDeletion } from './claims.ts';
-import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { requestedAddresses } from '../network/fixed-addresses.ts';
 import { recordedDiskCids } from './recorded-pod.ts';
 
@@ -220,9 +220,7 @@ async function forceDeleteOnLostNode(
 }
 
 async function forceDelete(call: CallContext, { metadata: { name, uid } }: Stored<Pod>): Promise<void> {
-  try {
-    await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
-  } catch (error) {
-    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-  }
+  await ignoreConflict(
+    call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } }),
+  );
 }

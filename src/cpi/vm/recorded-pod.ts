@@ -8,7 +8,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
-import { createOrGet, waitForDeletion } from '../objects/objects.ts';
+import { ignoreConflict } from '../../kubernetes/api.ts';
+import { createOrGet, deleteIfUnchanged, waitForDeletion } from '../objects/objects.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
 /** The key in the VM's Secret with the desired pod as JSON. It contains nothing secret. */
@@ -238,15 +239,8 @@ async function patchUnchanged(
   { metadata: { name, resourceVersion } }: Stored<Pod>,
   patch: { metadata?: object; spec?: object },
 ): Promise<Stored<Pod> | undefined> {
-  try {
-    return await call.api.patch<Pod>(podReference(call, name), {
-      ...patch,
-      metadata: { ...patch.metadata, resourceVersion },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
+  const metadata = { ...patch.metadata, resourceVersion };
+  return ignoreConflict(call.api.patch(podReference(call, name), { ...patch, metadata }));
 }
 
 function isAsRecorded(pod: Pod, recorded: Pod): boolean {
@@ -264,28 +258,14 @@ function haveSameDisks(a: Pod, b: Pod): boolean {
 /** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
 async function deletePod(call: CallContext, pod: Stored<Pod>, deadlineSeconds: number): Promise<boolean> {
   const { name, uid, deletionTimestamp } = pod.metadata;
-  if (deletionTimestamp === undefined && !(await deleteUnchanged(call, pod))) return false;
+  const reference = podReference(call, name);
+  if (deletionTimestamp === undefined && !(await deleteIfUnchanged(call, reference, pod))) return false;
   await waitForDeletion(call, {
-    reference: podReference(call, name),
+    reference,
     uid,
     nodeName: pod.spec.nodeName,
     deadlineSeconds,
     what: `the previous pod of VM '${name}'`,
   });
   return true;
-}
-
-async function deleteUnchanged(call: CallContext, { metadata }: Stored<Pod>): Promise<boolean> {
-  const { name, uid, resourceVersion } = metadata;
-  try {
-    await call.api.delete(podReference(call, name), {
-      preconditions: { uid, resourceVersion },
-      propagationPolicy: 'Background',
-    });
-    return true;
-  } catch (error) {
-    if (isApiError(error, 404)) return true;
-    if (isApiError(error, 409)) return false;
-    throw error;
-  }
 }

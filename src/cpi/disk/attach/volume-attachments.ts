@@ -1,5 +1,4 @@
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import type { ListQuery, Resource } from '../../../kubernetes/api.ts';
+import { ifReadable, type Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import { persistentVolumes } from '../../../kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
@@ -58,27 +57,17 @@ async function volumeAttachmentsOf(
   volumeName: string,
   node: string | undefined,
 ): Promise<Stored<VolumeAttachment>[]> {
-  const volume = await readVolume(call, volumeName);
+  const volume = await ifReadable(
+    call.api.get<PersistentVolume>({ resource: persistentVolumes, name: volumeName }),
+  );
   if (volume !== undefined && driverSkipsAttach(volume)) return [];
   const name = node === undefined ? undefined : csiAttachmentName(volume, node);
-  const found = await listVolumeAttachments(
-    call,
-    name === undefined ? {} : { fieldSelector: `metadata.name=${name}` },
-  );
-  return found.filter(
+  const query = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+  const found = await ifReadable(call.api.list<VolumeAttachment>(volumeAttachments, query));
+  return (found?.items ?? []).filter(
     ({ spec }) =>
       spec.source.persistentVolumeName === volumeName && (node === undefined || spec.nodeName === node),
   );
-}
-
-/** Undefined if the role may not read the volume, or if it is deleted. */
-async function readVolume(call: CallContext, name: string): Promise<PersistentVolume | undefined> {
-  try {
-    return await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -98,16 +87,4 @@ function csiAttachmentName(volume: PersistentVolume | undefined, node: string): 
   return driver === undefined || volumeHandle === undefined
     ? undefined
     : `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
-}
-
-async function listVolumeAttachments(
-  call: CallContext,
-  query: ListQuery,
-): Promise<Stored<VolumeAttachment>[]> {
-  try {
-    return (await call.api.list<VolumeAttachment>(volumeAttachments, query)).items;
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 403)) return [];
-    throw error;
-  }
 }

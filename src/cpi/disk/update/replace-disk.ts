@@ -1,9 +1,8 @@
 import type { Stored } from '../../../kubernetes/object.ts';
 import { label, baseLabels } from '../../objects/labels.ts';
 import { type ReplacementSpec, buildReplacementClaim, matchesSpec } from './replacement-claim.ts';
-import { ignoreNotFound } from '../../../kubernetes/api.ts';
+import { ifReadable, ignoreNotFound } from '../../../kubernetes/api.ts';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import {
   type DataSource,
@@ -137,7 +136,9 @@ async function ensureConsumer(
   disk: PersistentVolumeClaim,
   claimName: string,
 ): Promise<void> {
-  const source = await findVolume(call, disk.spec.volumeName ?? '');
+  const volume = { resource: persistentVolumes, name: disk.spec.volumeName ?? '' };
+  // without the volume the scheduler chooses any node for the replacement
+  const source = await ifReadable(call.api.get<PersistentVolume>(volume));
   const { diskNamespace: namespace, directorUuid } = call;
   try {
     await createOrGet(call.api, pods, consumerPod({ claimName, namespace, source, directorUuid }));
@@ -164,16 +165,6 @@ async function createDataSource(
     ...{ labels, annotations: {} },
   });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
-}
-
-/** Undefined if the role may not read volumes: the scheduler then chooses any node for the replacement. */
-async function findVolume(call: CallContext, name: string): Promise<PersistentVolume | undefined> {
-  try {
-    return await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
-  } catch (error) {
-    if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
-    throw error;
-  }
 }
 
 /**
