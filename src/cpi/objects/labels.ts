@@ -58,7 +58,8 @@ export const annotation = {
    */
   changedBy: `${domain}changed-by`,
   /**
-   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/attachment-record.ts).
+   * On a claim: the VM that the last attach_disk under `hot` attached the disk to
+   * (src/cpi/disk/attach/attachment-record.ts).
    */
   attachedTo: `${domain}attached-to`,
   /**
