@@ -13,7 +13,7 @@ import { errorCode } from '../file/error-code.ts';
  */
 export type ServiceStatus = PidFileResult | { readonly live?: undefined; readonly problem?: undefined };
 
-/** Checks if a service is up: it is up if the result has no problem. */
+/** Checks whether a service is up: it is up if the result has no problem. */
 export async function checkService(
   subject: MonitSubject,
   { table, probes }: { readonly table: ProcessTable; readonly probes: Probes },

@@ -90,7 +90,7 @@ export class SupervisedService {
     return (await this.check()).live;
   }
 
-  /** Checks if the service is up: it is up if the result has no problem. */
+  /** Checks whether the service is up: it is up if the result has no problem. */
   check(): Promise<ServiceStatus> {
     return checkService(this.definition.subject, this.#ports, {
       known: this.#record.known,

@@ -12,7 +12,7 @@ export interface KubernetesConfig extends AccessConfig {
    */
   readonly kubeletRootDirectory: string;
   readonly imagePullSecrets: readonly string[];
-  /** The attach strategy of new VMs; each VM keeps the one that it was made with. */
+  /** The attach strategy of new VMs; each VM keeps the strategy with which it was created. */
   readonly attach: AttachStrategySetting;
   /** The namespace of claims and attachment pods. Undefined: the namespace of the VMs. */
   readonly diskNamespace: string | undefined;
@@ -60,8 +60,8 @@ export interface ServerConfig {
 }
 
 /**
- * How the cluster is reached. With neither kubeconfig nor server: by the service account of the pod that the
- * CPI runs in.
+ * The way to the cluster. Without a kubeconfig and a server it is the service account of the pod in which the
+ * CPI runs.
  */
 export interface AccessConfig {
   /** Object, JSON text or YAML text. Secret. */

@@ -8,9 +8,9 @@ import { label } from '../objects/labels.ts';
 const prefix = 'former.bosh.cloudfoundry.org/';
 
 /** Returns selectors. A disk that any of them finds has this previous cid. */
-export const selectorsOf = (formerCid: string): readonly string[] => [
-  `${label.replaces}=${formerCid}`,
-  `${prefix}${formerCid}`,
+export const selectorsOf = (previousCid: string): readonly string[] => [
+  `${label.replaces}=${previousCid}`,
+  `${prefix}${previousCid}`,
 ];
 
 /**
@@ -34,8 +34,8 @@ export function previousCids(
 }
 
 /** Returns true for a disk that any of `selectorsOf` finds. */
-export const hasPreviousCid = ({ metadata: { labels = {} } }: KubernetesObject, formerCid: string): boolean =>
-  labels[label.replaces] === formerCid || labels[`${prefix}${formerCid}`] !== undefined;
+export const hasPreviousCid = ({ metadata: { labels = {} } }: KubernetesObject, previousCid: string): boolean =>
+  labels[label.replaces] === previousCid || labels[`${prefix}${previousCid}`] !== undefined;
 
 export const isPreviousCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
 

@@ -200,7 +200,7 @@ export function mayHaveLeftVm(error: unknown): boolean {
 
 function codeOf(method: string, error: CpiErrorObject): ErrorCode {
   if (meansNotImplemented(error)) return 'NOT_IMPLEMENTED';
-  if (method === 'create_vm' && saysLeftBehind(error)) return 'VM_LEFT_BEHIND';
+  if (method === 'create_vm' && reportsLeftBehindVm(error)) return 'VM_LEFT_BEHIND';
   return codeOfType[error.type] ?? 'CPI_ERROR';
 }
 
@@ -208,7 +208,7 @@ function codeOf(method: string, error: CpiErrorObject): ErrorCode {
  * Returns true if our CPI reports that it left something, or if the error is an internal error of the CPI,
  * which can occur before it has removed anything.
  */
-function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
+function reportsLeftBehindVm({ type, message }: CpiErrorObject): boolean {
   return type === 'Bosh::Clouds::CpiError' || message.includes(notAllRemoved);
 }
 

@@ -22,7 +22,7 @@ type Properties = Readonly<Record<string, unknown>>;
 
 /** The CPI configuration that was last used successfully with the deployment's resources. */
 interface RecordedCpi {
-  /** As in RecordedCluster. */
+  /** The same field as in RecordedCluster. */
   readonly installation_id: string;
   /** HMAC of cloud_provider.properties, which contain secrets. The key is the id. */
   readonly properties_hmac: string;

@@ -29,7 +29,7 @@ export const proxyConformance: readonly ConformanceCase[] = [
         assert.rejects(transport.request({ method: 'GET', path: '/echo' }), (error) => {
           assert.match(
             String(error),
-            /does not speak TLS \(EPROTO\); see whether that port is the one for https/u,
+            /does not speak TLS \(EPROTO\); check that this port is for https/u,
           );
           return true;
         }),

@@ -138,7 +138,7 @@ export class RecreateAttacher implements DiskAttacher {
     });
     if (pod === undefined) return false;
     if (recordedDiskCids(pod).includes(diskCid)) return true;
-    throw this.#notAttachableError(diskCid, detachedMeanwhile);
+    throw this.#notAttachableError(diskCid, detachedByOtherCall);
   }
 
   /**
@@ -163,7 +163,7 @@ export class RecreateAttacher implements DiskAttacher {
       const recorded = await recordDisks(call, secret, await findVm(call, this.#vmCid), cids);
       if (recorded === undefined) {
         await this.#reread();
-        return failure(this.#recordedDisks.includes(diskCid) ? staysAttached : `; ${detachedMeanwhile}`);
+        return failure(this.#recordedDisks.includes(diskCid) ? staysAttached : `; ${detachedByOtherCall}`);
       }
       const deadlineSeconds = call.config.deadlines.attachDisk;
       await reconcileRecordedPod(call, this.#vmCid, { recorded, deadlineSeconds });
@@ -301,6 +301,6 @@ interface Attempt {
   readonly isNew: boolean;
 }
 
-const detachedMeanwhile = 'another call has detached it meanwhile; attach it again if the VM is to have it';
+const detachedByOtherCall = 'another call has detached it; attach it again if the VM needs it';
 const staysAttached =
   '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk detaches the disk';
