@@ -46,7 +46,10 @@ function readAbsolutePath(field: Field): string | undefined {
 /** A server and the credentials for it, without a kubeconfig. */
 export interface ServerConfig {
   readonly url: string;
-  /** PEM. Undefined: the root certificates that the runtime trusts, or those of the service account. */
+  /**
+   * The CA certificates in PEM. If undefined, the runtime's trusted root certificates apply, or those of the
+   * service account.
+   */
   readonly ca: string | undefined;
   /**
    * Secret. Without a token and a certificate, requests use the service account of the pod that the CPI runs

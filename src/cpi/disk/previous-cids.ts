@@ -14,10 +14,9 @@ export const selectorsOf = (previousCid: string): readonly string[] => [
 ];
 
 /**
- * Returns the labels for the previous cids of a replacement. A caller that uses the disk's own cid knows it,
- * so the earlier ones are dropped. A caller that uses a previous cid may get the own one from another call
- * that has not returned yet.
- *
+ * Returns the labels for the previous cids of a replacement. A caller that uses the cid of the disk itself
+ * knows it, so the earlier cids are dropped. A caller that uses a previous cid may still receive the current
+ * cid from another call that has not returned yet.
  * Model: update.pml
  */
 export function previousCids(
@@ -34,8 +33,10 @@ export function previousCids(
 }
 
 /** Returns true for a disk that any of `selectorsOf` finds. */
-export const hasPreviousCid = ({ metadata: { labels = {} } }: KubernetesObject, previousCid: string): boolean =>
-  labels[label.replaces] === previousCid || labels[`${prefix}${previousCid}`] !== undefined;
+export const hasPreviousCid = (
+  { metadata: { labels = {} } }: KubernetesObject,
+  previousCid: string,
+): boolean => labels[label.replaces] === previousCid || labels[`${prefix}${previousCid}`] !== undefined;
 
 export const isPreviousCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
 

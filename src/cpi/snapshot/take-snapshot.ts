@@ -39,7 +39,8 @@ export async function takeSnapshot(call: CallContext, spec: SnapshotSpec): Promi
       describeState: async (last) => {
         const driverError = last?.status?.error?.message;
         const reported =
-          driverError ?? (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
+          driverError ??
+          (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
         return {
           state: reported === '' ? 'nothing was reported about it' : reported,
           next: `${driverHint}, then repeat the call`,

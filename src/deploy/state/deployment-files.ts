@@ -222,7 +222,10 @@ const parseManifestDigests = (file: Field): ManifestDigests => ({
   sha512WithoutCredentials: file.get('sha512WithoutCredentials').string(),
 });
 
-/** `condition` says when the operator may remove the file. Undefined: always. */
+/**
+ * `condition` is the condition under which the operator may remove the file. If undefined, it may always be
+ * removed.
+ */
 function invalidFile(
   path: string,
   purpose: string,

@@ -217,8 +217,8 @@ const isMountedScript =
   '[ -d "/warden-cpi-dev/disks/$1" ] || grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
 
 /**
- * `restarting`: the VM's container waits for its restart. It cannot be checked, and will start with whatever
- * is mounted.
+ * `restarting`: the VM's container waits for its restart. It cannot be checked, and will start with the disks
+ * that are mounted then.
  */
 type MountState = 'mounted' | 'not mounted' | 'restarting';
 

@@ -203,8 +203,8 @@ export class RecreateAttacher implements DiskAttacher {
     const recorded = await recordDisks(call, secret, pod, remaining);
     if (recorded === undefined) return 'record changed';
     await this.#recreateWithout(diskCid, recorded);
-    // before the unlock: if the call reaches its deadline here, the next call finishes it, and that one sees
-    // neither the pod that had the disk nor its node
+    // this comes before the unlock, so that the next call finishes the detach if this call reaches its
+    // deadline here; the next call sees neither the pod that had the disk nor its node
     if (claim !== undefined) await waitUntilOffNode(call, claim, podWithDisk?.spec.nodeName);
     if (!isLocked || (await unlockDisk(call, claim, { secret, detached: true }))) return 'detached';
     return 'locked again';
