@@ -45,8 +45,8 @@ export interface NodeWatch<T> {
   /** The wait. Its signal is aborted when the result is no longer needed. */
   readonly work: (signal: AbortSignal) => Promise<T>;
   /**
-   * Called once when the node is found to be lost. It rejects to end the wait, or does what lets the wait
-   * complete.
+   * Called once when the node is found to be lost. It either rejects, which ends the wait, or changes the
+   * cluster so that the wait can complete.
    */
   readonly whenLost: (lost: LostNode) => Promise<void>;
   /**

@@ -33,7 +33,10 @@ export interface CpiRunnerOptions {
   /** Milliseconds that a running call may continue after an interrupt. */
   readonly grace: number;
   readonly onStart?: (pid: number, method: string) => void;
-  /** Called with what a call waits for and with its notes, while the call runs. */
+  /**
+   * Called while a call runs, with a text that names the object for which the call waits, and with the notes
+   * of the call.
+   */
   readonly onWaiting?: (line: string) => void;
 }
 
