@@ -177,7 +177,7 @@ export function requireUsable(
 /** Returns the error for a disk that is deleted while a call works on it. */
 export function diskDeletedError(
   cid: string,
-  how: 'is being deleted' | 'was deleted meanwhile',
+  how: 'is being deleted' | 'was deleted during this call',
 ): ProductError {
   return new ProductError('DISK_NOT_FOUND', `disk '${cid}' ${how}; ${restoreHint}`);
 }

@@ -50,7 +50,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       annotations: {
         ...request.annotations,
         ...(given.length > 0 && { [annotation.givenAnnotations]: JSON.stringify(given) }),
-        // without the families: they follow from the addresses
+        // the digest does not cover the IP families, because they follow from the addresses
         [annotation.specDigest]: sha256(JSON.stringify([spec, request.annotations, request.selector])),
       },
       ownerReferences: [ownerReference(owner)],

@@ -124,22 +124,22 @@ export class FakeNode {
   /** Ends the use of a disk, so that what waits for this continues. */
   async release(diskCid: string): Promise<void> {
     this.busyDisks.delete(diskCid);
-    await this.#lookAgain();
+    await this.#reconcile();
   }
 
   /** Lets the jobs of that VM stop. */
   async letStop(vm: string): Promise<void> {
     this.stoppingVms.delete(vm);
-    await this.#lookAgain();
+    await this.#reconcile();
   }
 
   /** Makes pods schedulable again. */
   async makeRoom(): Promise<void> {
     this.unschedulable = undefined;
-    await this.#lookAgain();
+    await this.#reconcile();
   }
 
-  async #lookAgain(): Promise<void> {
+  async #reconcile(): Promise<void> {
     const { items } = await this.#api.list<Pod>(pods);
     for (const pod of items) await this.#guarded(pod, (each) => this.#syncPod(each));
   }
@@ -183,7 +183,7 @@ export class FakeNode {
     if (deletionTimestamp !== undefined) {
       if (await this.#isHeld(pod)) return;
       await this.#api.delete(reference, { gracePeriodSeconds: 0 });
-      await this.#lookAgain();
+      await this.#reconcile();
     } else if (pod.spec.schedulingGates !== undefined) {
       return;
     } else if (pod.spec.nodeName === undefined) {

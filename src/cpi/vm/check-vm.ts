@@ -151,7 +151,10 @@ async function checkObjects(
   ];
   const short = quotaShortage(quotas, sumOf(results.map(({ usage }) => usage)), freed);
   if (short !== undefined)
-    throw new ProductError('QUOTA_EXCEEDED', `${short}; raise it or remove what is not needed`);
+    throw new ProductError(
+      'QUOTA_EXCEEDED',
+      `${short}; raise the quota, or delete objects that are not needed`,
+    );
   // no VM is replaced, so nothing frees quota: report the refusal
   for (const { error } of refusals) if (freed.size === 0) throw error;
   const notes = results.flatMap(({ note }) => note ?? []);

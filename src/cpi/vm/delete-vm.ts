@@ -159,7 +159,8 @@ function objectsByName(
 }
 
 /**
- * Returns the group whose budget counts the VM as long as any of its objects exists; undefined without one.
+ * Returns the instance group whose disruption budget counts the VM as long as any of its objects exists;
+ * undefined if the VM has none.
  */
 const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);

@@ -124,7 +124,7 @@ async function raiseMark(
     if (recorded !== undefined) return recorded;
     const current = await findClaim(call, diskCid);
     if (current === undefined || current.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(diskCid, 'was deleted meanwhile');
+      throw diskDeletedError(diskCid, 'was deleted during this call');
     await recheck(current);
     claim = current;
   }
@@ -145,7 +145,7 @@ async function removeDeletionMark(
   let claim: Stored<PersistentVolumeClaim> | undefined = first;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(diskCid, 'was deleted meanwhile');
+      throw diskDeletedError(diskCid, 'was deleted during this call');
     if (claim.metadata.annotations?.[annotation.deleting] === undefined) return claim;
     const unmarked = await patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: null } });
     if (unmarked !== undefined) return unmarked;
@@ -208,5 +208,5 @@ export const attachedAgainError = ({
 }: Pick<AttachmentPod, 'diskCid' | 'vmCid'>): ProductError =>
   new ProductError(
     'DISK_BUSY',
-    `disk '${diskCid}' was attached again to VM '${vmCid}' by another call meanwhile; if it is to be detached, run the call again`,
+    `disk '${diskCid}' was attached again to VM '${vmCid}' by another call; to detach it, run the call again`,
   );

@@ -100,7 +100,7 @@ export async function lockDisk(
     if (locked !== undefined) return locked;
     const now = await findClaim(call, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(name, 'was deleted meanwhile');
+      throw diskDeletedError(name, 'was deleted during this call');
     // an update_disk may have started since; its copy would miss what the VM writes, so discard it
     await discardReplacement(call, now);
     await recheck(now);

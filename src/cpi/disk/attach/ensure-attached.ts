@@ -187,7 +187,7 @@ class MountAttempt {
         const current = pod === undefined ? undefined : new AttachmentPod(call, pod);
         if (current === undefined || current.uid !== uid || current.isTerminating)
           throw attachmentDeletedError(diskCid);
-        // one failure is enough: the kubelet would restart it for ever
+        // one failure is enough: the kubelet would restart it forever
         const problem = current.mountFailure ?? startProblem(current.pod);
         if (problem !== undefined) throw notAttachableError(diskCid, problem);
         return current.isRunning ? true : undefined;
@@ -213,7 +213,7 @@ class MountAttempt {
 export const attachmentDeletedError = (diskCid: string): ProductError =>
   new ProductError(
     'DISK_NOT_ATTACHABLE',
-    `disk '${diskCid}' cannot be attached: its attachment pod was deleted meanwhile; attach it again`,
+    `disk '${diskCid}' cannot be attached: its attachment pod was deleted during this call; attach it again`,
   );
 
 /** Returns the error after other calls have created and deleted the attachment pod in every attempt. */

@@ -78,9 +78,9 @@ export class HotAttacher implements DiskAttacher {
   }
 
   /**
-   * Detaches a disk without an attachment pod: the disk is still mounted in the VM, because another program
-   * deleted the pod, or an earlier detach was killed after it had deleted the pod. Returns false if neither is
-   * the case.
+   * Detaches a disk that is mounted in the VM without an attachment pod: another program deleted the pod, or
+   * an earlier detach was killed after it had deleted the pod. Returns false if the disk is not mounted in
+   * the VM.
    */
   async #detachWithoutPod(diskCid: string): Promise<boolean> {
     const { adoptMount, assertNotMounted, finishDetach } = await import('./leftover-mounts.ts');

@@ -139,7 +139,7 @@ export class RecreateAttacher implements DiskAttacher {
     });
     if (pod === undefined) return false;
     if (recordedDiskCids(pod).includes(diskCid)) return true;
-    throw this.#notAttachableError(diskCid, detachedMeanwhile);
+    throw this.#notAttachableError(diskCid, detachedByOtherCall);
   }
 
   /**
@@ -164,7 +164,7 @@ export class RecreateAttacher implements DiskAttacher {
       const recorded = await recordDisks(call, secret, await findVm(call, this.#vmCid), cids);
       if (recorded === undefined) {
         await this.#reread();
-        return failure(this.#recordedDisks.includes(diskCid) ? staysAttached : `; ${detachedMeanwhile}`);
+        return failure(this.#recordedDisks.includes(diskCid) ? staysAttached : `; ${detachedByOtherCall}`);
       }
       const deadlineSeconds = call.config.deadlines.attachDisk;
       await reconcileRecordedPod(call, this.#vmCid, { recorded, deadlineSeconds });
@@ -204,8 +204,8 @@ export class RecreateAttacher implements DiskAttacher {
     const recorded = await recordDisks(call, secret, pod, remaining);
     if (recorded === undefined) return 'record changed';
     await this.#recreateWithout(diskCid, recorded);
-    // before the unlock: if the call reaches its deadline here, the next call finishes it, and that one sees
-    // neither the pod that had the disk nor its node
+    // this comes before the unlock, so that the next call finishes the detach if this call reaches its
+    // deadline here; the next call sees neither the pod that had the disk nor its node
     if (claim !== undefined) await waitUntilOffNode(call, claim, podWithDisk?.spec.nodeName);
     if (!isLocked || (await unlockDisk(call, claim, { secret, detached: true }))) return 'detached';
     return 'locked again';
@@ -302,6 +302,6 @@ interface Attempt {
   readonly isNew: boolean;
 }
 
-const detachedMeanwhile = 'another call has detached it meanwhile; attach it again if the VM is to have it';
+const detachedByOtherCall = 'another call has detached it; attach it again if the VM needs it';
 const staysAttached =
   '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk detaches the disk';

@@ -79,7 +79,7 @@ const driverSkipsAttach = ({ spec: { hostPath, local, nfs } }: PersistentVolume)
 
 /**
  * Returns the name that the attach-detach controller gives a VolumeAttachment (kubernetes: pkg/volume/csi,
- * getAttachmentName). Undefined for a volume of a former in-tree plugin: the controller derives its handle
+ * getAttachmentName). Undefined for a volume of a previous in-tree plugin: the controller derives its handle
  * from its source (csi-translation-lib).
  */
 function csiAttachmentName(volume: PersistentVolume | undefined, node: string): string | undefined {

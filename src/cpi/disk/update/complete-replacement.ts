@@ -79,8 +79,8 @@ export async function completeReplacement(
 }
 
 /**
- * Returns false if the replacement is deleted or terminating. Does not change a replacement that stands for
- * the disk already: its metadata is about the disk, and newer than that on the old claim.
+ * Returns false if the replacement is deleted or terminating. Does not change a replacement that has already
+ * taken the disk's place: its metadata is newer than the metadata of the old claim.
  */
 async function promoteReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const replacement = new Replacement(call, replacementName(disk) ?? '');

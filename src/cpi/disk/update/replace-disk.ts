@@ -94,7 +94,7 @@ async function prepareReplacement(
   await discardReplacement(call, claim);
   const { name } = claim.metadata;
   const unmarked = await findClaim(call, name);
-  if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
+  if (unmarked === undefined) throw diskDeletedError(name, 'was deleted during this call');
   await recheck(unmarked);
   return record(unmarked, newCid);
 }
@@ -118,7 +118,7 @@ async function createReplacement(
       if (current === undefined)
         throw new ProductError(
           'DISK_NOT_FOUND',
-          `the copy '${cid}' was deleted meanwhile; run the call again`,
+          `the copy '${cid}' was deleted during this call; run the call again`,
         );
       return current.status?.phase === 'Bound' ? current : undefined;
     },
@@ -218,7 +218,7 @@ async function removeReplacement(call: CallContext, first: PersistentVolumeClaim
   throw concurrentChangeError(first);
 }
 
-const provisionerHint = 'see whether the provisioner of its driver runs';
+const provisionerHint = 'check that the provisioner of its driver runs';
 const schedulingHint =
   "give room to its pod on a node that reaches the disk's volume and that the copy's storage class serves";
 

@@ -18,8 +18,8 @@ export interface ReplacementSpec {
 }
 
 /**
- * Returns the claim of a replacement: it has the disk's labels and metadata, and the cid that it may stand
- * for.
+ * Returns the claim of a replacement: it has the disk's labels and metadata, and the previous cid that will
+ * resolve to it.
  */
 export function buildReplacementClaim(
   replacementSpec: ReplacementSpec,
