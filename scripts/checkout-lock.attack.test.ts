@@ -17,7 +17,7 @@ test('a lock whose text is a path to another link neither replaces nor removes t
   const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
 
   assert.equal(exitCode, 1);
-  assert.match(stderr, /\.installing is not what an installation or build made; remove it/);
+  assert.match(stderr, /\.installing was not created by an installation or a build; remove it/);
   assert.equal(await readlink(victim), 'whole');
   assert.deepEqual(await readdir(join(directory, 'other')), ['victim']);
 });

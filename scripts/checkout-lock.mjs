@@ -94,10 +94,10 @@ function holdersOf(path) {
     holders = readlinkSync(path);
   } catch (error) {
     if (error.code === 'ENOENT') return undefined;
-    return fail(`${path} is not what an installation or build made; remove it (${error.message})`);
+    return fail(`${path} was not created by an installation or a build; remove it (${error.message})`);
   }
   if (/^\d+ \d+( \d+ \d+)?$/.test(holders)) return holders;
-  return fail(`${path} is not what an installation or build made; remove it (it names '${holders}')`);
+  return fail(`${path} was not created by an installation or a build; remove it (it names '${holders}')`);
 }
 
 function livingOf(holders) {

@@ -16,9 +16,9 @@ const stamp = join(root, 'node_modules', '.installed-from');
 export const lock = join(root, '.installing');
 
 /**
- * Returns true if there is a Node that can run the built program, from any package-lock.json. Without the
- * stamp, npm may have failed or been killed before it removed anything, or while it wrote that Node, so it is
- * tried.
+ * Returns true if there is a Node that can run the built program, from any package-lock.json. If the stamp is
+ * missing, npm has failed or was killed; the Node may be complete or half written, so the function runs it to
+ * check.
  */
 export const wasInstalled = () =>
   existsSync(stamp) ? existsSync(pinnedNode) : spawnSync(pinnedNode, ['--version']).status === 0;

@@ -37,7 +37,7 @@ import { loadTokenKey } from './tokens/json-web-token.ts';
  * journal.
  */
 export class LocalApi implements ControlPlaneApi {
-  /** For the HTTPS server, which serves the same registry. */
+  /** The HTTPS server uses it to serve the same registry. */
   readonly registry: Registry;
 
   constructor(registry: Registry) {

@@ -4,7 +4,7 @@ import type { ControlPlaneApi } from '../api-server/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import type { Informers } from './informers.ts';
 
-/** What a controller may use; `Kind` are the informers that it uses. */
+/** The parts of the cluster that a controller may use; `Kind` are the informers that it uses. */
 export interface ControllerContext<Kind extends keyof Informers = keyof Informers> extends ControllerRuntime {
   readonly api: ControlPlaneApi;
   readonly informers: Pick<Informers, Kind>;

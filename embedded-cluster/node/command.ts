@@ -60,9 +60,9 @@ exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n";
 
 /**
  * Returns a command that runs this command with a new session key ring and without the descriptors from
- * `first` on: a process inherits both, through every namespace. `required`: the command does not start if it
- * would keep the key ring. If not required, it may keep it, when its user has as many key rings as the kernel
- * allows. Returns `undefined` if the machine has no perl for it.
+ * `first` on: a process inherits both, through every namespace. A user can create only a limited number of
+ * key rings. If that fails, the command does not start if `required` is true, and keeps the inherited key
+ * ring otherwise. Returns `undefined` if the machine has no perl for it.
  */
 export function withoutInheritedState(
   command: readonly string[],

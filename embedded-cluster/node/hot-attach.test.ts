@@ -14,7 +14,7 @@ import { podTemplate } from '../../src/cpi/vm/pod.ts';
 import { withOwner } from '../../src/cpi/vm/vms.ts';
 import { vmPlan } from '../../src/cpi/testing/planned-pod.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../src/kubernetes/object.ts';
 import { isPodReady, type Pod } from '../../src/kubernetes/types/pod.ts';
 import { ignoreNotFound } from '../../src/kubernetes/api.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
@@ -69,7 +69,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(errors, []);
   });
 
-  const getPod = (name: string): Promise<Pod> => api.get<Pod>({ resource: pods, namespace, name });
+  const getPod = (name: string): Promise<Stored<Pod>> => api.get<Pod>({ resource: pods, namespace, name });
 
   async function describePod(name: string): Promise<string> {
     const { items } = await api.list<
@@ -109,7 +109,7 @@ describeInNamespace(import.meta.filename, () => {
     return { ...(await session.exited), stdout: Buffer.concat(chunks).toString() };
   }
 
-  async function createVm(cid: string, address: string): Promise<Pod> {
+  async function createVm(cid: string, address: string): Promise<Stored<Pod>> {
     const secret = await api.create(secrets, {
       metadata: { namespace, name: cid },
       data: { 'settings.json': Buffer.from('{}').toString('base64') },
@@ -125,7 +125,7 @@ describeInNamespace(import.meta.filename, () => {
     return pod;
   }
 
-  async function attach(cid: string, vm: Pod): Promise<void> {
+  async function attach(cid: string, vm: Stored<Pod>): Promise<void> {
     await api.create(
       persistentVolumeClaims,
       buildClaim({
@@ -152,17 +152,17 @@ describeInNamespace(import.meta.filename, () => {
 
   async function inAttachment(
     cid: string,
-    vm: Pod,
+    vm: Stored<Pod>,
     script: [string, string],
     ...more: string[]
   ): Promise<{ exitCode: number; stdout: string }> {
     const pod = await getPod(`attach-${cid}`);
-    const uids = [vm.metadata.uid ?? '', pod.metadata.uid ?? ''];
+    const uids = [vm.metadata.uid, pod.metadata.uid];
     const command = ['/bin/sh', '-c', untilReadyIn(pod) + script[0], script[1], cid, ...uids, ...more];
     return exec(`attach-${cid}`, mountContainer, ...command);
   }
 
-  const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
+  const release = (cid: string, vm: Stored<Pod>): Promise<{ exitCode: number; stdout: string }> =>
     inAttachment(cid, vm, [releaseScript, 'release'], '1', '1');
 
   test('a disk is attached to a running VM, is busy while it is used, and is released afterwards', async () => {

@@ -101,12 +101,12 @@ async function callVerb(
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
     const isDiskNamespace = isInputError(known) || offlineMethods.includes(method);
-    const place = {
+    const location = {
       contextName: args?.context,
       namespace: isDiskNamespace ? undefined : openCall?.call.namespace,
     };
     return {
-      ...errorResponse(known, (message) => redact(withNamespace(message, place))),
+      ...errorResponse(known, (message) => redact(withNamespace(message, location))),
       log: redact(openCall?.log() ?? ''),
     };
   } finally {

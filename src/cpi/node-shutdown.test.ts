@@ -38,7 +38,7 @@ test('a node that was shut down gracefully: the VM is there and does not run; wh
   assert.equal(await hasVm(cloud, { vmCid }), true);
   await assert.rejects(
     rebootVm(cloud, { vmCid }),
-    rejection('VM_NOT_REBOOTED', /ended for good \(Failed: Terminated Pod was terminated/u),
+    rejection('VM_NOT_REBOOTED', /ended and will not start again \(Failed: Terminated Pod was terminated/u),
   );
   await deleteVm(cloud, { vmCid });
   assert.equal(await hasVm(cloud, { vmCid }), false);

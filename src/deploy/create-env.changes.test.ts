@@ -100,7 +100,7 @@ test('a disk that the manifest no longer has is kept, reported once, and then no
     assert.deepEqual([cloud.attachedDisks(), cloud.disks()], [[], [diskCid]]);
     assert.match(
       ports.output(),
-      new RegExp(`^Disk '${diskCid}' is kept and not attached: the manifest asks for none`, 'm'),
+      new RegExp(`^Disk '${diskCid}' is kept and not attached: the manifest has no persistent disk`, 'm'),
     );
   }
   await editManifest((text) => text.replace('resource_pool: vms\n', '$&  persistent_disk_pool: disks\n'));

@@ -30,7 +30,7 @@ test("an installation_id from a pull request's state file does not lead create-e
     for (const run of [createEnv, deleteEnv])
       await assert.rejects(run(options, ports), {
         code: 'STATE_INVALID',
-        message: /state\.json.*'installation_id'/,
+        message: /state\.json.*installation_id/,
       });
     assertWhole();
   }

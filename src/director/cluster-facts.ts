@@ -30,7 +30,7 @@ export const clusterNamespace = 'bosh';
 
 /** Facts about the cluster. Undefined: the user may not read it. */
 export interface DirectorFacts {
-  /** As `v1.36.3`. */
+  /** A version such as `v1.36.3`. */
   readonly version: string;
   /** The namespace of the director; it may not exist yet. */
   readonly namespace: string;

@@ -86,7 +86,7 @@ const parseOutside = (outside: Field): DirectorFile['outside'] & object => ({
   credhub: outside.get('credhub').integer(),
 });
 
-/** For each path, the digests that a killed run may have left. */
+/** The digests, by path, that a killed run may have written. */
 type WriteJournal = Readonly<Record<string, readonly string[]>>;
 
 /** The result for the files of a folder, by their paths in it. */

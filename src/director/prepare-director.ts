@@ -26,7 +26,7 @@ export interface DirectorRequest extends ArtifactOptions {
   readonly hasStaticIp: boolean;
   /** The director's address in the cluster; undefined: a free address of a Service. */
   readonly internalIp: string | undefined;
-  /** The network of the pods, for the way `direct`. */
+  /** The network of the pods, if the director is reached directly. */
   readonly network: { readonly range: string; readonly gateway: string } | undefined;
   /** The address of the node or load balancer at which the operator reaches the director. */
   readonly outsideAddress: string | undefined;

@@ -232,7 +232,7 @@ export const errorTable = {
   VOLUME_MOUNT_INVALID: cloudError('the volume_mounts of a binding are invalid; nothing was mounted'),
   CONTAINER_FAILED: cloudError('an app was not started with its volumes; they are unmounted again'),
   CONTAINER_STUCK: cloudError(
-    'an app still runs, or one of its volumes is still mounted; another `volumes cell` tries again',
+    'an app still runs, or one of its volumes is still mounted; the next run of `volumes cell` tries to remove it',
   ),
   REGISTRY_UNREACHABLE: cloudError('a container registry could not be reached'),
   REGISTRY_UNAUTHORIZED: cloudError('a container registry rejected the user, or a request of the user'),

@@ -21,7 +21,7 @@ export class Field {
   readonly path: string;
   readonly #createError: CreateFieldError;
 
-  /** With an error code, the message of an error is the path and the problem. */
+  /** If an error code is given, the message of an error is the path and the problem. */
   constructor(value: unknown, path: string, error: ErrorCode | CreateFieldError) {
     this.value = value ?? undefined;
     this.path = path;

@@ -38,7 +38,7 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value === 'string' && value !== '' && value.length <= this.#maxLength) return value;
     const limit = this.#maxLength === Infinity ? '' : ` of at most ${this.#maxLength} characters`;
-    this.report(name, `must be a text${limit}, not empty, and in quotes where it is all digits`);
+    this.report(name, `must be a text${limit}, not empty, and in quotes if it has only digits`);
     return undefined;
   }
 

@@ -14,7 +14,7 @@ export function stdioWithoutInheritedFds<T>(
 ): (T | 'ignore' | number)[] {
   const all: (T | 'ignore' | number)[] = [...stdio];
   for (const descriptor of inheritedDescriptors()) {
-    // libuv leaves a descriptor above 2 unchanged if it is told to ignore it
+    // libuv leaves a descriptor above 2 unchanged if the option is `ignore`
     while (all.length < descriptor) all.push('ignore');
     if (descriptor >= stdio.length) all[descriptor] = empty;
   }

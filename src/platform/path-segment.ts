@@ -12,9 +12,9 @@ export type PathSegment = string & { readonly [brand]: 'PathSegment' };
 const maxBytes = 200;
 
 /**
- * Checks a text from a file (a name, version, fingerprint, id) and returns it as a path segment; there is no
- * other way to make one of such a text. Undefined if the text is empty, `.`, `..` or too long, or has a
- * slash, a backslash or a control character.
+ * Checks a text from a file (a name, version, fingerprint, id) and returns it as a path segment. Only this
+ * function turns such a text into a path segment. Returns undefined if the text is empty, `.`, `..` or too
+ * long, or has a slash, a backslash or a control character.
  */
 export function parsePathSegment(text: string): PathSegment | undefined {
   if (text === '' || text === '.' || text === '..' || Buffer.byteLength(text) > maxBytes) return undefined;

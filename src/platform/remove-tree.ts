@@ -33,6 +33,6 @@ function outside(path: string, within: string): ProductError {
   return new ProductError(
     'PATH_OUTSIDE',
     `'${path}' does not lie in '${within}', for which it is meant, or a link on the way leads out of it; nothing of it was removed. ` +
-      'Look at the name it is made of and at the links of that folder',
+      'Check the name in this path, and the links in that folder',
   );
 }

@@ -124,7 +124,7 @@ function stopOnAbort(child: ChildProcess, request: ProgramRequest) {
   const stop = (why: 'deadline' | 'interrupt'): void => {
     reason ??= why;
     if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
-    // A grandchild that left the process group may keep the pipes open for ever.
+    // A grandchild that left the process group may keep the pipes open forever.
     child.stdout?.destroy();
     child.stderr?.destroy();
     if (request.endTimeoutMs !== undefined)
@@ -169,7 +169,7 @@ function readLines({ stderr }: ChildProcess, onLine: (line: string) => void): vo
   let rest = '';
   stderr?.on('data', (chunk: Buffer) => {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    // Of a line that is too long only this much is kept. It is skipped when its end arrives.
+    // The number of characters that are kept of a line that is too long. The rest of the line is skipped.
     rest = (lines.pop() ?? '').slice(0, lineLimit + 1);
     for (const line of lines) if (line.length <= lineLimit) onLine(line);
   });

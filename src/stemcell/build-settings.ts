@@ -63,7 +63,7 @@ export function profileSettings(profile: Profile): ProfileSettings {
   }
 }
 
-/** 1 January 2026. Any fixed time would do. */
+/** 1 January 2026, an arbitrary fixed time. */
 const defaultEpoch = 1_767_225_600;
 
 /**

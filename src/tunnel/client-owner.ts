@@ -63,8 +63,9 @@ export function clientOwnerFinder(
 }
 
 /**
- * Finds the client socket in the text of such a table (proc(5)). A socket that no process has open has inode
- * 0 and shows as root's, whichever user closed it: it counts as without an owner.
+ * Finds the client socket in the text of such a table (proc(5)). For a socket that no process has open, the
+ * table shows inode 0 and the user root, not the user who closed it: such a socket counts as without an
+ * owner.
  */
 export const ownerInTable = (table: string, connection: Connection): ClientSocket | undefined =>
   ownerOfSocket(parseOwners(table), connection);

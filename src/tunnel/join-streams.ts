@@ -57,6 +57,9 @@ async function waitForDelivery(client: Socket, connection: Connection): Promise<
   }
 }
 
-/** Returns 0 on other systems than Linux, which do not show it. */
+/**
+ * Returns the bytes that the peer has not received yet. Returns 0 on systems other than Linux, which do not
+ * show this number.
+ */
 const readUnsent = async (connection: Connection): Promise<number> =>
   process.platform === 'linux' ? ((await readUnsentBytes(connection)) ?? 0) : 0;

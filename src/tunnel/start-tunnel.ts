@@ -118,8 +118,8 @@ function connectionOf({
 }
 
 /**
- * Returns whether to serve the client. Logs each other user once, and containers once, so that repeated
- * connections do not fill the log.
+ * Returns true if the client may use the tunnel. Logs each rejected user once, and clients in containers
+ * once, so that repeated connections do not fill the log.
  */
 async function isAllowedClient(
   connection: Connection,

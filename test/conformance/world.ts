@@ -60,7 +60,7 @@ export class World {
   readonly directory: string;
   readonly settings: Settings;
   /**
-   * For the message bus of every agent: without a certificate the agent cannot start, and retries for ever.
+   * For the message bus of every agent: without a certificate the agent cannot start, and retries forever.
    */
   readonly certificate: TestCertificate;
   #addresses: string[];

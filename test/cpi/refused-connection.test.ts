@@ -24,8 +24,11 @@ for (const name of ['executable', 'bundle'] as const) {
       const requests: string[] = [];
       const { server, access, close } = await startTlsServer((request, response) => {
         requests.push(request.method ?? '');
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end('{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}');
+        const isOne = request.url?.endsWith('/disk-1') === true;
+        response.writeHead(isOne ? 404 : 200, { 'content-type': 'application/json' });
+        const notFound = '{"kind":"Status","status":"Failure","reason":"NotFound","code":404}';
+        const empty = '{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}';
+        response.end(isOne ? notFound : empty);
       });
       t.after(close);
       server.close();

@@ -183,7 +183,7 @@ async function newVm(
 export async function callForDiskNamespace(world: RolesWorld): Promise<void> {
   const caller = callerOf(world, { disk_namespace: diskNamespace });
   await vmAndDisk(caller, image);
-  // a class that makes no volumes: the claim waits for ever, and its events report that
+  // a class that makes no volumes: the claim waits forever, and its events report that
   const vm = await newVm(caller, image);
   const disk = await caller.call('create_disk', [16, { storage_class: '' }, vm]);
   await assert.rejects(caller.call('attach_disk', [vm, disk]), (error) => isProductError(error));

@@ -158,7 +158,7 @@ test('another cluster than that of the state file is refused, and no record is r
     await rm(`${line.statePath}.cluster`);
     assertRefused(await line.up(elsewhere), vm, /nothing of that is on /, '[OTHER_CLUSTER]');
     const unnoted = await line.command(['destroy', line.manifestPath, '--force'], elsewhere);
-    assertRefused(unnoted, vm, "'delete-env' deletes it", '[OTHER_CLUSTER]');
+    assertRefused(unnoted, vm, "'delete-env' with the flags of its create-env deletes it", '[OTHER_CLUSTER]');
   } finally {
     assertSucceeded(await line.command(['destroy', line.manifestPath, '--force', ...own], elsewhere));
   }
@@ -223,7 +223,7 @@ test('an address in use by another program of this machine is named, and used on
   other.close();
   await once(other, 'close');
 
-  assertRefused(refused, `listens on ${line.address}:6868 already`, '[ADDRESS_TAKEN]');
+  assertRefused(refused, `already listens on ${line.address}:6868`, '[ADDRESS_TAKEN]');
   assert.deepEqual(await line.objects(), nothing);
   assertSucceeded(await line.up());
   await assertConverged(line);

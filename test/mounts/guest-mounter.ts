@@ -25,7 +25,7 @@ export function guestSubject(guest: Guest, spec: MountSpec, missing: MountSpec):
     directory: join(volumes, 'suite'),
     spec,
     missing,
-    makeDirectory: (path) => guest.call('makeFolder', [path]),
+    makeDirectory: (path) => guest.call('makeDirectory', [path]),
     write: (directory, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, directory]),
     read: (directory, name) => guest.call('asApp', [`cat ${name}`, directory]),
     holdOpen: async (directory, name) => {

@@ -35,7 +35,7 @@ const relay: NfsMountSpec = { ...share, host: '127.0.0.2' };
 
 async function target(name: string): Promise<string> {
   const path = join(volumes, name);
-  await guest.call('makeFolder', [path]);
+  await guest.call('makeDirectory', [path]);
   return path;
 }
 

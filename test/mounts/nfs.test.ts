@@ -31,7 +31,7 @@ const inTime = AbortSignal.timeout(600_000);
 
 async function target(name: string): Promise<string> {
   const path = join(volumes, name);
-  await guest.call('makeFolder', [path]);
+  await guest.call('makeDirectory', [path]);
   return path;
 }
 

@@ -123,7 +123,7 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
     await api.delete(claim);
     assert.notEqual((await api.get<KubernetesObject>(claim)).metadata.deletionTimestamp, undefined);
     const { error } = await world.line.cpi('delete_vm', vm.cid);
-    assert.match(error?.message ?? '', /was deleted behind BOSH's back, .*; nothing was changed/);
+    assert.match(error?.message ?? '', /was deleted by a program other than BOSH, .*; nothing was changed/);
     await world.growing(canary);
     await canary.assertWhole();
     await api.patch(volume, { spec: { persistentVolumeReclaimPolicy: 'Retain' } });

@@ -11,7 +11,7 @@ import type { Pod } from '../../src/kubernetes/types/pod.ts';
 type Change = (pod: Pod) => void;
 
 function planIn(namespace: string): Omit<AttachmentPlan, 'diskCid'> {
-  const vm: Pod = {
+  const vm: AttachmentPlan['vm'] = {
     metadata: { name: 'vm-a', namespace: 'bosh', uid: '01234567-89ab-4cde-8f01-23456789abcd' },
     spec: {
       containers: [{ name: 'bosh', image: 'registry.invalid/stemcell:1' }],

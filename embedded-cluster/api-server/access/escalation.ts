@@ -33,7 +33,7 @@ export function assertNoEscalation(
   const rules = kind.name.endsWith('Binding')
     ? rulesOfRole(registry, draft['roleRef'] as RoleRef, namespace)
     : ((draft['rules'] ?? []) as PolicyRule[]);
-  // Four lists of a hundred strings each are a hundred million rights.
+  // This limit is needed because four lists of a hundred strings each give a hundred million rights.
   if (rules.reduce((sum, rule) => sum + countRuleParts(rule), 0) > maximumRuleParts)
     throw requestEntityTooLarge(
       `the role gives more than ${maximumRuleParts} rights (verb, group, resource and name); split it`,

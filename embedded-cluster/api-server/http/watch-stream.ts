@@ -37,7 +37,7 @@ export async function streamWatch(
   const queue = new EventQueue<{ readonly event: WatchEvent<StoredObject>; readonly bytesWritten: number }>();
   const push = (event: WatchEvent<StoredObject>): void =>
     queue.push({ event, bytesWritten: store.bytesWritten });
-  // Writers must neither wait for this client nor fail with it, so they only add to its queue.
+  // A slow or failed client must not delay or fail a writer, so writers only add to its queue.
   const stopWatch = watchObjects(registry, format.kind, query, push);
   const stopBound = store.subscribe(() => {
     const bytesBehind = store.bytesWritten - (queue.oldest?.bytesWritten ?? store.bytesWritten);

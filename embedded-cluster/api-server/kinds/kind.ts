@@ -21,7 +21,7 @@ export interface AdmissionContext {
   randomSuffix(): string;
 }
 
-/** What a review needs: the caller, the store, the clock and the token key. */
+/** The parts of the server that a review needs: the caller, the store, the clock and the token key. */
 export interface ReviewContext {
   readonly registry: { readonly store: ObjectStore; readonly clock: Clock; readonly tokenKey: TokenKey };
   readonly user: User;

@@ -71,7 +71,7 @@ function volumeRefusal({ volumes, selectedNodes }: FilterInput, node: Node): str
     : undefined;
 }
 
-/** Checks as the plugin VolumeRestrictions, on whichever node the other pod is. */
+/** Checks the same as the plugin VolumeRestrictions: the other pod may be on any node. */
 function exclusiveRefusal({ pod, exclusive = [], nodes }: FilterInput): string | undefined {
   if (exclusive.length === 0) {
     return undefined;

@@ -8,7 +8,7 @@ export interface PodFacts {
   readonly podIp: string | undefined;
   /** The pod has its address and volumes, so containers may start. */
   readonly sandboxReady: boolean;
-  /** The node gave the pod up for this reason: its phase is Failed, whatever its containers' state is. */
+  /** The node gave the pod up for this reason: its phase is Failed, in any state of its containers. */
   readonly failure: { readonly reason: string; readonly message: string } | undefined;
 }
 

@@ -146,8 +146,8 @@ const enterUserNamespace = [
 ];
 
 /**
- * Entered before /proc is mounted: its IPC sysctls are those of the namespace of the process that looks them
- * up.
+ * The namespace is entered before /proc is mounted, because the IPC sysctls of a /proc belong to the
+ * namespace of the process that looks them up.
  */
 const enterIpcNamespace = ['nsenter', '--ipc=/proc/self/fd/5', '--'];
 

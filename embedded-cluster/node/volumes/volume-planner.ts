@@ -23,7 +23,7 @@ export interface ReadyVolume {
   readonly readOnly: boolean;
 }
 
-/** How to create a volume. Its sources have been read already. */
+/** The steps that create a volume. The sources of the volume have been read already. */
 export interface PlannedVolume extends ReadyVolume {
   /** Made at `path`, unless something is mounted there. */
   readonly mount?: Omit<FstabEntry, 'target'>;

@@ -88,7 +88,7 @@ export class BpmProcess {
   async run(config: BpmProcessConfig): Promise<number> {
     return this.#locked(async (pids) => {
       const logs = await this.#prepare(config, pids);
-      // As bpm does if the process is running already: no message, exit code 0.
+      // bpm itself does the same if the process is running already: no message, exit code 0.
       if (logs === undefined) return 0;
       try {
         const program = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });

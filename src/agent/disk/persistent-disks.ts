@@ -196,7 +196,7 @@ export class PersistentDisks {
     const isManaged = (await this.#managed()) === cid;
     const shows = (target: string, mount: Mount | undefined): boolean => {
       if (mount === undefined) return false;
-      // If the disk is no longer attached, only the record says which disk is mounted on the store.
+      // If the disk is no longer attached, only the record shows which disk is mounted on the store.
       return volume === undefined
         ? isManaged && target === directories.store
         : isSameMountRoot(volume, mount);

@@ -69,7 +69,7 @@ export async function collectLogs(
   await mkdir(target, { mode: 0o700 });
   try {
     const { bavail, bsize } = await statfs(target);
-    const copying = { target, filters, bytesLeft: bavail * bsize };
+    const copying = { target, filters, remainingBytes: bavail * bsize };
     for (const { path, prefix } of allDirectories) {
       await using logs = await DirectoryHandle.open(path);
       await copyMatching(logs, { below: '', prefix }, copying);
@@ -83,7 +83,7 @@ export async function collectLogs(
 interface CopyContext {
   readonly target: string;
   readonly filters: readonly string[];
-  bytesLeft: number;
+  remainingBytes: number;
 }
 
 /**
@@ -109,8 +109,8 @@ async function copyMatching(
     if (!kind?.isFile() || !copying.filters.some((filter) => matchesGlob(path, filter))) continue;
     await using file = await ifStillExpectedKind(directory.openFile(name, 'read'));
     if (file === undefined) continue;
-    copying.bytesLeft -= (await file.stat()).size;
-    if (copying.bytesLeft < 0) {
+    copying.remainingBytes -= (await file.stat()).size;
+    if (copying.remainingBytes < 0) {
       throw new ProductError(
         'AGENT_NOT_SUPPORTED',
         `there is not enough free space for the logs in ${copying.target}: exclude ${path} or other files with a filter`,

@@ -13,7 +13,7 @@ import { errorCode } from '../file/error-code.ts';
  */
 export type ServiceStatus = PidFileResult | { readonly live?: undefined; readonly problem?: undefined };
 
-/** Checks if a service is up: it is up if the result has no problem. */
+/** Checks whether a service is up: it is up if the result has no problem. */
 export async function checkService(
   subject: MonitSubject,
   { table, probes }: { readonly table: ProcessTable; readonly probes: Probes },
@@ -88,10 +88,10 @@ export async function findByPidFile(
 }
 
 /**
- * A pidfile that only root can have put there may name any process. Any other one may have been put there by
+ * A pidfile that only root can have written may name any process. Any other pidfile may have been written by
  * a job user. It may name a process that the start program started, or a process that the file's owner could
- * signal. If root owns such a file, that proves nothing: a job user can move a log of root into place and
- * write to it through an inherited descriptor.
+ * signal. A pidfile that root owns is no proof: a job user can move a log of root into place and write to it
+ * through an inherited descriptor.
  */
 function isTrustworthy(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {
   if (file.isOnlyRoots) return true;

@@ -90,7 +90,7 @@ export class SupervisedService {
     return (await this.check()).live;
   }
 
-  /** Checks if the service is up: it is up if the result has no problem. */
+  /** Checks whether the service is up: it is up if the result has no problem. */
   check(): Promise<ServiceStatus> {
     return checkService(this.definition.subject, this.#ports, {
       known: this.#record.known,
@@ -279,7 +279,8 @@ export class SupervisedService {
     const program = this.#ports.launch(this.definition, start, 'Started', mark);
     const run = new StartRun(program, this.#ports.clock);
     void program.exit.then((exit) => {
-      // Ignore the exit of a program that was killed and replaced: the exit of the current one says more.
+      // Ignore the exit of a program that was killed and replaced, because the exit of the current program
+      // tells the cause.
       if (this.#startRun === run) this.#lastExit = exit;
     });
     this.#startRun = run;

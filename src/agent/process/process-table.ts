@@ -52,7 +52,7 @@ export interface ProcessTable {
 
 // USER_HZ is 100 on every architecture that Node runs on
 const ticksPerSecond = 100;
-const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
+const unreadableCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
 
 /** The process table of /proc. */
 export const procProcessTable: ProcessTable = {
@@ -166,7 +166,7 @@ async function ifProcessExists<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
-    if (goneCodes.has(errorCode(error) ?? '')) return undefined;
+    if (unreadableCodes.has(errorCode(error) ?? '')) return undefined;
     throw error;
   }
 }

@@ -42,7 +42,10 @@ export class SshAccounts {
     this.#ports = ports;
   }
 
-  /** Returns the public key of the VM's sshd, or undefined if it has none and so no sshd. */
+  /**
+   * Returns the public key of the VM's sshd. Returns undefined if there is no key, which means that the VM
+   * has no sshd.
+   */
   async hostKey(): Promise<string | undefined> {
     return (await readFileIfPresent(hostKeyPath))?.trim();
   }

@@ -46,7 +46,10 @@ const pingTimeoutMs = 5000;
 const startTimeoutMs = 600_000;
 /** The agent packs all logs before it responds. */
 const bundleTimeoutMs = 600_000;
-/** For the scripts and the compilation of a release, and for copying disks. Every other task has an hour. */
+/**
+ * The scripts and the compilation of a release, and copying disks, may take a day. Every other task has an
+ * hour.
+ */
 const longTaskOptions = { deadline: 24 * 3_600_000 };
 
 /** Disks are unmounted one after another. No VM has this many. */

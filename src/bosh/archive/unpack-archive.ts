@@ -21,7 +21,9 @@ export interface UnpackOptions {
    * last check.
    */
   readonly digest?: string | undefined;
-  /** Shared with other archives; by default the archive has a budget of its own with archiveLimits. */
+  /**
+   * The budget that this archive shares with others. By default the archive has its own, with archiveLimits.
+   */
   readonly budget?: ByteBudget | undefined;
 }
 

@@ -40,5 +40,5 @@ const { vm } = await RubyVM.instantiateModule({
 vm.eval(source);
 
 function rejectJavaScript(): never {
-  throw new Error('a template asked for JavaScript');
+  throw new Error('a template requested JavaScript');
 }

@@ -53,7 +53,7 @@ export function toValue(node: YamlNode): JsonValue {
   }
 }
 
-/** Returns a node for a plain value without a source of its own; `position` is where it is used. */
+/** Returns a node for a plain value that comes from no file; `position` is the place that uses the value. */
 export function fromValue(value: unknown, position: Position): YamlNode {
   if (Array.isArray(value))
     return { kind: 'list', items: value.map((item) => fromValue(item, position)), position };

@@ -43,7 +43,7 @@ async function makeHome(home: string): Promise<void> {
 }
 
 /**
- * Creates the directory and its parents. Node's recursive mkdir loops for ever if the system reports ENOENT
+ * Creates the directory and its parents. Node's recursive mkdir loops forever if the system reports ENOENT
  * for an existing directory (/proc).
  */
 async function makeDirectory(path: string): Promise<void> {

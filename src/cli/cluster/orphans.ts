@@ -188,7 +188,7 @@ const isReplaced = ({ metadata }: KubernetesObject): boolean =>
 
 /** The copies that update_disk makes: which disk names which copy. */
 class DiskCopies {
-  /** The disk by the name of its copy. */
+  /** Maps the name of a copy to the name of its disk. */
   readonly #disks: ReadonlyMap<string | undefined, string>;
   /** The names of the copies that have replaced their disks. */
   readonly #successors: ReadonlySet<string | undefined>;

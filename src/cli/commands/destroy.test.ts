@@ -115,7 +115,10 @@ describeInNamespace(import.meta.filename, () => {
       const { exitCode, stderr } = await startDestroy(installation).ended;
 
       assert.equal(exitCode, 1);
-      assert.match(stderr, /'(vm|disk|agent)-1'.*'delete-env' deletes it.*\[OTHER_CLUSTER\]/s);
+      assert.match(
+        stderr,
+        /'(vm|disk|agent)-1'.*'delete-env' with the flags of its create-env deletes it.*\[OTHER_CLUSTER\]/s,
+      );
       assert.deepEqual(await installation.leftovers(), before);
     });
   }

@@ -27,7 +27,7 @@ async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {})
   cluster.listeners.set('bosh/vm-1:25555', (listener.address() as AddressInfo).port);
   cluster.objects.set('/api/v1/namespaces/bosh/pods', [
     {
-      metadata: { name: 'vm-1', namespace: 'bosh' },
+      metadata: { name: 'vm-1', namespace: 'bosh', uid: 'uid-1', resourceVersion: '1' },
       ...{ spec: { containers: [] }, status: { phase: 'Running', podIP: '10.244.0.6' } },
     },
   ]);

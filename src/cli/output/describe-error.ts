@@ -70,7 +70,7 @@ function withStep(error: Error, more = ''): string {
   return step === undefined ? error.message : `${error.message}; ${step}${more}`;
 }
 
-/** Without a cause that the message before it ends with or quotes already. */
+/** Leaves out a cause that the message before it ends with or quotes already. */
 function causes(error: Error): string[] {
   const lines: string[] = [];
   let shown = error.message;

@@ -111,9 +111,9 @@ async function readCertificates(path: string): Promise<string> {
 }
 
 /**
- * Returns the OCI layout directory for `directory`, which is one itself or the output of `stemcell build`, which
- * contains one. Rejects with INVALID_ARGUMENT for a file; the error says what the file is, or how to convert
- * it into such a directory.
+ * Returns the OCI layout directory for `directory`. This is `directory` itself, or the layout inside it if
+ * `directory` is the output of `stemcell build`. Rejects with INVALID_ARGUMENT for a file; the error says
+ * what the file is, or how to convert it into such a directory.
  */
 export async function findLayout(directory: string): Promise<string> {
   if (await isFile(directory)) {

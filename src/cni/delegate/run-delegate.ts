@@ -107,7 +107,7 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
   } catch (error) {
-    // whatever makes the file unusable, the next directory may have another one
+    // this file is unusable for some reason; the next directory may have a usable one
     if (error instanceof Error && 'code' in error) return false;
     throw error;
   }

@@ -134,7 +134,8 @@ export async function saveOptions(paths: CniPaths): Promise<void> {
 }
 
 /**
- * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
+ * Adds the options of the last installer for the options that are not given: a probe has no arguments of its
+ * own.
  */
 export async function withSavedOptions(paths: CniPaths): Promise<CniPaths> {
   const value = tryParseJson((await readSavedOptions(paths.binDirectory)) ?? '');

@@ -150,11 +150,15 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       const authority = await createTestAuthority();
       const { certificate, key } = await authority.server({ ip: '127.0.0.1' });
       let code = 200;
+      const storedMetadata = {
+        ...{ name: 'static-ip', namespace: 'kube-system' },
+        ...{ uid: 'uid-of-daemon-set', resourceVersion: '1' },
+      };
       const server = createServer({ cert: certificate, key }, (request, response) => {
         const allowed = request.headers.authorization === 'Bearer the-token';
         response
           .writeHead(allowed ? code : 401, { 'content-type': 'application/json' })
-          .end(JSON.stringify({ kind: 'DaemonSet', metadata: { name: 'static-ip' } }));
+          .end(JSON.stringify({ kind: 'DaemonSet', metadata: storedMetadata }));
       });
       // only the installer may end the connection
       server.keepAliveTimeout = 0;

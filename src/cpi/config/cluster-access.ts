@@ -12,7 +12,7 @@ export interface KubernetesConfig extends AccessConfig {
    */
   readonly kubeletRootDirectory: string;
   readonly imagePullSecrets: readonly string[];
-  /** The attach strategy of new VMs; each VM keeps the one that it was made with. */
+  /** The attach strategy of new VMs; each VM keeps the strategy with which it was created. */
   readonly attach: AttachStrategySetting;
   /** The namespace of claims and attachment pods. Undefined: the namespace of the VMs. */
   readonly diskNamespace: string | undefined;
@@ -46,7 +46,10 @@ function readAbsolutePath(field: Field): string | undefined {
 /** A server and the credentials for it, without a kubeconfig. */
 export interface ServerConfig {
   readonly url: string;
-  /** PEM. Undefined: the root certificates that the runtime trusts, or those of the service account. */
+  /**
+   * The CA certificates in PEM. If undefined, the runtime's trusted root certificates apply, or those of the
+   * service account.
+   */
   readonly ca: string | undefined;
   /**
    * Secret. Without a token and a certificate, requests use the service account of the pod that the CPI runs
@@ -60,8 +63,8 @@ export interface ServerConfig {
 }
 
 /**
- * How the cluster is reached. With neither kubeconfig nor server: by the service account of the pod that the
- * CPI runs in.
+ * The way to the cluster. Without a kubeconfig and a server it is the service account of the pod in which the
+ * CPI runs.
  */
 export interface AccessConfig {
   /** Object, JSON text or YAML text. Secret. */

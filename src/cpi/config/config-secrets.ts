@@ -2,9 +2,8 @@ import { urlPasswords } from '../../errors/redact/secret-strings.ts';
 import { secretsOfKubeconfig } from '../../kubernetes/access/kubeconfig-secrets.ts';
 
 /**
- * Returns the secret parts of a configuration or of a request's context, in whatever shape: it may not have
- * been parsed. Loads a YAML parser if a kubeconfig is YAML text, so call it only if there is a message to
- * redact.
+ * Returns the secret parts of a configuration or of a request's context, which may be unparsed and have any
+ * shape. Loads a YAML parser if a kubeconfig is YAML text, so call it only if there is a message to redact.
  */
 export async function secretsOfConfig(config: unknown): Promise<unknown[]> {
   const { agent, kubernetes, contexts, env, registry } = asObject(config);

@@ -92,8 +92,8 @@ const variableNames = ['http_proxy', 'https_proxy', 'no_proxy'] as const;
 export type ProxyVariables = Readonly<Record<string, string>>;
 
 /**
- * Parses the section `env`: https_proxy and no_proxy apply to the API server, all three are in the
- * environment of exec plugins. They override those of this process. Throws INVALID_CONFIG.
+ * Parses the section `env`. https_proxy and no_proxy apply to the API server; exec plugins get all variables
+ * of the section. They override the variables of this process. Throws INVALID_CONFIG.
  */
 export function parseProxyVariables(section: Field): ProxyVariables {
   section.rejectUnknownKeys(variableNames);

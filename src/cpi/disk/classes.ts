@@ -1,5 +1,5 @@
 import { isApiError, isMissingResource } from '../../kubernetes/client/api-error.ts';
-import type { Resource } from '../../kubernetes/api.ts';
+import { ifAllowed, type Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import {
   storageClasses,
@@ -19,7 +19,7 @@ import { ProductError } from '../../errors/product-error.ts';
 
 /**
  * Checks that every class named exists and that all of them belong to one driver. A claim of a missing class
- * would wait for ever. `field` has the names, for errors. A missing API is INVALID_ARGUMENT too, because no caller of create_disk tolerates
+ * would wait forever. `field` has the names, for errors. A missing API is INVALID_ARGUMENT too, because no caller of create_disk tolerates
  * another type (bosh-director: disk_manager.rb), and the cloud_properties must be corrected. Classes that the
  * role may not read are not checked.
  */
@@ -81,12 +81,7 @@ function checkDriver(storage: StorageClass | undefined, driver: string | undefin
 
 /** Returns all storage classes of the cluster; undefined if the role may not list them. */
 export async function readStorageClasses(call: CallContext): Promise<readonly StorageClass[] | undefined> {
-  try {
-    return (await call.api.list<StorageClass>(storageClasses)).items;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
+  return (await ifAllowed(call.api.list<StorageClass>(storageClasses)))?.items;
 }
 
 export function findStorageClass(

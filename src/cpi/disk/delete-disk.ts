@@ -1,6 +1,6 @@
-import { isApiError } from '../../kubernetes/client/api-error.ts';
+import type { Stored } from '../../kubernetes/object.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
-import { conflictError, waitForDeletion } from '../objects/objects.ts';
+import { conflictError, deleteIfUnchanged, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import type { DeleteDiskRequest } from '../protocol/methods.ts';
 import { annotation } from '../objects/labels.ts';
@@ -35,7 +35,7 @@ export async function deleteDisk(call: CallContext, { diskCid: cid }: DeleteDisk
     }
     await removeOwnHelpers(call, claim);
     const marked = await markDeleting(call, claim);
-    if (marked !== undefined && (await deleteIfUnchanged(call, marked))) {
+    if (marked !== undefined && (await deleteClaimIfUnchanged(call, marked))) {
       await waitUntilDeleted(call, claim, cid);
       // if it was a replacement, the disk that it replaced may still exist
       if (claim.metadata.name === cid) return finish(call, cid);
@@ -66,8 +66,8 @@ async function removeOwnHelpers(
  */
 async function markDeleting(
   call: CallContext,
-  claim: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim | undefined> {
+  claim: Stored<PersistentVolumeClaim>,
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
   return patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: 'true' } });
@@ -77,23 +77,17 @@ async function markDeleting(
  * Deletes with the resourceVersion that was read before the check for attachment pods. Returns false if an
  * attach_disk has changed the claim since.
  */
-async function deleteIfUnchanged(call: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
-  const { name, uid = '', resourceVersion = '', deletionTimestamp } = metadata;
-  if (deletionTimestamp !== undefined) return true;
-  const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
-  try {
-    await call.api.delete(claimReference(call, name), options);
-    return true;
-  } catch (error) {
-    if (isApiError(error, 404)) return true;
-    if (isApiError(error, 409)) return false;
-    throw error;
-  }
+async function deleteClaimIfUnchanged(
+  call: CallContext,
+  claim: Stored<PersistentVolumeClaim>,
+): Promise<boolean> {
+  const { name, deletionTimestamp } = claim.metadata;
+  return deletionTimestamp !== undefined || deleteIfUnchanged(call, claimReference(call, name), claim);
 }
 
 async function waitUntilDeleted(
   call: CallContext,
-  { metadata: { name, uid = '' } }: PersistentVolumeClaim,
+  { metadata: { name, uid } }: Stored<PersistentVolumeClaim>,
   cid: string,
 ): Promise<void> {
   const deadlineSeconds = call.config.deadlines.deleteDisk;

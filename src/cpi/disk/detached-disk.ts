@@ -1,4 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
+import type { Stored } from '../../kubernetes/object.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import type { CallContext } from '../call.ts';
 import { removeAttachmentPod, vmWithLeftoverMount } from './attach/attached-elsewhere.ts';
@@ -14,7 +15,7 @@ export async function requireDetachedDisk(
   call: CallContext,
   cid: string,
   operation: string,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   const claim = requireUsable(call, cid, await findDisk(call, cid));
   await waitUntilDetached(call, claim, operation);
   return claim;

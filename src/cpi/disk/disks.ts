@@ -1,6 +1,6 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import type { DiskProperties } from './disk-properties.ts';
-import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
-import { isApiError } from '../../kubernetes/client/api-error.ts';
+import { ignoreConflict, ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import type { CallContext } from '../call.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
@@ -73,7 +73,10 @@ export const isProvisional = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.labels?.[label.provisional] !== undefined;
 
 /** Returns the claim of a disk; undefined for a cid that names no disk of the CPI. */
-export async function findClaim(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findClaim(
+  call: CallContext,
+  cid: string,
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   if (!isDiskCid(cid)) return undefined;
   const claim = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, cid)));
   return claim !== undefined && isManaged(claim, 'disk') ? claim : undefined;
@@ -91,17 +94,12 @@ export interface ClaimPatch {
  */
 export async function patchIfUnchanged(
   call: CallContext,
-  { metadata: { name, resourceVersion = '' } }: PersistentVolumeClaim,
+  { metadata: { name, resourceVersion } }: Stored<PersistentVolumeClaim>,
   metadata: ClaimPatch,
-): Promise<PersistentVolumeClaim | undefined> {
-  try {
-    return await call.api.patch<PersistentVolumeClaim>(claimReference(call, name), {
-      metadata: { resourceVersion, ...metadata },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
+  return ignoreConflict(
+    call.api.patch(claimReference(call, name), { metadata: { resourceVersion, ...metadata } }),
+  );
 }
 
 /** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */
@@ -114,7 +112,10 @@ const maxAttempts = 3;
  *
  * Model: update.pml
  */
-export async function findDisk(call: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findDisk(
+  call: CallContext,
+  cid: string,
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   if (!isDiskCid(cid)) return undefined;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await findClaim(call, cid);
@@ -135,7 +136,7 @@ export async function findDisk(call: CallContext, cid: string): Promise<Persiste
  * Returns the replacements that took the place of that disk one after the other. Those that have been
  * replaced themselves may still exist.
  */
-async function listReplacements(call: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
+async function listReplacements(call: CallContext, cid: string): Promise<Stored<PersistentVolumeClaim>[]> {
   const { namespace } = claimReference(call, cid);
   const lists = await Promise.all(
     selectorsOf(cid).map((labelSelector) =>
@@ -166,8 +167,8 @@ export function diskNotFoundError(call: CallContext, cid: string): ProductError 
 export function requireUsable(
   call: CallContext,
   cid: string,
-  claim: PersistentVolumeClaim | undefined,
-): PersistentVolumeClaim {
+  claim: Stored<PersistentVolumeClaim> | undefined,
+): Stored<PersistentVolumeClaim> {
   if (claim === undefined) throw diskNotFoundError(call, cid);
   if (claim.metadata.deletionTimestamp !== undefined) throw diskDeletedError(cid, 'is being deleted');
   return claim;
@@ -176,7 +177,7 @@ export function requireUsable(
 /** Returns the error for a disk that is deleted while a call works on it. */
 export function diskDeletedError(
   cid: string,
-  how: 'is being deleted' | 'was deleted meanwhile',
+  how: 'is being deleted' | 'was deleted during this call',
 ): ProductError {
   return new ProductError('DISK_NOT_FOUND', `disk '${cid}' ${how}; ${restoreHint}`);
 }

@@ -157,7 +157,7 @@ test('why its driver does not take a disk from a node stands in the error: no ev
     await api.patch(reference, { metadata: { finalizers }, status });
     await assert.rejects(deleteDisk(cloud, { diskCid: disk }), {
       message: new RegExp(
-        `its driver reported: rpc error: ${key} of volume 7; see whether the attacher of its driver runs`,
+        `its driver reported: rpc error: ${key} of volume 7; check that the attacher of its driver runs`,
         'u',
       ),
     });

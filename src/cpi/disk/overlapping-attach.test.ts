@@ -305,7 +305,7 @@ test('an attachment that is deleted by force while attach_disk has the disk moun
 
   await assert.rejects(
     attachDisk({ ...cloud, exec }, { vmCid, diskCid: disk }),
-    rejection('DISK_NOT_ATTACHABLE', /its attachment pod was deleted meanwhile/u),
+    rejection('DISK_NOT_ATTACHABLE', /its attachment pod was deleted during this call/u),
   );
 });
 
@@ -333,7 +333,7 @@ test('delete_vm ends the attachment of an attach_disk that was slow', async (t) 
   await assert.rejects(api.get(attachment(disk)));
 });
 
-test('an attach_disk to a VM that was deleted meanwhile leaves no attachment that was to take its mount over', async (t) => {
+test('an attach_disk to a VM that was deleted during this call leaves no attachment that was to take its mount over', async (t) => {
   const world = await vmAndDisk(t);
   const { cloud, api, node, disk } = world;
   await attachDisk(cloud, { vmCid, diskCid: disk });

@@ -8,16 +8,15 @@ import { label } from '../objects/labels.ts';
 const prefix = 'former.bosh.cloudfoundry.org/';
 
 /** Returns selectors. A disk that any of them finds has this previous cid. */
-export const selectorsOf = (formerCid: string): readonly string[] => [
-  `${label.replaces}=${formerCid}`,
-  `${prefix}${formerCid}`,
+export const selectorsOf = (previousCid: string): readonly string[] => [
+  `${label.replaces}=${previousCid}`,
+  `${prefix}${previousCid}`,
 ];
 
 /**
- * Returns the labels for the previous cids of a replacement. A caller that uses the disk's own cid knows it,
- * so the earlier ones are dropped. A caller that uses a previous cid may get the own one from another call
- * that has not returned yet.
- *
+ * Returns the labels for the previous cids of a replacement. A caller that uses the cid of the disk itself
+ * knows it, so the earlier cids are dropped. A caller that uses a previous cid may still receive the current
+ * cid from another call that has not returned yet.
  * Model: update.pml
  */
 export function previousCids(
@@ -34,8 +33,10 @@ export function previousCids(
 }
 
 /** Returns true for a disk that any of `selectorsOf` finds. */
-export const hasPreviousCid = ({ metadata: { labels = {} } }: KubernetesObject, formerCid: string): boolean =>
-  labels[label.replaces] === formerCid || labels[`${prefix}${formerCid}`] !== undefined;
+export const hasPreviousCid = (
+  { metadata: { labels = {} } }: KubernetesObject,
+  previousCid: string,
+): boolean => labels[label.replaces] === previousCid || labels[`${prefix}${previousCid}`] !== undefined;
 
 export const isPreviousCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
 

@@ -137,7 +137,7 @@ test('a driver that does not grow the volume in time: the size, the time and the
     resizeDisk(cloud, { diskCid: disk, sizeMiB: 128 }),
     rejection(
       'DEADLINE',
-      /waited 1 s for disk 'disk-\S+' to have 128 MiB; last known: ExternalExpanding: waiting for an external controller to expand this PVC; see whether the resizer of its driver runs, then repeat the call/u,
+      /waited 1 s for disk 'disk-\S+' to have 128 MiB; last known: ExternalExpanding: waiting for an external controller to expand this PVC; check that the resizer of its driver runs, then repeat the call/u,
     ),
   );
   await say({ capacity: { storage: '128Mi' } });

@@ -22,7 +22,7 @@ export async function setDiskMetadata(
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const { name, labels: present } = (await findDisk(call, cid))?.metadata ?? {};
     if (name === undefined) throw diskNotFoundError(call, cid);
-    // a caller that describes a disk knows the disk, and knows this cid
+    // a caller that sets the metadata of a disk knows this cid
     const labels = { [label.unclaimed]: null, ...(name === cid && noPreviousCids(present)) };
     const patched = await patchIfExists(call, name, metadataPatch(metadata, labels));
     if (patched !== undefined && !isReplaced(patched)) return null;

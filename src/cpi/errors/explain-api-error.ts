@@ -129,11 +129,11 @@ export function describeRequest({ method, path }: ApiRequest): string {
     );
   if (parts === null) return `${gerunds[method]} ${path}`;
   const [, namespace, plural = '', name, subresource] = parts;
-  const words = [
+  const phrases = [
     subresource === undefined ? gerunds[method] : `using ${subresource} of`,
     plural,
     ...(name === undefined ? [] : [name]),
     ...(namespace === undefined ? [] : [`in namespace ${namespace}`]),
   ];
-  return words.join(' ');
+  return phrases.join(' ');
 }

@@ -125,8 +125,8 @@ function missingResources(missing: string): Explanation {
   }));
   const fixed = wanted.filter(({ others }) => others.length > 0);
   if (fixed.length === 0) {
-    const words = joinUnique(wanted.map(({ resource }) => resource));
-    return forbidden(`set ${words} by resources in cloud_properties or by defaults.resources`);
+    const resourceNames = joinUnique(wanted.map(({ resource }) => resource));
+    return forbidden(`set ${resourceNames} by resources in cloud_properties or by defaults.resources`);
   }
   const resources = joinUnique(fixed.map(({ resource }) => resource));
   const containers = joinUnique(fixed.flatMap(({ others }) => others));
@@ -197,9 +197,9 @@ const fixedAmount =
 function cpiContainerIn(message: string): string | undefined {
   const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];
   if (kind !== undefined) return kind === 'attach' ? mountContainer : 'bind';
-  const asked = [...message.matchAll(fixedAmount)].map(([, amount = '']) => amount);
-  const isFixed = asked.some((amount) => Object.values<string>(cpiContainerRequests).includes(amount));
+  const amounts = [...message.matchAll(fixedAmount)].map(([, amount = '']) => amount);
+  const isFixed = amounts.some((amount) => Object.values<string>(cpiContainerRequests).includes(amount));
   return isFixed ? prepareContainer : undefined;
 }
 
-const joinUnique = (words: readonly string[]): string => [...new Set(words)].join(' and ');
+const joinUnique = (texts: readonly string[]): string => [...new Set(texts)].join(' and ');

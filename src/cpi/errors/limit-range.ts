@@ -45,8 +45,8 @@ export async function nameLimitRanges(
 }
 
 /**
- * Returns an empty list if the server refuses or cannot be reached: no call may fail because a name is not
- * known.
+ * Returns an empty list if the server refuses or cannot be reached: the names only improve a message, so the
+ * call must not fail without them.
  */
 async function listLimitRanges(api: KubernetesApi, namespace: string): Promise<LimitRange[]> {
   try {

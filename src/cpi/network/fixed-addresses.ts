@@ -14,7 +14,8 @@ export const cniAddressAnnotations = {
 } as const;
 
 /**
- * Returns the configured strategy, or the one that the API groups of the cluster indicate. Sends one request.
+ * Returns the configured strategy, or the strategy that the API groups of the cluster indicate. Sends one
+ * request.
  */
 export async function findAddressStrategy(
   api: KubernetesApi,

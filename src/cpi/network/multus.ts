@@ -4,8 +4,8 @@ import type { Network } from './networks.ts';
 import { canonicalAddress } from '../../platform/ip-address.ts';
 
 /**
- * The annotation that Multus reads, and the one that it writes when the interfaces exist (k8s.cni.cncf.io:
- * Network Plumbing WG, v1.3).
+ * The annotation that Multus reads, and the annotation that it writes when the interfaces exist
+ * (k8s.cni.cncf.io: Network Plumbing WG, v1.3).
  */
 export const multus = {
   networks: 'k8s.v1.cni.cncf.io/networks',
@@ -57,7 +57,7 @@ function cidrOf({ name, address, prefixLength }: Network): string[] {
 }
 
 /**
- * Returns why a running pod's further interfaces differ from those that its annotation requests; undefined if
+ * Returns why the additional interfaces of a running pod differ from those in its annotation; undefined if
  * they match.
  */
 export function verifyMultusAddresses({ metadata }: Pod): string | undefined {

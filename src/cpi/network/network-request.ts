@@ -76,7 +76,7 @@ function readNetworkKind(
   if (hasPolicy ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
   throw new ProductError(
     'NOT_IMPLEMENTED',
-    `${properties.path}: name what it shall be: a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
+    `${properties.path}: choose the kind of network: a NetworkPolicy, if the cluster enforces them (network_policy: true, here or in ` +
       'the property networks.network_policy), or an interface of Multus (network_attachment: a CNI configuration)',
   );
 }

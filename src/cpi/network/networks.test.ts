@@ -104,7 +104,7 @@ const refused: readonly [string, CreateNetworkRequest, ErrorCode, RegExp][] = [
     'nothing that enforces it',
     definition({}),
     'NOT_IMPLEMENTED',
-    /NetworkPolicy where the cluster enforces them/u,
+    /NetworkPolicy, if the cluster enforces them/u,
   ],
   ['no such kind: policies', definition(policy), 'NOT_IMPLEMENTED', /has no NetworkPolicies/u],
   [

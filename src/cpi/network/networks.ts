@@ -149,7 +149,7 @@ export interface NetworkProperties {
   readonly attachment: { readonly namespace: string | undefined; readonly name: string } | undefined;
   /** A NetworkPolicy of create_network that applies to the VM. */
   readonly policy: string | undefined;
-  /** How traffic for a network of type vip gets to the VM. */
+  /** The way in which traffic for a network of type vip gets to the VM. */
   readonly vip: VipProperties | undefined;
 }
 
@@ -184,8 +184,8 @@ function readNetworkAttachment(field: Field): NetworkProperties['attachment'] {
 }
 
 /**
- * Kubernetes rejects a pod with more, and resolvers use no more (kubernetes: pkg/apis/core/validation,
- * MaxDNSNameservers; resolv.conf(5)).
+ * Kubernetes rejects a pod with more name servers, and resolvers ignore further ones (kubernetes:
+ * pkg/apis/core/validation, MaxDNSNameservers; resolv.conf(5)).
  */
 const maxNameServers = 3;
 

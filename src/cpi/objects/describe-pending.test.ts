@@ -41,18 +41,18 @@ const rows: readonly Row[] = [
     resource: services,
     finalizers: ['service.kubernetes.io/load-balancer-cleanup'],
     event: ['Service', 'quota of addresses'],
-    says: 'held by its finalizers service.kubernetes.io/load-balancer-cleanup; events: Trouble: quota of addresses; see whether the controller of its load balancer runs, and what it logs, then repeat the call',
+    says: 'held by its finalizers service.kubernetes.io/load-balancer-cleanup; events: Trouble: quota of addresses; check that the controller of its load balancer runs, and read its log, then repeat the call',
   },
   {
     resource: secrets,
     finalizers: ['example.com/backup'],
-    says: 'held by its finalizers example.com/backup; neither BOSH nor Kubernetes set these: see whether the controller that did runs; if it no longer exists, remove them (kubectl edit secrets object-3 -n bosh), then repeat the call',
+    says: 'held by its finalizers example.com/backup; neither BOSH nor Kubernetes set these: check that the controller that set them runs; if it no longer exists, remove them (kubectl edit secrets object-3 -n bosh), then repeat the call',
   },
   {
     resource: volumeSnapshots,
     finalizers: ['snapshot.storage.kubernetes.io/volumesnapshot-bound-protection'],
     event: ['VolumeSnapshot', 'the backend is away'],
-    says: 'held by its finalizers snapshot.storage.kubernetes.io/volumesnapshot-bound-protection; events: Trouble: the backend is away; see whether the snapshot controller and the snapshotter of its driver run, then repeat the call',
+    says: 'held by its finalizers snapshot.storage.kubernetes.io/volumesnapshot-bound-protection; events: Trouble: the backend is away; check that the snapshot controller and the snapshotter of its driver run, then repeat the call',
   },
   {
     resource: volumeSnapshots,
@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
   },
   {
     resource: networkPolicies,
-    says: 'it still exists; see whether its API server and controllers run, then repeat the call',
+    says: 'it still exists; check that its API server and controllers run, then repeat the call',
   },
 ];
 
@@ -101,7 +101,7 @@ test('a pod whose jobs have ended and that others hold: their finalizers, and no
 test('what was asked of a claim and did not come: its events, or that there are none', async (t) => {
   const { cloud, api } = await testCloud(t);
   const claim = { namespace, name: 'disk-1' };
-  const next = 'see whether the resizer of its driver runs';
+  const next = 'check that the resizer of its driver runs';
   assert.equal(
     whole(await describeClaim(cloud, claim, next)),
     `nothing was reported about it; ${next}, then repeat the call`,

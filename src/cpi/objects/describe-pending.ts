@@ -1,5 +1,5 @@
 import type { ObjectReference } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import {
   type EventObject,
@@ -23,17 +23,17 @@ const kindOfPlural: Readonly<Record<string, string>> = {
 };
 
 /**
- * What to check for each known finalizer: those of Kubernetes itself, of external-snapshotter, of the cloud
+ * The advice for each known finalizer: those of Kubernetes itself, of external-snapshotter, of the cloud
  * controllers and of external-attacher.
  */
 const finalizerHints: readonly (readonly [RegExp, string])[] = [
   [/pvc-protection$/u, 'a pod still uses the claim: find it with kubectl describe pvc, and end it'],
   [/pvc-as-source-protection$/u, 'a snapshot of it is being taken: see kubectl get volumesnapshots'],
   [/snapshot.*-as-source-protection$/u, 'a disk is being made from it: see kubectl get pvc'],
-  [/^snapshot\./u, 'see whether the snapshot controller and the snapshotter of its driver run'],
-  [/load-balancer-cleanup$/u, 'see whether the controller of its load balancer runs, and what it logs'],
-  [/^external-attacher\//u, 'see whether the attacher of its driver runs, and what it logs'],
-  [/^foregroundDeletion$/u, 'its dependents are deleted first: see whether the garbage collector runs'],
+  [/^snapshot\./u, 'check that the snapshot controller and the snapshotter of its driver run'],
+  [/load-balancer-cleanup$/u, 'check that the controller of its load balancer runs, and read its log'],
+  [/^external-attacher\//u, 'check that the attacher of its driver runs, and read its log'],
+  [/^foregroundDeletion$/u, 'its dependents are deleted first: check that the garbage collector runs'],
 ];
 
 const schedulingHint = 'make room on a node that fits, add one, or request less: size, zone, node_selector';
@@ -53,7 +53,7 @@ export async function describePendingDeletion(
     const pod = last as Pod | undefined;
     const podState = await describePodAndEvents(call.api, { namespace, name }, pod);
     if (finalizers.length === 0 || isAnyContainerRunning(pod))
-      return { state: podState, next: 'see whether the kubelet of its node runs, then repeat the call' };
+      return { state: podState, next: 'check that the kubelet of its node runs, then repeat the call' };
     const next = nextStep(finalizers, { plural: 'pods', namespace, name });
     return {
       state: `${podState}; held by its finalizers ${finalizers.join(', ')}`,
@@ -117,10 +117,10 @@ interface ObjectName {
 function nextStep(finalizers: readonly string[], { plural, namespace, name }: ObjectName): string {
   const known = finalizerHints.find(([pattern]) => finalizers.some((finalizer) => pattern.test(finalizer)));
   if (known !== undefined) return known[1];
-  if (finalizers.length === 0) return 'see whether its API server and controllers run';
+  if (finalizers.length === 0) return 'check that its API server and controllers run';
   const object = `${plural} ${name}${namespace === '' ? '' : ` -n ${namespace}`}`;
   return (
-    'neither BOSH nor Kubernetes set these: see whether the controller that did runs; if it no longer exists, remove them ' +
+    'neither BOSH nor Kubernetes set these: check that the controller that set them runs; if it no longer exists, remove them ' +
     `(kubectl edit ${object})`
   );
 }
@@ -142,14 +142,14 @@ export const eventsOf = ({ api }: CallContext, object: EventObject, known = ''):
  */
 export async function waitForScheduling(
   call: CallContext,
-  pod: Pod,
+  pod: Stored<Pod>,
   notFoundError: () => ProductError,
   signal?: AbortSignal,
-): Promise<Pod> {
+): Promise<Stored<Pod>> {
   const { name, uid, namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   let lastPod = pod;
-  const waiting = waitForObject<Pod, Pod>(call, {
+  const waiting = waitForObject<Pod, Stored<Pod>>(call, {
     signal,
     reference: { ...podReference(call, name), namespace },
     known: pod,

@@ -2,7 +2,7 @@ import type { Field } from '../../platform/field.ts';
 import { label } from './labels.ts';
 import { labelValue } from './names.ts';
 
-/** What the director sends about a VM's instance group; empty with create-env. */
+/** The properties of a VM's instance group that the director sends; empty with create-env. */
 export interface InstanceGroup {
   /** Director, deployment and instance group in one name: VMs of one group avoid each other's node. */
   readonly group: string | undefined;

@@ -23,7 +23,10 @@ export const label = {
   disruptionBudget: `${domain}disruption-budget`,
   /** On a replacement that update_disk made: the previous cid, until a caller uses the new one. */
   replaces: `${domain}replaces`,
-  /** On a replacement until it has taken the disk's place: no cid names it, and it may be deleted. */
+  /**
+   * This label is on a replacement until it takes the disk's place. Until then no cid names the replacement,
+   * and it may be deleted.
+   */
   provisional: `${domain}provisional`,
 } as const;
 
@@ -58,7 +61,8 @@ export const annotation = {
    */
   changedBy: `${domain}changed-by`,
   /**
-   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/attachment-record.ts).
+   * On a claim: the VM that the last attach_disk under `hot` attached the disk to
+   * (src/cpi/disk/attach/attachment-record.ts).
    */
   attachedTo: `${domain}attached-to`,
   /**
@@ -134,8 +138,8 @@ export function baseLabels(
 }
 
 /**
- * Returns true for an object of that kind that the CPI manages. Verbs never change other objects, whatever
- * cid they get.
+ * Returns true for an object of that kind that the CPI manages. Methods never change other objects, even if a
+ * cid names one.
  */
 export function isManaged(
   object: { metadata: { labels?: Record<string, string> } },

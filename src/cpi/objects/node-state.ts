@@ -45,8 +45,8 @@ export interface NodeWatch<T> {
   /** The wait. Its signal is aborted when the result is no longer needed. */
   readonly work: (signal: AbortSignal) => Promise<T>;
   /**
-   * Called once when the node is found to be lost. It rejects to end the wait, or does what lets the wait
-   * complete.
+   * Called once when the node is found to be lost. It either rejects, which ends the wait, or changes the
+   * cluster so that the wait can complete.
    */
   readonly whenLost: (lost: LostNode) => Promise<void>;
   /**
@@ -149,14 +149,14 @@ interface NodeLoss {
  */
 export function lostNodeError(
   what: string,
-  { name, since, message: words }: LostNode,
+  { name, since, message: reason }: LostNode,
   { stakes, isDeleting }: NodeLoss,
 ): ProductError {
   const risk = stakes.length === 0 ? '' : `; the node may still use ${stakes.join(' and ')}`;
   return new ProductError(
     'NODE_LOST',
-    `${what}: its node '${name}' has not answered since ${since} (${words})${risk}. ` +
-      `If the node is down for good, run "kubectl taint nodes ${name} ${outOfServiceTaint}=nodeshutdown:NoExecute" and try again; ` +
+    `${what}: its node '${name}' has not answered since ${since} (${reason})${risk}. ` +
+      `If the node will not come back, run "kubectl taint nodes ${name} ${outOfServiceTaint}=nodeshutdown:NoExecute" and try again; ` +
       `if it comes back, ${isDeleting ? 'the deletion goes on by itself' : 'run the call again'}`,
   );
 }

@@ -2,6 +2,7 @@ import { isApiError } from '../../kubernetes/client/api-error.ts';
 import {
   type KubernetesApi,
   type Resource,
+  ignoreConflict,
   ignoreNotFound,
   type ObjectReference,
 } from '../../kubernetes/api.ts';
@@ -72,10 +73,28 @@ export async function requestDeletion(
   reference: ObjectReference,
   uid: string,
 ): Promise<void> {
+  await ignoreConflict(
+    call.api.delete(reference, { preconditions: { uid }, propagationPolicy: 'Background' }),
+  );
+}
+
+/**
+ * Requests the deletion of exactly the version of the object that was read. Returns false, without a change,
+ * if the object has changed since. A missing object counts as success.
+ */
+export async function deleteIfUnchanged(
+  call: CallContext,
+  reference: ObjectReference,
+  { metadata: { uid, resourceVersion } }: Stored<KubernetesObject>,
+): Promise<boolean> {
   try {
-    await call.api.delete(reference, { preconditions: { uid }, propagationPolicy: 'Background' });
+    const preconditions = { uid, resourceVersion };
+    await call.api.delete(reference, { preconditions, propagationPolicy: 'Background' });
+    return true;
   } catch (error) {
-    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+    if (isApiError(error, 404)) return true;
+    if (isApiError(error, 409)) return false;
+    throw error;
   }
 }
 

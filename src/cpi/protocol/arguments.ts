@@ -54,7 +54,10 @@ export class Arguments {
     return this.#next(name).record();
   }
 
-  /** Reads an object that is the only argument. Errors do not use its name, which callers do not write. */
+  /**
+   * Reads an object that is the only argument. Errors name its keys without the name of the argument, which
+   * is in no request.
+   */
   onlyRecord(_name: string): JsonObject {
     return this.#next().record();
   }
@@ -90,7 +93,10 @@ export class Arguments {
     return typeof value === 'string' ? this.#nameOf(value, kind) : undefined;
   }
 
-  /** Reads the cid of a VM that may be in another context; undefined if it is, or for null and absent. */
+  /**
+   * Reads the cid of a VM that may be in another context. Returns undefined for a VM in another context, and
+   * if the argument is null or absent.
+   */
   vmCidOfThisContext(name: string): string | undefined {
     const text = this.#next(name).optional()?.nonEmptyString();
     const cid = parseCid(text, 'vm');
@@ -131,7 +137,7 @@ export class Arguments {
     return { ...definition.record(), cloud_properties: rest };
   }
 
-  /** Returns the next argument. Without a name, it is the only one. */
+  /** Returns the next argument. `name` is absent for a method that has only one argument. */
   #next(name?: string): Field {
     const value = this.#values[this.#index];
     this.#index += 1;

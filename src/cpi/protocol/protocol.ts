@@ -10,7 +10,7 @@ export const newestApiVersion = 3;
 export interface CpiRequest {
   readonly method: string;
   readonly arguments: readonly unknown[];
-  /** Undefined for the director's `info`, 1 for the CLI's. */
+  /** This is undefined for the director's `info`, and 1 for the CLI's. */
   readonly apiVersion: number | undefined;
   readonly context: Readonly<Record<string, unknown>>;
 }

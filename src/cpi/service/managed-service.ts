@@ -101,7 +101,7 @@ export class ManagedService {
           : await this.#call.api.replace(services, mergedService(existing, shape, allOwners));
       return changed.metadata.deletionTimestamp === undefined;
     } catch (error) {
-      // 422: the object has another uid than the one that the JSON patch tests for
+      // 422: the object's uid differs from the uid in the test of the JSON patch
       if (isApiError(error, 404) || isApiError(error, 409)) return false;
       if (isSame && isApiError(error, 422)) return false;
       throw error;
@@ -186,7 +186,7 @@ const managedFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
 ]);
 /**
  * Fields of load balancers only. Kubernetes never changes a class while the type stays LoadBalancer, so a
- * class that the request does not name stays, whatever set it.
+ * class that the request does not name stays, even if another program set it.
  */
 const loadBalancerFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['allocateLoadBalancerNodePorts', 'loadBalancerClass', 'loadBalancerSourceRanges'] as const),

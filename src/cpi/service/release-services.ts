@@ -1,7 +1,7 @@
-import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
+import type { KubernetesObject, OwnerReference, Stored } from '../../kubernetes/object.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/types/service.ts';
+import { ignoreConflict } from '../../kubernetes/api.ts';
 import { conflictError, waitForDeletion } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
 import { annotation, isManaged } from '../objects/labels.ts';
@@ -55,10 +55,10 @@ async function releaseService(
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     const service = await findService(call, name);
     if (service === undefined || !isManaged(service, 'service')) return [];
-    const { uid = '', deletionTimestamp } = service.metadata;
+    const { uid, deletionTimestamp } = service.metadata;
     if (!isOwner(service, secret)) return [];
     if (deletionTimestamp !== undefined) return [{ name, uid }];
-    const outcome = await ignoreConflict(() => releaseIfUnchanged(call, service, secret));
+    const outcome = await ignoreConflict(releaseIfUnchanged(call, service, secret));
     if (outcome !== undefined) return outcome;
   }
   throw conflictError('DEADLINE', `Service '${name}'`);
@@ -70,10 +70,10 @@ async function releaseService(
  */
 async function releaseIfUnchanged(
   call: CallContext,
-  service: Service,
+  service: Stored<Service>,
   secret: KubernetesObject,
 ): Promise<DeletedServices> {
-  const { name, uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
+  const { name, uid, resourceVersion, ownerReferences = [] } = service.metadata;
   const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
   const isHeld = selectedVm(service) === secret.metadata.name;
   if (!isHeld && others.length > 0) return [];
@@ -101,12 +101,3 @@ async function findNewestActiveOwner(
 
 const isOwner = ({ metadata }: Service, secret: KubernetesObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === secret.metadata.uid) === true;
-
-async function ignoreConflict<T>(action: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await action();
-  } catch (error) {
-    if (isApiError(error, 409) || isApiError(error, 404)) return undefined;
-    throw error;
-  }
-}

@@ -1,5 +1,5 @@
 import { familyOf } from '../../platform/ip-address.ts';
-import type { OwnerReference } from '../../kubernetes/object.ts';
+import type { OwnerReference, Stored } from '../../kubernetes/object.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/types/service.ts';
 import { annotation, baseLabels, label } from '../objects/labels.ts';
 import type { InstanceGroup } from '../objects/instance-group.ts';
@@ -50,7 +50,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       annotations: {
         ...request.annotations,
         ...(given.length > 0 && { [annotation.givenAnnotations]: JSON.stringify(given) }),
-        // without the families: they follow from the addresses
+        // the digest does not cover the IP families, because they follow from the addresses
         [annotation.specDigest]: sha256(JSON.stringify([spec, request.annotations, request.selector])),
       },
       ownerReferences: [ownerReference(owner)],
@@ -84,7 +84,7 @@ export const serviceReference = (call: CallContext, name: string): ObjectReferen
 });
 
 /** Reads a Service; undefined if none has that name. */
-export async function findService(call: CallContext, name: string): Promise<Service | undefined> {
+export async function findService(call: CallContext, name: string): Promise<Stored<Service> | undefined> {
   return ignoreNotFound(call.api.get<Service>(serviceReference(call, name)));
 }
 

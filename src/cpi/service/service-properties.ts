@@ -165,7 +165,7 @@ export interface ServiceRequest {
 const vipTypes = ['load_balancer', 'external_ip', 'cluster_ip'] as const;
 
 export interface VipProperties {
-  /** How traffic for the address gets to the VM; each way is a Service. */
+  /** The way in which traffic for the address gets to the VM; each way is a Service. */
   readonly via: (typeof vipTypes)[number];
   /** A Service forwards only the ports that it lists. */
   readonly ports: readonly PortRequest[];

@@ -1,5 +1,6 @@
 import { noSnapshotApi } from '../disk/classes.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { ifReadable } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { persistentVolumes, storageClasses, volumeSnapshotClasses } from '../../kubernetes/resources.ts';
 import {
@@ -67,12 +68,8 @@ function notImplemented(cid: string, reasonAndNext: string): ProductError {
  * problem then.
  */
 async function readDriver(call: CallContext, name: string): Promise<string | undefined> {
-  try {
-    return (await call.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
-    throw error;
-  }
+  const storageClass = await ifReadable(call.api.get<StorageClass>({ resource: storageClasses, name }));
+  return storageClass?.provisioner;
 }
 
 function omitNull(labels: Readonly<Record<string, string | null>>): Record<string, string> {
@@ -83,13 +80,8 @@ function omitNull(labels: Readonly<Record<string, string | null>>): Record<strin
 
 /** Returns the driver of a static volume: null if it has none, undefined if volumes may not be read. */
 async function readStaticDriver(call: CallContext, name: string): Promise<string | null | undefined> {
-  try {
-    const { spec } = await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
-    return spec.csi?.driver ?? null;
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
-    throw error;
-  }
+  const volume = await ifReadable(call.api.get<PersistentVolume>({ resource: persistentVolumes, name }));
+  return volume === undefined ? undefined : (volume.spec.csi?.driver ?? null);
 }
 
 export interface SnapshotClassQuery {

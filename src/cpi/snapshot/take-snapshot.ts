@@ -37,11 +37,12 @@ export async function takeSnapshot(call: CallContext, spec: SnapshotSpec): Promi
       deadlineMs: call.config.deadlines.snapshotDisk * 1000,
       // a driver tries again, so an error in the status is not final before the deadline
       describeState: async (last) => {
-        const said = last?.status?.error?.message;
-        const words =
-          said ?? (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
+        const driverError = last?.status?.error?.message;
+        const reported =
+          driverError ??
+          (await describeEventsIfAllowed(call.api, { namespace, name, kind: 'VolumeSnapshot' }));
         return {
-          state: words === '' ? 'nothing was said about it' : words,
+          state: reported === '' ? 'nothing was reported about it' : reported,
           next: `${driverHint}, then repeat the call`,
         };
       },

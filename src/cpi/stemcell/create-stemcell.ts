@@ -60,9 +60,9 @@ export function readLightImage(properties: Field): string | undefined {
 }
 
 /**
- * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director:
- * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
- * AGENT_NOT_SUPPORTED.
+ * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director.
+ * This agent supports HTTPS only, so a deployment of that stemcell would wait for its first VM until the
+ * timeout. Rejects with AGENT_NOT_SUPPORTED.
  */
 export function assertAgentSupported(properties: JsonObject, { mbus = '' }: AgentConfig): void {
   if (speaksNats(properties) || !/^nats:/iu.test(mbus)) return;

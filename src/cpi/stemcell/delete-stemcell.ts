@@ -17,9 +17,9 @@ export async function deleteStemcell(
   if (registry === undefined) return null;
   const digest = digestInRegistry(cid, registry);
   if (digest === undefined) {
-    const place = `${registry.pullHost}/${registry.repository}`;
+    const pushedTo = `${registry.pullHost}/${registry.repository}`;
     call.log(
-      `Nothing was deleted: the stemcell '${cid}' is not an image with a digest in ${place}, to which create_stemcell pushes`,
+      `Nothing was deleted: the stemcell '${cid}' is not an image with a digest in ${pushedTo}, to which create_stemcell pushes`,
     );
     return null;
   }

@@ -1,7 +1,7 @@
 import { ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import type { ControlPlaneApi } from '../../../embedded-cluster/api-server/control-plane-api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/types/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { ExecCommand, ExecResult } from '../call.ts';
@@ -59,7 +59,7 @@ export class FakeNode {
   constructor(api: ControlPlaneApi) {
     this.#api = api;
     this.#loops = [
-      this.#follow(pods, (pod) => this.#syncPod(pod as Pod)),
+      this.#follow(pods, (pod) => this.#syncPod(pod as Stored<Pod>)),
       this.#follow(persistentVolumeClaims, (claim) => this.#syncClaim(claim)),
       this.#collect(),
     ];
@@ -124,22 +124,22 @@ export class FakeNode {
   /** Ends the use of a disk, so that what waits for this continues. */
   async release(diskCid: string): Promise<void> {
     this.busyDisks.delete(diskCid);
-    await this.#lookAgain();
+    await this.#reconcile();
   }
 
   /** Lets the jobs of that VM stop. */
   async letStop(vm: string): Promise<void> {
     this.stoppingVms.delete(vm);
-    await this.#lookAgain();
+    await this.#reconcile();
   }
 
   /** Makes pods schedulable again. */
   async makeRoom(): Promise<void> {
     this.unschedulable = undefined;
-    await this.#lookAgain();
+    await this.#reconcile();
   }
 
-  async #lookAgain(): Promise<void> {
+  async #reconcile(): Promise<void> {
     const { items } = await this.#api.list<Pod>(pods);
     for (const pod of items) await this.#guarded(pod, (each) => this.#syncPod(each));
   }
@@ -177,13 +177,13 @@ export class FakeNode {
     }
   }
 
-  async #syncPod(pod: Pod): Promise<void> {
+  async #syncPod(pod: Stored<Pod>): Promise<void> {
     const { name, namespace, deletionTimestamp } = pod.metadata;
     const reference = { resource: pods, namespace, name };
     if (deletionTimestamp !== undefined) {
       if (await this.#isHeld(pod)) return;
       await this.#api.delete(reference, { gracePeriodSeconds: 0 });
-      await this.#lookAgain();
+      await this.#reconcile();
     } else if (pod.spec.schedulingGates !== undefined) {
       return;
     } else if (pod.spec.nodeName === undefined) {
@@ -324,8 +324,8 @@ export class FakeNode {
     await this.#api.patch(reference, { metadata: { finalizers: others } });
   }
 
-  async #event(pod: Pod, reason: string, message: string): Promise<void> {
-    const { name, namespace, uid = '' } = pod.metadata;
+  async #event(pod: Stored<Pod>, reason: string, message: string): Promise<void> {
+    const { name, namespace, uid } = pod.metadata;
     await this.#api.create(events, {
       metadata: { name: `${name}.${reason.toLowerCase()}`, namespace },
       involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid },

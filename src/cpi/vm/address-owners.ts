@@ -10,11 +10,11 @@ import type { VmSecret } from './vms.ts';
 import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/attachments.ts';
 import { waitForDeletion } from '../objects/objects.ts';
 import { podReference } from '../objects/names.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 
 /** The pods of other VMs that have one of the addresses and will free it. */
 interface AddressOwners {
-  readonly terminating: readonly Pod[];
+  readonly terminating: readonly Stored<Pod>[];
   /** Pods of VMs whose create_vm did not finish and which the new VM may replace. */
   readonly unfinished: readonly Pod[];
 }
@@ -73,7 +73,7 @@ export async function assertAddressesUnique(call: CallContext, vm: VmSpec): Prom
 const isActive = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
 /** Returns the pods of other VMs that have one of the addresses, by the labels of the addresses. */
-async function listAddressOwners(call: CallContext, { cid, networks }: VmSpec): Promise<Pod[]> {
+async function listAddressOwners(call: CallContext, { cid, networks }: VmSpec): Promise<Stored<Pod>[]> {
   const lists = await Promise.all(
     addressLabels(networks, call.namespace).map((address) =>
       call.api.list<Pod>(pods, {
@@ -101,8 +101,8 @@ async function removeAddressOwner(call: CallContext, owner: Pod, vm: VmSpec): Pr
   );
 }
 
-async function waitForAddressOwner(call: CallContext, owner: Pod): Promise<void> {
-  const { name, uid = '' } = owner.metadata;
+async function waitForAddressOwner(call: CallContext, owner: Stored<Pod>): Promise<void> {
+  const { name, uid } = owner.metadata;
   await deleteAttachmentsOfTerminatingVm(call, owner);
   await waitForDeletion(call, {
     reference: podReference(call, name),

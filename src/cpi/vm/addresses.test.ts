@@ -182,7 +182,7 @@ for (const [what, multus, message] of [
   [
     'that did not run',
     undefined,
-    /it has no interface of NetworkAttachmentDefinition bosh\/storage: Multus has to run/u,
+    /it has no interface of NetworkAttachmentDefinition bosh\/storage: Multus must run/u,
   ],
   ['that gave another address', '10.0.0.9', /did not get the address 10\.0\.0\.5 .*capability "ips"/u],
 ] as const) {

@@ -30,7 +30,7 @@ export function agentSettings({ agentId, cid, networks, env, agent }: AgentSetti
       'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would have no address for messages; set the property agent.mbus of the CPI',
     );
   }
-  // no agent speaks plain http, and one that did would send the password in clear text
+  // no agent supports plain http, and over http the password would be sent in clear text
   if (/^http:/iu.test(mbus.trim())) {
     throw new ProductError(
       'INVALID_CONFIG',

@@ -164,7 +164,7 @@ for (const attach of ['hot', 'recreate']) {
     await refuses(
       world,
       next(large(3), vmCidOfTest),
-      /^ResourceQuota compute leaves no room: requests\.cpu 3 requested, 2 used \(2 of it by the VM that is replaced\), 2 at most; raise it/u,
+      /^ResourceQuota compute leaves no room: requests\.cpu 3 requested, 2 used \(2 of it by the VM that is replaced\), 2 at most; raise the quota/u,
     );
   });
 }

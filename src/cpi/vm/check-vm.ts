@@ -1,6 +1,6 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
-import type { Resource } from '../../kubernetes/api.ts';
+import { ifAllowed, type Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { amountOf, objectUsage, type Usage } from '../../kubernetes/types/usage.ts';
@@ -151,7 +151,10 @@ async function checkObjects(
   ];
   const short = quotaShortage(quotas, sumOf(results.map(({ usage }) => usage)), freed);
   if (short !== undefined)
-    throw new ProductError('QUOTA_EXCEEDED', `${short}; raise it or remove what is not needed`);
+    throw new ProductError(
+      'QUOTA_EXCEEDED',
+      `${short}; raise the quota, or delete objects that are not needed`,
+    );
   // no VM is replaced, so nothing frees quota: report the refusal
   for (const { error } of refusals) if (freed.size === 0) throw error;
   const notes = results.flatMap(({ note }) => note ?? []);
@@ -197,12 +200,7 @@ const withRequested = (usage: Usage, { requested }: QuotaError): Usage =>
   new Map([...usage, ...Object.keys(requested).map((name) => [name, amountOf(requested, name)] as const)]);
 
 async function readQuotas({ api, namespace }: CallContext): Promise<readonly ResourceQuota[] | undefined> {
-  try {
-    return (await api.list<ResourceQuota>(resourceQuotas, { namespace })).items;
-  } catch (error) {
-    if (isApiError(error, 403)) return undefined;
-    throw error;
-  }
+  return (await ifAllowed(api.list<ResourceQuota>(resourceQuotas, { namespace })))?.items;
 }
 
 interface ExistingObjects {

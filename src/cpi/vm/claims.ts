@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
@@ -56,7 +57,11 @@ export function vmClaims(call: ObjectContext, spec: VmSpec): PersistentVolumeCla
  * waits for that and creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not
  * manage has the name, with VM_CREATION_FAILED_RETRY if other writers keep creating it.
  */
-export async function ensureVmClaims(call: CallContext, spec: VmSpec, secret: VmSecret): Promise<void> {
+export async function ensureVmClaims(
+  call: CallContext,
+  spec: VmSpec,
+  secret: Stored<VmSecret>,
+): Promise<void> {
   for (const claim of vmClaims(call, spec)) await ensureClaim(call, withOwner(claim, secret));
 }
 
@@ -102,7 +107,7 @@ async function deleteStaleClaim(call: CallContext, claim: PersistentVolumeClaim)
   const existing = await find(call, claim);
   if (existing === undefined || !isStale(existing, claim)) return;
   assertManaged(existing);
-  const { name, namespace, uid = '' } = existing.metadata;
+  const { name, namespace, uid } = existing.metadata;
   await requestDeletion(call, { resource: persistentVolumeClaims, namespace, name }, uid);
   await waitUntilDeleted(call, existing, call.config.deadlines.createVm);
 }
@@ -126,17 +131,17 @@ const isStale = (existing: PersistentVolumeClaim, desired: PersistentVolumeClaim
 async function find(
   call: CallContext,
   claim: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim | undefined> {
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   const { name, namespace } = claim.metadata;
   return ignoreNotFound(call.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
 async function waitUntilDeleted(
   call: CallContext,
-  { metadata }: PersistentVolumeClaim,
+  { metadata }: Stored<PersistentVolumeClaim>,
   deadlineSeconds: number,
 ): Promise<void> {
-  const { name, namespace, uid = '' } = metadata;
+  const { name, namespace, uid } = metadata;
   await waitForDeletion(call, {
     reference: { resource: persistentVolumeClaims, namespace, name },
     uid,

@@ -18,7 +18,7 @@ import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { explainApiError } from '../errors/explain-api-error.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import { type Pod, isTerminal } from '../../kubernetes/types/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import { createOrGet, type CreateOrGetResult } from '../objects/objects.ts';
@@ -117,7 +117,7 @@ export async function ensureVm(call: CallContext, plan: VmPlan): Promise<Ensured
 
 export interface EnsuredVm {
   readonly secret: VmSecret;
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   /** False: an earlier call created the pod. */
   readonly isNew: boolean;
 }
@@ -186,7 +186,11 @@ async function removeConflicting(
  * Returns the pod that the VM must have: the recorded one, with its disks, if the strategy is `recreate`.
  * Undefined if an existing Secret differs from this request.
  */
-async function podToCreate(call: CallContext, plan: VmPlan, secret: VmSecret): Promise<Pod | undefined> {
+async function podToCreate(
+  call: CallContext,
+  plan: VmPlan,
+  secret: Stored<VmSecret>,
+): Promise<Pod | undefined> {
   const pod = withOwner(podTemplate(call, plan), secret);
   const recorded = recordedPod(secret);
   if (plan.facts.attach === 'hot') return recorded === undefined ? pod : undefined;
@@ -202,16 +206,16 @@ const isSamePod = (existing: Pod, desired: Pod): boolean =>
  * Opens the gate of the pod, if it has one. If the record has changed since it was read, creates the pod of
  * the record instead.
  */
-async function ensureUngated(call: CallContext, pod: Pod): Promise<Pod> {
+async function ensureUngated(call: CallContext, pod: Stored<Pod>): Promise<Stored<Pod>> {
   if (!isGated(pod)) return pod;
   const deadlineSeconds = call.config.deadlines.createVm;
   return (await openGate(call, pod)) ?? ensurePod(call, pod.metadata.name, { deadlineSeconds });
 }
 
-function serviceOwner(call: CallContext, spec: VmSpec, secret: VmSecret): ServiceOwner {
+function serviceOwner(call: CallContext, spec: VmSpec, secret: Stored<VmSecret>): ServiceOwner {
   const { cid, group, groupLabels } = spec;
   const { namespace, directorUuid } = call;
-  return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };
+  return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid };
 }
 
 async function createOrFind<T extends VmSecret | Pod>(
@@ -224,7 +228,7 @@ async function createOrFind<T extends VmSecret | Pod>(
   if (ensured === undefined || ensured.isNew || isManaged(ensured.object, 'vm')) return ensured;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `${kind} '${name}' exists in namespace ${call.namespace} and is not of this CPI; remove or rename it`,
+    `${kind} '${name}' exists in namespace ${call.namespace} and is not managed by this CPI; remove or rename it`,
   );
 }
 

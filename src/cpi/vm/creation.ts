@@ -22,9 +22,10 @@ export function creationOf({ metadata }: KubernetesObject): Creation | undefined
 }
 
 /**
- * Records that the VM of that Secret is complete, so a caller may know it: the last write of create_vm. Sends
- * no request if this is recorded already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned
- * or deleted that VM; if another VM has its name by then, that VM stays as it is. Model: create-vm.pml
+ * Records in the Secret that the VM is complete, so a caller may know it. This is the last write of
+ * create_vm. Sends no request if this is recorded already. Rejects with VM_CREATION_FAILED_RETRY if another
+ * call has abandoned or deleted that VM. If another VM has the same name by then, that VM is not changed.
+ * Model: create-vm.pml
  */
 export async function markCreated(call: CallContext, secret: VmSecret): Promise<void> {
   const { name, uid } = secret.metadata;

@@ -1,7 +1,7 @@
 import type { CallContext } from '../call.ts';
 import type { VmCidRequest } from '../protocol/methods.ts';
 import { isVmCid, podReference, secretReference } from '../objects/names.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { AttachmentPod } from '../disk/attach/attachment-pod.ts';
@@ -10,12 +10,12 @@ import { cleanUpHub } from '../disk/attach/leftover-mounts.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
 import { isManaged } from '../objects/labels.ts';
 import { type LostNode, lostNodeError } from '../objects/node-state.ts';
+import { ignoreConflict } from '../../kubernetes/api.ts';
 import { requestDeletion, waitForDeletion, type DeletionWaitOptions } from '../objects/objects.ts';
 import { releaseServices, waitForServiceDeletion } from '../service/release-services.ts';
 import { budgetGroupOf, removeVmFromBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, ownerUidOf } from './vms.ts';
 import { waitForClaimDeletion } from './claims.ts';
-import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { requestedAddresses } from '../network/fixed-addresses.ts';
 import { recordedDiskCids } from './recorded-pod.ts';
 
@@ -63,7 +63,7 @@ interface Deletions {
   readonly owned: readonly OwnedObject[];
   readonly attachments: readonly AttachmentPod[];
   readonly services: readonly { readonly name: string; readonly uid: string }[];
-  readonly pod: Pod | undefined;
+  readonly pod: Stored<Pod> | undefined;
   readonly hasHub: boolean;
 }
 
@@ -135,8 +135,8 @@ async function findObjects(
 }
 
 interface VmObjects {
-  readonly pod: Pod | undefined;
-  readonly secret: KubernetesObject | undefined;
+  readonly pod: Stored<Pod> | undefined;
+  readonly secret: Stored<KubernetesObject> | undefined;
   readonly attachments: readonly AttachmentPod[];
 }
 
@@ -146,21 +146,21 @@ type OwnedObject = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 function objectsByName(
   call: CallContext,
   cid: string,
-  pod: Pod | undefined,
-  secret: KubernetesObject | undefined,
+  pod: Stored<Pod> | undefined,
+  secret: Stored<KubernetesObject> | undefined,
 ): OwnedObject[] {
   const owned: OwnedObject[] = [];
-  if (secret !== undefined)
-    owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid ?? '' });
+  if (secret !== undefined) owned.push({ reference: secretReference(call, cid), uid: secret.metadata.uid });
   if (pod !== undefined) {
-    const { uid = '' } = pod.metadata;
+    const { uid } = pod.metadata;
     owned.push({ reference: podReference(call, cid), uid, nodeName: pod.spec.nodeName });
   }
   return owned;
 }
 
 /**
- * Returns the group whose budget counts the VM as long as any of its objects exists; undefined without one.
+ * Returns the instance group whose disruption budget counts the VM as long as any of its objects exists;
+ * undefined if the VM has none.
  */
 const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
@@ -201,7 +201,7 @@ async function requestDeletions(
 async function forceDeleteOnLostNode(
   call: CallContext,
   cid: string,
-  pod: Pod | undefined,
+  pod: Stored<Pod> | undefined,
   lost: LostNode,
 ): Promise<void> {
   const disks = [
@@ -220,10 +220,8 @@ async function forceDeleteOnLostNode(
   if (pod !== undefined) await forceDelete(call, pod);
 }
 
-async function forceDelete(call: CallContext, { metadata: { name, uid = '' } }: Pod): Promise<void> {
-  try {
-    await call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } });
-  } catch (error) {
-    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-  }
+async function forceDelete(call: CallContext, { metadata: { name, uid } }: Stored<Pod>): Promise<void> {
+  await ignoreConflict(
+    call.api.delete(podReference(call, name), { gracePeriodSeconds: 0, preconditions: { uid } }),
+  );
 }

@@ -2,7 +2,7 @@ import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { PodDisruptionBudget } from '../../kubernetes/types/service.ts';
-import type { ObjectMeta } from '../../kubernetes/object.ts';
+import type { ObjectMeta, Stored } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
 import { conflictError, createOrGet } from '../objects/objects.ts';
@@ -71,7 +71,10 @@ const budgetReference = (call: CallContext, group: string): ObjectReference => (
   name: budgetName(group),
 });
 
-async function findBudget(call: CallContext, group: string): Promise<PodDisruptionBudget | undefined> {
+async function findBudget(
+  call: CallContext,
+  group: string,
+): Promise<Stored<PodDisruptionBudget> | undefined> {
   const reference = budgetReference(call, group);
   const existing = await ignoreNotFound(call.api.get<PodDisruptionBudget>(reference));
   if (existing === undefined || isManaged(existing, 'budget')) return existing;
@@ -135,8 +138,8 @@ async function writeBudget(
   return true;
 }
 
-async function remove(call: CallContext, { metadata }: PodDisruptionBudget): Promise<void> {
-  const { name, namespace, uid = '', resourceVersion = '' } = metadata;
+async function remove(call: CallContext, { metadata }: Stored<PodDisruptionBudget>): Promise<void> {
+  const { name, namespace, uid, resourceVersion } = metadata;
   await call.api.delete(
     { resource: podDisruptionBudgets, namespace, name },
     { preconditions: { uid, resourceVersion } },

@@ -48,7 +48,7 @@ export const compute: Topic<Compute> = {
     for (const name of Object.keys(short)) {
       if (resources.requests[name] === undefined) continue;
       const { path } = properties.get('resources').get('requests').get(name);
-      throw properties.get(name).error(`and ${path} say the same; give one of them`);
+      throw properties.get(name).error(`and ${path} set the same value; give only one of them`);
     }
     const requested = { requests: { ...resources.requests, ...short }, limits: resources.limits };
     assertWithinLimits(requested, properties.get('resources'));

@@ -119,7 +119,7 @@ async function waitForRestart(
 }
 
 const terminalError = (name: string, phase: string, why: string): string =>
-  `VM '${name}' cannot be rebooted: its pod has ended for good (${phase}${why === '' ? '' : `: ${why}`}); ` +
+  `VM '${name}' cannot be rebooted: its pod has ended and will not start again (${phase}${why === '' ? '' : `: ${why}`}); ` +
   'delete the VM and create it again';
 
 function withSignalError(error: unknown, signalError: string | undefined): unknown {

@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import { type VmSecret, findVm, findVmSecret, ownerUidOf, vmNotFound, withOwner } from './vms.ts';
 import type { Container, Pod, SchedulingGate } from '../../kubernetes/types/pod.ts';
 import { annotation } from '../objects/labels.ts';
@@ -7,7 +8,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
-import { createOrGet, waitForDeletion } from '../objects/objects.ts';
+import { ignoreConflict } from '../../kubernetes/api.ts';
+import { createOrGet, deleteIfUnchanged, waitForDeletion } from '../objects/objects.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
 /** The key in the VM's Secret with the desired pod as JSON. It contains nothing secret. */
@@ -21,7 +23,7 @@ const gate = { name: `${managedFields}recorded` };
 export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
 
 /** Returns the recorded pod of a VM, owned by that Secret; undefined if there is no record. */
-export function recordedPod(secret: VmSecret): Pod | undefined {
+export function recordedPod(secret: Stored<VmSecret>): Pod | undefined {
   const text = secret.data[podKey];
   if (text === undefined) return undefined;
   return withOwner(JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Pod, secret);
@@ -116,10 +118,10 @@ export const otherGates = ({ spec }: Pod): SchedulingGate[] =>
  */
 export async function recordDisks(
   call: CallContext,
-  secret: VmSecret,
+  secret: Stored<VmSecret>,
   pod: Pod | undefined,
   cids: readonly string[],
-): Promise<VmSecret | undefined> {
+): Promise<Stored<VmSecret> | undefined> {
   const { name, resourceVersion } = secret.metadata;
   const recorded = recordedPod(secret);
   if (recorded === undefined) throw vmNotFound(call, name);
@@ -147,7 +149,7 @@ export async function recordDisks(
 export async function reconcileRecordedPod(
   call: CallContext,
   vmCid: string,
-  { recorded, deadlineSeconds }: { recorded?: VmSecret; deadlineSeconds: number },
+  { recorded, deadlineSeconds }: { recorded?: Stored<VmSecret>; deadlineSeconds: number },
 ): Promise<Pod> {
   let desired = recorded === undefined ? undefined : recordedPod(recorded);
   for (let attempts = tries; ; attempts -= 1) {
@@ -166,7 +168,7 @@ export async function ensurePod(
   call: CallContext,
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: Pod | undefined; deadlineSeconds: number },
-): Promise<Pod> {
+): Promise<Stored<Pod>> {
   let desired = recorded;
   for (let attempts = tries; attempts > 0; attempts -= 1) {
     desired ??= await readRecordedPod(call, vmCid);
@@ -186,7 +188,7 @@ export async function ensurePod(
  * call that changes the record looks for the pod after that, and deletes one with other disks, gate or not.
  * So one of the two calls sees the other, and a detached disk is in no pod that starts. Model: recreate.pml.
  */
-export async function openGate(call: CallContext, pod: Pod): Promise<Pod | undefined> {
+export async function openGate(call: CallContext, pod: Stored<Pod>): Promise<Stored<Pod> | undefined> {
   if (!isAsRecorded(pod, await readRecordedPod(call, pod.metadata.name))) return undefined;
   return patchUnchanged(call, pod, { spec: { schedulingGates: otherGates(pod) } });
 }
@@ -203,7 +205,11 @@ async function readRecordedPod(call: CallContext, vmCid: string): Promise<Pod> {
  * Returns the desired pod; undefined if another call changed the record or the pod, so that both must be read
  * again.
  */
-async function tryPod(call: CallContext, desired: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
+async function tryPod(
+  call: CallContext,
+  desired: Pod,
+  deadlineSeconds: number,
+): Promise<Stored<Pod> | undefined> {
   const { name } = desired.metadata;
   const existing = await findVm(call, name);
   if (existing !== undefined && isAsRecorded(existing, desired))
@@ -224,24 +230,17 @@ async function tryPod(call: CallContext, desired: Pod, deadlineSeconds: number):
  * Changes the version of a pod that stays: a call that read it under an earlier record and is about to delete
  * it gets a conflict and reads it again.
  */
-const renewVersion = (call: CallContext, pod: Pod): Promise<Pod | undefined> =>
+const renewVersion = (call: CallContext, pod: Stored<Pod>): Promise<Stored<Pod> | undefined> =>
   patchUnchanged(call, pod, { metadata: { annotations: { [annotation.changedBy]: call.newUuid() } } });
 
 /** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
 async function patchUnchanged(
   call: CallContext,
-  { metadata: { name, resourceVersion } }: Pod,
+  { metadata: { name, resourceVersion } }: Stored<Pod>,
   patch: { metadata?: object; spec?: object },
-): Promise<Pod | undefined> {
-  try {
-    return await call.api.patch<Pod>(podReference(call, name), {
-      ...patch,
-      metadata: { ...patch.metadata, resourceVersion },
-    });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
-    throw error;
-  }
+): Promise<Stored<Pod> | undefined> {
+  const metadata = { ...patch.metadata, resourceVersion };
+  return ignoreConflict(call.api.patch(podReference(call, name), { ...patch, metadata }));
 }
 
 function isAsRecorded(pod: Pod, recorded: Pod): boolean {
@@ -257,30 +256,16 @@ function haveSameDisks(a: Pod, b: Pod): boolean {
 }
 
 /** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
-async function deletePod(call: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
-  const { name, uid = '', deletionTimestamp } = pod.metadata;
-  if (deletionTimestamp === undefined && !(await deleteUnchanged(call, pod))) return false;
+async function deletePod(call: CallContext, pod: Stored<Pod>, deadlineSeconds: number): Promise<boolean> {
+  const { name, uid, deletionTimestamp } = pod.metadata;
+  const reference = podReference(call, name);
+  if (deletionTimestamp === undefined && !(await deleteIfUnchanged(call, reference, pod))) return false;
   await waitForDeletion(call, {
-    reference: podReference(call, name),
+    reference,
     uid,
     nodeName: pod.spec.nodeName,
     deadlineSeconds,
     what: `the previous pod of VM '${name}'`,
   });
   return true;
-}
-
-async function deleteUnchanged(call: CallContext, { metadata }: Pod): Promise<boolean> {
-  const { name, uid = '', resourceVersion = '' } = metadata;
-  try {
-    await call.api.delete(podReference(call, name), {
-      preconditions: { uid, resourceVersion },
-      propagationPolicy: 'Background',
-    });
-    return true;
-  } catch (error) {
-    if (isApiError(error, 404)) return true;
-    if (isApiError(error, 409)) return false;
-    throw error;
-  }
 }

@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 import { conflictError } from '../objects/objects.ts';
 import type { CallContext } from '../call.ts';
@@ -16,7 +17,7 @@ const tries = 5;
 export interface VmState {
   readonly pod: Pod | undefined;
   /** The Secret that owns the VM. */
-  readonly secret: VmSecret | undefined;
+  readonly secret: Stored<VmSecret> | undefined;
   /** The disks that are attached to it or recorded for it. */
   readonly disks: readonly string[];
 }

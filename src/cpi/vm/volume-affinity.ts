@@ -1,5 +1,5 @@
+import { ifReadable } from '../../kubernetes/api.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { NodeSelectorTerm } from '../../kubernetes/types/pod.ts';
 import { persistentVolumes } from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/types/storage.ts';
@@ -56,14 +56,9 @@ async function reachOfVolume(call: CallContext, diskCid: string): Promise<Volume
   const claim = await findDisk(call, diskCid);
   const name = claim?.status?.phase === 'Bound' ? claim.spec.volumeName : undefined;
   if (name === undefined) return undefined;
-  try {
-    const volume = await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
-    const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-    return terms.length === 0 ? undefined : { diskCid, terms };
-  } catch (error) {
-    if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const volume = await ifReadable(call.api.get<PersistentVolume>({ resource: persistentVolumes, name }));
+  const terms = volume?.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  return terms.length === 0 ? undefined : { diskCid, terms };
 }
 
 function assertSameZone({ diskCid, terms }: VolumeReach, zone: string | undefined): void {

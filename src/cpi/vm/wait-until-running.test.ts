@@ -35,7 +35,7 @@ test('a sandbox that cannot be made: to be retried, with the event, nothing left
     rejection(
       'VM_CREATION_FAILED_RETRY',
       /FailedCreatePodSandBox: address 127\.64\.0\.10 is in use/u,
-      /requests the address 127\.64\.0\.10: see whether a subnet or pool .*holds that \(static_ips of the manifest\)/u,
+      /requests the address 127\.64\.0\.10: check that a subnet or pool .*contains it \(static_ips of the manifest\)/u,
     ),
   );
   assert.deepEqual(await namesLeft(api), []);

@@ -1,3 +1,4 @@
+import type { Stored } from '../../kubernetes/object.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod, ContainerStatus } from '../../kubernetes/types/pod.ts';
 import { describePodAndEvents, describeEvents } from '../../kubernetes/describe-pod.ts';
@@ -13,7 +14,7 @@ import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { ignoreNotFound } from '../../kubernetes/api.ts';
 import { placeholderHost } from '../../oci/image-reference.ts';
 
-/** What an operator does if there is no better advice. */
+/** The next step for an operator if there is no better advice. */
 export const inspectPodHint =
   'look at its events (kubectl get events) and, if it still exists, at its log (kubectl logs)';
 const logHint = 'look at the log of the container (kubectl logs)';
@@ -52,7 +53,7 @@ interface StartFailure {
 }
 
 const deletedMeanwhile: StartFailure = {
-  message: 'its pod was deleted meanwhile; run the call again',
+  message: 'its pod was deleted during this call; run the call again',
   isRetryable: true,
 };
 
@@ -64,8 +65,8 @@ function describeSandboxFailure(pod: Pod): StartFailure {
   const requested = pod.metadata.annotations?.[annotation.ipAddress];
   const next =
     requested === undefined
-      ? 'see whether the network plugin of its node runs'
-      : `it requests the address ${requested}: see whether a subnet or pool of the cluster's network for pods holds that (static_ips of the ` +
+      ? 'check that the network plugin of its node runs'
+      : `it requests the address ${requested}: check that a subnet or pool of the cluster's network for pods contains it (static_ips of the ` +
         'manifest), whether another pod has it, and whether the network plugin of its node runs';
   return { message: `its pod sandbox cannot be created; ${next}`, isRetryable: true };
 }
@@ -75,7 +76,7 @@ function describeSandboxFailure(pod: Pod): StartFailure {
  * VM_CREATION_FAILED, or with VM_CREATION_FAILED_RETRY if time or capacity may help; the message has the
  * status and events of Kubernetes.
  */
-export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod> {
+export async function waitUntilRunning(call: CallContext, pod: Stored<Pod>): Promise<Pod> {
   const finished = new AbortController();
   const scheduled = await waitForScheduling(call, pod, () => startError(deletedMeanwhile, ''));
   const sandbox = rejectOnSandboxFailure(call, pod, finished.signal);
@@ -88,7 +89,7 @@ export async function waitUntilRunning(call: CallContext, pod: Pod): Promise<Pod
   }
 }
 
-async function containerStarted(call: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
+async function containerStarted(call: CallContext, known: Stored<Pod>, signal: AbortSignal): Promise<Pod> {
   const { name, uid } = known.metadata;
   const subject = { namespace: call.namespace, name };
   const outcome = await waitForObject<Pod, { pod: Pod } | StartFailure>(call, {

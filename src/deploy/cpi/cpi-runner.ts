@@ -33,7 +33,10 @@ export interface CpiRunnerOptions {
   /** Milliseconds that a running call may continue after an interrupt. */
   readonly grace: number;
   readonly onStart?: (pid: number, method: string) => void;
-  /** Called with what a call waits for and with its notes, while the call runs. */
+  /**
+   * Called while a call runs, with a text that names the object for which the call waits, and with the notes
+   * of the call.
+   */
   readonly onWaiting?: (line: string) => void;
 }
 
@@ -200,7 +203,7 @@ export function mayHaveLeftVm(error: unknown): boolean {
 
 function codeOf(method: string, error: CpiErrorObject): ErrorCode {
   if (meansNotImplemented(error)) return 'NOT_IMPLEMENTED';
-  if (method === 'create_vm' && saysLeftBehind(error)) return 'VM_LEFT_BEHIND';
+  if (method === 'create_vm' && reportsLeftBehindVm(error)) return 'VM_LEFT_BEHIND';
   return codeOfType[error.type] ?? 'CPI_ERROR';
 }
 
@@ -208,7 +211,7 @@ function codeOf(method: string, error: CpiErrorObject): ErrorCode {
  * Returns true if our CPI reports that it left something, or if the error is an internal error of the CPI,
  * which can occur before it has removed anything.
  */
-function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
+function reportsLeftBehindVm({ type, message }: CpiErrorObject): boolean {
   return type === 'Bosh::Clouds::CpiError' || message.includes(notAllRemoved);
 }
 

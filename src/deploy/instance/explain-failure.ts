@@ -85,9 +85,7 @@ export function describeFailedProcesses(
 /** The file where our agent keeps the output of a service's programs (src/agent/monit/program-output.ts). */
 const logPath = (name: string): string => `/var/vcap/monit/log/${encodeURIComponent(name)}.log`;
 
-/**
- * What an operator should check, by the code of the failed request. The codes are Node's (errno, DNS, TLS).
- */
+/** The advice for an operator, by the code of the failed request. The codes are Node's (errno, DNS, TLS). */
 const steps: readonly (readonly [RegExp, string])[] = [
   [
     /^ECONNREFUSED$/,

@@ -22,7 +22,7 @@ type Properties = Readonly<Record<string, unknown>>;
 
 /** The CPI configuration that was last used successfully with the deployment's resources. */
 interface RecordedCpi {
-  /** As in RecordedCluster. */
+  /** The same field as in RecordedCluster. */
   readonly installation_id: string;
   /** HMAC of cloud_provider.properties, which contain secrets. The key is the id. */
   readonly properties_hmac: string;
@@ -222,7 +222,10 @@ const parseManifestDigests = (file: Field): ManifestDigests => ({
   sha512WithoutCredentials: file.get('sha512WithoutCredentials').string(),
 });
 
-/** `condition` says when the operator may remove the file. Undefined: always. */
+/**
+ * `condition` is the condition under which the operator may remove the file. If undefined, it may always be
+ * removed.
+ */
 function invalidFile(
   path: string,
   purpose: string,

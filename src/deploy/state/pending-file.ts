@@ -33,8 +33,8 @@ export interface Pending {
 const nothingPending: Pending = { disks: [] };
 
 /**
- * What was requested from the cloud and is not yet recorded in the state file. It is stored in
- * `<state>.pending` beside the state file, because bosh's format has no key for it. The file is absent if
+ * The requests to the cloud whose results are not yet recorded in the state file. They are stored in
+ * `<state>.pending` beside the state file, because bosh's format has no key for them. The file is absent if
  * nothing is pending.
  */
 export class PendingFile {

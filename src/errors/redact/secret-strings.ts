@@ -33,8 +33,8 @@ const nonSecretKeys = new Set([
   'imagePullSecrets',
 ]);
 /**
- * Keys of the impersonated user below the key `user` of a kubeconfig, which errors of the API contain.
- * Anywhere else such a key can have a secret.
+ * Keys of the impersonated user below the key `user` of a kubeconfig. Their values are not secret there,
+ * because errors of the API contain them. In any other place such a key may hold a secret.
  */
 const impersonationKeys = new Set(['as', 'as-uid', 'as-groups']);
 

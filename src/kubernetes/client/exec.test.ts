@@ -45,7 +45,7 @@ test('the end of a script is what it says itself, whatever a server says of one 
     assert.equal((await run(script)).exitCode, 16, script);
   await assert.rejects(run('true', 'killed'), (error) => {
     assert.ok(isProductError(error, 'KUBERNETES_UNREACHABLE'));
-    assert.match(error.message, /bosh\/killed was ended before it had said how it went/u);
+    assert.match(error.message, /bosh\/killed was ended before it reported its exit code/u);
     return true;
   });
 });

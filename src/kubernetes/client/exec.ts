@@ -44,7 +44,7 @@ export async function execInPod(access: Access, options: ExecOptions): Promise<E
   const timeout = clock.sleep(options.deadlineMs, finished.signal).then(() => {
     throw new ProductError(
       'DEADLINE',
-      `waited ${options.deadlineMs / 1000} s for a command in container ${options.container} of pod ${options.namespace}/${options.pod}; see whether kubectl exec answers there, then run the call again`,
+      `waited ${options.deadlineMs / 1000} s for a command in container ${options.container} of pod ${options.namespace}/${options.pod}; check that kubectl exec answers there, then run the call again`,
     );
   });
   const run = async (): Promise<ExecResult> => {
@@ -172,7 +172,7 @@ export async function runScript(access: Access, options: ScriptOptions): Promise
   if (result.exitCode === 0)
     throw new ProductError(
       'KUBERNETES_UNREACHABLE',
-      `a command in pod ${options.namespace}/${options.pod} was ended before it had said how it went; run the call again`,
+      `a command in pod ${options.namespace}/${options.pod} was ended before it reported its exit code; run the call again`,
     );
   return result.exitCode === successExit ? { ...result, exitCode: 0 } : result;
 }

@@ -28,7 +28,7 @@ export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGe
     if (length > maxLineChars)
       throw new ProductError(
         'KUBERNETES_API',
-        `the Kubernetes API sends a line of more than ${maxLineChars} characters in a watch; see whether the server is the one that the kubeconfig should name`,
+        `the Kubernetes API sends a line of more than ${maxLineChars} characters in a watch; check that the kubeconfig names the right server`,
       );
   }
 }

@@ -82,7 +82,7 @@ function notForwarding(access: Access): ProductError {
 
 function notAcceptedError(target: PodPort): ProductError {
   const waited = `waited ${acceptTimeoutMs / 1000} s for the node of pod ${target.namespace}/${target.pod} to forward port ${target.port}`;
-  return new ProductError('DEADLINE', `${waited}; see whether that node is Ready, then connect again`);
+  return new ProductError('DEADLINE', `${waited}; check that that node is Ready, then connect again`);
 }
 
 interface StreamOptions {
@@ -206,6 +206,6 @@ function closed(target: PodPort, problem: string): ProductError {
 function closedEarly(target: PodPort): ProductError {
   return new ProductError(
     'POD_PORT_CLOSED',
-    `${describe(target)} closed the connection before it sent anything; see whether something listens on the pod's loopback address: ${listen}`,
+    `${describe(target)} closed the connection before it sent anything; check that something listens on the pod's loopback address: ${listen}`,
   );
 }

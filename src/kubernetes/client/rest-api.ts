@@ -215,7 +215,7 @@ export class RestApi implements KubernetesApi {
       if (pages > maxPages || length > maxListBytes || values > maxJsonValues)
         throw new ProductError(
           'KUBERNETES_API',
-          `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${maxJsonValues} values; see whether the server is the one that the kubeconfig should name`,
+          `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${maxJsonValues} values; check that the kubeconfig names the right server`,
         );
       const page = JSON.parse(body) as ObjectList<T>;
       for (const item of page.items) items.push(item);
@@ -240,7 +240,7 @@ export class RestApi implements KubernetesApi {
     if (response.body.length > maxJsonValues && countValues(response.body) > maxJsonValues)
       throw new ProductError(
         'KUBERNETES_API',
-        `the Kubernetes API answers with more than ${maxJsonValues} values; see whether the server is the one that the kubeconfig should name`,
+        `the Kubernetes API answers with more than ${maxJsonValues} values; check that the kubeconfig names the right server`,
       );
     return JSON.parse(response.body) as T;
   }
@@ -256,7 +256,7 @@ function assertStored({ plural, namespaced }: Resource, object: Partial<Kubernet
     if (typeof metadata?.[key] !== 'string' || metadata[key] === '')
       throw new ProductError(
         'KUBERNETES_API',
-        `the Kubernetes API answers with an object of ${plural} without metadata.${key}; see whether the server is the one that the kubeconfig should name`,
+        `the Kubernetes API answers with an object of ${plural} without metadata.${key}; check that the kubeconfig names the right server`,
       );
 }
 

@@ -226,7 +226,7 @@ test('a 403 counts when it is given again, also while other requests read whethe
     request: async ({ path }) => {
       if (path === get.path) {
         sent += 1;
-        assert.ok(sent < 10, 'the request is repeated for ever');
+        assert.ok(sent < 10, 'the request is repeated forever');
         now += 1001;
         await assert.rejects(send(other), forbidden);
       }

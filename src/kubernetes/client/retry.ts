@@ -119,13 +119,13 @@ export function createConnectRetry(options: RefusedRetryOptions): RetryRefused {
         }
         refusedSince ??= beganAt;
         const now = clock.now();
-        const leftMs = Math.min(refusedSince + maxWaitMs, until) - now;
-        if (leftMs <= 0 || signal?.aborted === true) throw retryExhausted(error, now - refusedSince);
+        const remainingMs = Math.min(refusedSince + maxWaitMs, until) - now;
+        if (remainingMs <= 0 || signal?.aborted === true) throw retryExhausted(error, now - refusedSince);
         if (now - refusedSince >= reportAfterMs) {
           notify?.();
           notify = undefined;
         }
-        await clock.sleep(Math.min(pauseMs * (1 + random() / 2), leftMs), signal);
+        await clock.sleep(Math.min(pauseMs * (1 + random() / 2), remainingMs), signal);
       }
     }
   };
@@ -138,9 +138,9 @@ function retryExhausted(error: unknown, milliseconds: number): unknown {
 }
 
 /**
- * How long, in milliseconds, a server may refuse a request while it reports that it is starting, or does not
- * let us read its readiness. The server reads the roles first, and has read them some seconds after it begins
- * to listen.
+ * The time, in milliseconds, for which a server may refuse a request while it reports that it is starting, or
+ * while it does not let us read its readiness. The server reads the roles some seconds after it begins to
+ * listen.
  */
 const maxWaitMs = { starting: 30_000, forbidden: 10_000 } as const;
 const initialDelayMs = 500;

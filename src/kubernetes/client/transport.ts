@@ -76,7 +76,7 @@ const failureOfCode: Readonly<Record<string, TransportFailure>> = {
 
 /** The cause of each failure, and the next step. */
 const messageOfFailure: Readonly<Record<TransportFailure, readonly [cause: string, next: string]>> = {
-  refused: ['the connection was refused', 'see whether the cluster runs'],
+  refused: ['the connection was refused', 'check that the cluster runs'],
   dns: ['its name cannot be resolved', 'correct the server, or the DNS of this machine'],
   tls: [
     'the TLS handshake failed',
@@ -84,12 +84,12 @@ const messageOfFailure: Readonly<Record<TransportFailure, readonly [cause: strin
   ],
   reset: ['the connection broke before the answer was complete', 'run the call again'],
   timeout: ['no answer came in time', 'see what its load is and whether the way to it is open'],
-  other: ['the request failed', 'see whether the server is the one that the kubeconfig should name'],
+  other: ['the request failed', 'check that the kubeconfig names the right server'],
 };
 
 const plainHttpMessage = [
   'what answers there does not speak TLS',
-  'see whether that port is the one for https, and not one for plain http',
+  'check that this port is for https, not for plain http',
 ] as const;
 
 /** Returns the error of a transport for an error of its runtime. `address` is host:port. */
@@ -112,7 +112,7 @@ export const maxResponseBytes = 64 * 1024 * 1024;
 export function answerTooLong(address: string, limit = maxResponseBytes): ProductError {
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
-    `the Kubernetes API at ${address} sends more than ${limit} bytes as one answer; see whether the server is the one that the kubeconfig should name`,
+    `the Kubernetes API at ${address} sends more than ${limit} bytes as one answer; check that the kubeconfig names the right server`,
   );
 }
 

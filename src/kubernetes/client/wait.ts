@@ -39,7 +39,7 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   /**
    * The object as a request has just returned it. The wait then watches from its version on, without a read.
    */
-  readonly known?: T | undefined;
+  readonly known?: Stored<T> | undefined;
 }
 
 /** A plain text has only the state. */
@@ -109,7 +109,7 @@ async function watchUntil<T extends KubernetesObject, R>(
   signal: AbortSignal,
   seen: LastState<T>,
 ): Promise<{ value: R } | undefined> {
-  let known = options.known as Stored<T> | undefined;
+  let known = options.known;
   while (!signal.aborted) {
     const result = await watchOnce(options, signal, seen, known).catch((error: unknown) => {
       if (!isTransientError(error) && !isForbiddenForNow(error, seen, clock.now())) {

@@ -49,9 +49,10 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key after the delay in `milliseconds`, never earlier, since a reconcile that runs too early
-   * would not be requeued. A key waits once, for the earliest of its times (client-go util/workqueue,
-   * delaying_queue.go), so that a reconcile that always requeues its key does not add more and more timers.
+   * Adds the key after the delay in `milliseconds`, never earlier: a reconcile that runs too early would not
+   * be requeued. A key that is added more than once waits once, for the earliest of its times (client-go
+   * util/workqueue, delaying_queue.go), so that a reconcile that always requeues its key does not add more
+   * and more timers.
    */
   addAfter(key: string, milliseconds: number): void {
     if (this.#stopped) return;

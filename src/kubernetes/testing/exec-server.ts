@@ -9,7 +9,7 @@ import { startTlsServer } from './tls-server.ts';
 const status = (body: object): string =>
   JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, ...body });
 
-const goneStatus = status({
+const notFoundStatus = status({
   status: 'Failure',
   reason: 'NotFound',
   code: 404,
@@ -38,7 +38,7 @@ export async function startExecServer(
 ): Promise<ExecServer> {
   const { access, server, close } = await startTlsServer((request, response) => {
     const isDeleted = request.url?.includes('/gone/') === true;
-    response.writeHead(isDeleted ? 404 : 400).end(isDeleted ? goneStatus : 'Upgrade request required');
+    response.writeHead(isDeleted ? 404 : 400).end(isDeleted ? notFoundStatus : 'Upgrade request required');
   });
   const sockets = new WebSocketServer({
     noServer: true,
@@ -75,7 +75,7 @@ export async function startExecServer(
 }
 
 function refuse(socket: Duplex): void {
-  const body = goneStatus;
+  const body = notFoundStatus;
   socket.end(
     `HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );

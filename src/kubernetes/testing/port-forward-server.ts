@@ -110,7 +110,12 @@ function answer(url: URL, objects: Map<string, KubernetesObject[]>, response: Se
   const all = objects.get(collection) ?? [];
   const found = name === undefined ? undefined : all.find(named(name));
   response.setHeader('content-type', 'application/json');
-  if (found !== undefined) response.end(JSON.stringify(found));
+  const [, namespace] = /^\/api\/v1\/namespaces\/([^/]+)$/u.exec(url.pathname) ?? [];
+  if (namespace !== undefined)
+    response.end(
+      JSON.stringify({ metadata: { name: namespace, uid: `uid-of-${namespace}`, resourceVersion: '1' } }),
+    );
+  else if (found !== undefined) response.end(JSON.stringify(found));
   else if (name !== undefined) response.writeHead(404).end(notFound({ name, kind: 'any' }));
   else
     response.end(

@@ -327,8 +327,8 @@ async function* chunksOf(source: AsyncIterable<Uint8Array>, size: number): Async
 }
 
 /**
- * Returns the bytes, and the last of them only after all are verified. They are copied, because the buffer is
- * reused.
+ * Returns the bytes. The last byte is returned only after all bytes are verified. They are copied, because
+ * the buffer is reused.
  */
 async function* whenVerified(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const { bytes } of chunksOf(source, 1 << 18)) yield Buffer.from(bytes);

@@ -79,7 +79,7 @@ async function mountOrStart(
  */
 async function backoff(client: RegistryClient, { error, reason }: LostUpload, tries: number): Promise<void> {
   const isUnknown = 'status' in reason && !isTransient(reason.status);
-  // The registry does not know the upload, but works: start a new one at once.
+  // The registry has lost the upload, but works: start a new one at once.
   if (isUnknown) return;
   if (!(await client.retries.waitForRetry(reason, tries))) throw error;
 }

@@ -22,7 +22,7 @@ export class TarReader {
   readonly #onEntry: (entry: TarHeader) => void;
   #state: State = { kind: 'header' };
   #block = Buffer.alloc(0);
-  /** For the next entry: its pax records, and GNU's long names. */
+  /** The extensions that apply to the next entry: its pax records, and GNU's long names. */
   #pax: PaxOverrides | undefined;
   #long: PaxOverrides = {};
 

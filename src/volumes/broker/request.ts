@@ -23,7 +23,10 @@ export interface BindRequest {
   readonly appGuid: string | undefined;
   /** The space of the app, if the platform sends it. An instance can be shared into another space. */
   readonly spaceGuid: string | undefined;
-  /** The org of `spaceGuid`, if known. The context may be that of the instance in another space. */
+  /**
+   * The org of `spaceGuid`, if known. The org in the context may belong to the space of the instance, which
+   * can be another one.
+   */
   readonly organizationGuid: string | undefined;
   readonly predecessorBindingId: string | undefined;
   readonly parameters: JsonObject;

@@ -179,8 +179,9 @@ export async function cleanUpOrphans(
 }
 
 /**
- * Records a container and creates its mount points. Containers may share directories: those of other records
- * on the way to its targets are recorded for it, too. The last container removes them.
+ * Records a container and creates its mount points. Containers may share directories: if a directory on the
+ * way to its targets is in the record of another container, this record gets it, too. The last container
+ * removes the directories.
  */
 export async function createMountPoints(
   state: string,

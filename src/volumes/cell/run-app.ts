@@ -14,11 +14,11 @@ import { runCellProgram } from './run-program.ts';
 
 /** All values are in seconds. */
 interface CellDeadlines {
-  /** From the moment that all volumes are mounted until the app has started. */
+  /** The time from the mount of the last volume until the app has started. */
   readonly start: number;
   /** Between SIGTERM and SIGKILL. */
   readonly grace: number;
-  /** For the end of killed processes, and for one program. */
+  /** The time limit for killed processes to end, and for one program. */
   readonly kill: number;
   /** Between two checks for mounts that a driver has mounted again. */
   readonly watch: number;
@@ -126,7 +126,7 @@ async function runMounted(
 ): Promise<number> {
   const { deadlines, signal, onStep, log } = ports;
   if (signal.aborted)
-    throw new ProductError('INTERRUPTED', 'the app was not started, because it had to stop first');
+    throw new ProductError('INTERRUPTED', 'the app was not started, because the run was stopped before');
   const { root, volumes } = spec;
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
   const hidden = planHidden(await readMountTable(), {

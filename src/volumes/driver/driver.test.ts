@@ -206,7 +206,7 @@ test('files at the mount point are named, and kept', async (t) => {
   await mkdir(target);
   await writeFile(join(target, 'file'), 'kept');
   const answer = safeDescription(await call('VolumeDriver.Mount', { Name: 'v' }));
-  assert.match(answer, /^BUSY: .*mounts\/v'.*move them/u);
+  assert.match(answer, /^BUSY: .*mounts\/v'.*move these files/u);
   assert.equal(await readFile(join(target, 'file'), 'utf8'), 'kept');
   assert.equal(mounter.mounts.size, 0);
 });

@@ -58,7 +58,7 @@ export async function removeMountPoint(target: string): Promise<void> {
     if (code !== 'ENOTEMPTY' && code !== 'ENOTDIR') throw error;
     throw new MountError(
       'BUSY',
-      `'${target}' has files of this machine where the share is mounted; on the cell, look at them and move them away`,
+      `'${target}' is not mounted but was not removed, because it has local files; move these files to another folder of the cell`,
       { cause: error },
     );
   }

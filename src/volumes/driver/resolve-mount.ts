@@ -76,7 +76,7 @@ export function verifyOptions(
 }
 
 /**
- * Returns the error in the way in which options name a user of an NFS server, or ''. If the driver has a
+ * Returns the problem with the options that name a user of an NFS server, or ''. If the driver has a
  * directory, options that the broker did not sign need the user's password: without it they get neither the
  * ids of a user nor those of root.
  */

@@ -99,8 +99,8 @@ export class VolumeDriver {
       const volume = this.#mounts.get(name);
       if (volume === undefined) return { Err: `Volume '${name}' not found` };
       const id = idIn(ID);
-      const isLeft = volume.record.phase === 'unmounting';
-      const record = removeMount(volume.record, id) ?? (isLeft ? volume.record : undefined);
+      const isUnmounting = volume.record.phase === 'unmounting';
+      const record = removeMount(volume.record, id) ?? (isUnmounting ? volume.record : undefined);
       if (record === undefined) {
         // Docker repeats the request if it got no response
         if (id !== undefined) return ok;

@@ -44,7 +44,7 @@ class Watchdog {
     this.#reportSlow();
     for (const [server, volumes] of servers) {
       if (this.#checks.has(server)) continue;
-      const check = this.#lookAt(server, volumes).finally(() => this.#checks.delete(server));
+      const check = this.#checkServer(server, volumes).finally(() => this.#checks.delete(server));
       this.#checks.set(server, check);
     }
   }
@@ -55,7 +55,7 @@ class Watchdog {
     await Promise.all(this.#checks.values());
   }
 
-  async #lookAt(server: string, volumes: readonly Volume[]): Promise<void> {
+  async #checkServer(server: string, volumes: readonly Volume[]): Promise<void> {
     await forEachLimit(atOnceOfServer, volumes, async ({ record: { name } }) => {
       const slots = this.#silent.has(server) ? this.#ofSilent : this.#ofAnswering;
       await slots.run(async () => {

@@ -8,9 +8,9 @@ import { parseJsonObject } from '../../platform/json.ts';
 
 /** Timeouts of calls to a driver in seconds. */
 export interface DriverDeadlines {
-  /** For Activate, List and Create. */
+  /** Timeout for Activate, List and Create. */
   readonly short: number;
-  /** For Mount, Unmount and Remove. It must be longer than the driver's own timeouts for them. */
+  /** Timeout for Mount, Unmount and Remove. It must be longer than the driver's own timeouts for them. */
   readonly mount: number;
 }
 

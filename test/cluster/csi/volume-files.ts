@@ -26,7 +26,7 @@ export async function copyBlocks(from: string, to: string): Promise<void> {
   }
 }
 
-/** Must be called when a controller starts, because a frozen file system blocks its writers for ever. */
+/** Must be called when a controller starts, because a frozen file system blocks its writers forever. */
 export async function thawLeftover(image: string): Promise<void> {
   if (!(await exists(markOf(image)))) return;
   const holder = await holderOf(image);

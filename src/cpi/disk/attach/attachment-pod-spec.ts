@@ -17,7 +17,7 @@ export interface AttachmentPlan {
   /** The namespace of the claim. */
   readonly namespace: string;
   /** The VM's current pod. It is scheduled, and the attachment pod copies parts of it. */
-  readonly vm: Pod;
+  readonly vm: Pod & { readonly metadata: { readonly uid: string } };
   readonly nodeName: string;
   readonly kubeletRootDirectory: string;
   readonly directorUuid: string | undefined;
@@ -28,7 +28,7 @@ export interface AttachmentPlan {
 const yearSeconds = 31_536_000;
 
 /** Returns the node and the namespace of the pods that work in a VM's hub, and what they mount. */
-export function hubPodPlan(call: CallContext, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
+export function hubPodPlan(call: CallContext, vm: AttachmentPlan['vm']): Omit<AttachmentPlan, 'diskCid'> {
   return {
     namespace: call.diskNamespace,
     vm,
@@ -105,7 +105,7 @@ function buildMetadata({
     },
     annotations: {
       'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
-      [annotation.vmUid]: vm.metadata.uid ?? '',
+      [annotation.vmUid]: vm.metadata.uid,
       [annotation.vmNamespace]: vm.metadata.namespace,
       ...(adoptsMount === true && { [annotation.adoptsMount]: 'true' }),
     },
@@ -115,7 +115,7 @@ function buildMetadata({
 const buildMountContainer = ({ diskCid, vm }: AttachmentPlan): Container => ({
   name: mountContainer,
   image: vmContainerStatus(vm.spec.containers)?.image ?? '',
-  command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, vm.metadata.uid ?? ''],
+  command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, vm.metadata.uid],
   // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods first
   resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
   securityContext: { privileged: true, runAsUser: 0 },
@@ -128,7 +128,7 @@ const buildMountContainer = ({ diskCid, vm }: AttachmentPlan): Container => ({
 });
 
 function volumesOf({ diskCid, kubeletRootDirectory, vm }: AttachmentPlan): Volume[] {
-  const vmUid = vm.metadata.uid ?? '';
+  const vmUid = vm.metadata.uid;
   const hub = `${kubeletRootDirectory}/pods/${vmUid}/volumes/kubernetes.io~empty-dir/${hubVolume}`;
   return [
     { name: 'volume', persistentVolumeClaim: { claimName: diskCid } },

@@ -5,8 +5,8 @@ import { plannedPod } from '../../testing/planned-pod.ts';
 import { buildAttachmentPod } from './attachment-pod-spec.ts';
 import { holdScript } from './scripts/hold.ts';
 
-function attachmentTo(vm: Pod): Pod {
-  vm.metadata.uid = 'vm-uid';
+function attachmentTo({ metadata, ...rest }: Pod): Pod {
+  const vm = { ...rest, metadata: { ...metadata, uid: 'vm-uid' } };
   return buildAttachmentPod({
     ...{ diskCid: 'disk-0123', namespace: 'disks', nodeName: 'node-1', directorUuid: 'director', vm },
     kubeletRootDirectory: '/var/lib/kubelet',

@@ -1,4 +1,3 @@
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import type { Stored } from '../../../kubernetes/object.ts';
@@ -12,6 +11,7 @@ import {
   createOrGet,
   requestDeletion,
   waitForDeletion,
+  deleteIfUnchanged,
 } from '../../objects/objects.ts';
 import { findVm } from '../../vm/vms.ts';
 import { mountFailedExit, untilReadyIn } from './scripts/volume-functions.ts';
@@ -164,7 +164,7 @@ export class AttachmentPod {
   }
 
   /** Finds the pod of the VM, also a terminating one; undefined if it is deleted. */
-  async findVm(): Promise<Pod | undefined> {
+  async findVm(): Promise<Stored<Pod> | undefined> {
     const vm = await findVm(this.#call, this.vmCid);
     return vm !== undefined && this.belongsTo(vm) ? vm : undefined;
   }
@@ -214,18 +214,8 @@ export class AttachmentPod {
    * Requests the deletion of the version that was read. Returns false if the pod has changed since: its mount
    * container may run now.
    */
-  async deleteIfUnchanged(): Promise<boolean> {
-    const { uid } = this;
-    const { resourceVersion } = this.pod.metadata;
-    const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
-    try {
-      await this.#call.api.delete(attachmentReference(this.#call, this.name), options);
-      return true;
-    } catch (error) {
-      if (isApiError(error, 404)) return true;
-      if (isApiError(error, 409)) return false;
-      throw error;
-    }
+  deleteIfUnchanged(): Promise<boolean> {
+    return deleteIfUnchanged(this.#call, attachmentReference(this.#call, this.name), this.pod);
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { CallContext } from '../../call.ts';
-import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { annotation, label } from '../../objects/labels.ts';
@@ -89,7 +89,7 @@ export type Recheck = (claim: PersistentVolumeClaim) => Promise<void>;
 export async function recordAttachment(
   call: CallContext,
   attachmentPod: AttachmentPod,
-  first: PersistentVolumeClaim,
+  first: Stored<PersistentVolumeClaim>,
   recheck: Recheck,
 ): Promise<string> {
   const recorded = await raiseMark(call, attachmentPod, first, recheck);
@@ -107,9 +107,9 @@ export async function recordAttachment(
 async function raiseMark(
   call: CallContext,
   attachmentPod: AttachmentPod,
-  first: PersistentVolumeClaim,
+  first: Stored<PersistentVolumeClaim>,
   recheck: Recheck,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   const { diskCid } = attachmentPod;
   let claim = first;
   for (let attempt = 1; attempt <= maxRecordAttempts; attempt += 1) {
@@ -124,7 +124,7 @@ async function raiseMark(
     if (recorded !== undefined) return recorded;
     const current = await findClaim(call, diskCid);
     if (current === undefined || current.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(diskCid, 'was deleted meanwhile');
+      throw diskDeletedError(diskCid, 'was deleted during this call');
     await recheck(current);
     claim = current;
   }
@@ -140,12 +140,12 @@ async function raiseMark(
 async function removeDeletionMark(
   call: CallContext,
   diskCid: string,
-  first: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim> {
-  let claim: PersistentVolumeClaim | undefined = first;
+  first: Stored<PersistentVolumeClaim>,
+): Promise<Stored<PersistentVolumeClaim>> {
+  let claim: Stored<PersistentVolumeClaim> | undefined = first;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(diskCid, 'was deleted meanwhile');
+      throw diskDeletedError(diskCid, 'was deleted during this call');
     if (claim.metadata.annotations?.[annotation.deleting] === undefined) return claim;
     const unmarked = await patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: null } });
     if (unmarked !== undefined) return unmarked;
@@ -178,7 +178,7 @@ export async function revertAttachment(call: CallContext, diskCid: string, mark:
  */
 export async function recordDetach(
   call: CallContext,
-  first: PersistentVolumeClaim | undefined,
+  first: Stored<PersistentVolumeClaim> | undefined,
   attachmentPod: AttachmentPod,
 ): Promise<void> {
   const { vmCid, vmUid } = attachmentPod;
@@ -208,5 +208,5 @@ export const attachedAgainError = ({
 }: Pick<AttachmentPod, 'diskCid' | 'vmCid'>): ProductError =>
   new ProductError(
     'DISK_BUSY',
-    `disk '${diskCid}' was attached again to VM '${vmCid}' by another call meanwhile; if it is to be detached, run the call again`,
+    `disk '${diskCid}' was attached again to VM '${vmCid}' by another call; to detach it, run the call again`,
   );

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { vmNotFound, recreateHint } from '../../vm/vms.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import type { CallContext } from '../../call.ts';
@@ -30,7 +31,11 @@ export async function deleteAttachmentsOfTerminatingVm(call: CallContext, vm: Po
 }
 
 /** Returns the pod of a VM. Rejects with VM_NOT_FOUND if the pod is missing or terminating. */
-export async function requireActiveVm(call: CallContext, cid: string, vm: Pod | undefined): Promise<Pod> {
+export async function requireActiveVm(
+  call: CallContext,
+  cid: string,
+  vm: Stored<Pod> | undefined,
+): Promise<Stored<Pod>> {
   if (vm === undefined) throw vmNotFound(call, cid);
   if (vm.metadata.deletionTimestamp === undefined) return vm;
   await deleteAttachmentsOfTerminatingVm(call, vm);

@@ -110,7 +110,8 @@ async function mayStillBeMounted(call: CallContext, attachmentPod: AttachmentPod
   // a pod that ended during the call proves nothing: the next detach checks the VM
   if (attachmentPod.isTerminal) return true;
   if (!attachmentPod.adoptsMount || attachmentPod.hasStarted) return attachmentPod.mayBeMounted;
-  // only the VM knows whether an attachment pod that adopts a mount, and never ran, has one to adopt
+  // an attachment pod that was created for an existing mount may never have run: only the VM shows whether
+  // the mount still exists
   const vm = await attachmentPod.findVm();
   return vm !== undefined && isMountedOrRestarting(call, vm, attachmentPod.diskCid);
 }
@@ -216,8 +217,8 @@ const isMountedScript =
   '[ -d "/warden-cpi-dev/disks/$1" ] || grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
 
 /**
- * `restarting`: the VM's container waits for its restart. It cannot be checked, and will start with whatever
- * is mounted.
+ * `restarting`: the VM's container waits for its restart. It cannot be checked, and will start with the disks
+ * that are mounted then.
  */
 type MountState = 'mounted' | 'not mounted' | 'restarting';
 

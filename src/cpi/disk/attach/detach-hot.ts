@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import type { CallContext } from '../../call.ts';
 import { conflictError } from '../../objects/objects.ts';
 import { type PersistentVolumeClaim, findClaim } from '../disks.ts';
@@ -12,10 +13,10 @@ import { waitUntilOffNode } from './volume-attachments.ts';
 const maxAttempts = 5;
 
 /**
- * Detaches the disk of an attachment pod: deletes that pod, and each one that had to adopt its mount because
- * nothing confirmed the release. Returns the claim as it was before that. An attach_disk that marks the claim
- * after this call has read it came later: the disk stays attached, and this call rejects with DISK_BUSY.
- * `mark`: the mark that this call has written itself. Model: hot.pml
+ * Detaches the disk of an attachment pod: deletes that pod, and each further attachment pod that was created
+ * for the same mount because nothing confirmed its release. Returns the claim as it was before the detach. If
+ * an attach_disk marks the claim after this call has read it, the disk stays attached and this call rejects
+ * with DISK_BUSY. `mark`: the mark that this call has written itself. Model: hot.pml
  */
 export async function detachHot(
   call: CallContext,
@@ -51,7 +52,7 @@ async function releaseAndDelete(
   call: CallContext,
   attachmentPod: AttachmentPod,
   claimName: string,
-  claim: PersistentVolumeClaim | undefined,
+  claim: Stored<PersistentVolumeClaim> | undefined,
 ): Promise<MarkedAttachmentPod | undefined> {
   assertClaimsRetained(attachmentPod.vmCid, [claim]);
   const { isTerminal, isTerminating } = attachmentPod;

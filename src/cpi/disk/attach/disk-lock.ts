@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { conflictError, waitForDeletion } from '../../objects/objects.ts';
@@ -52,7 +53,7 @@ async function findLockingVm(
   if (pod !== undefined && recordedDiskCids(pod).includes(name)) {
     await waitForDeletion(call, {
       reference: podReference(call, vmCid),
-      uid: pod.metadata.uid ?? '',
+      uid: pod.metadata.uid,
       nodeName: pod.spec.nodeName,
       deadlineSeconds: call.config.deadlines.detachDisk,
       what: `the pod of the deleted VM '${vmCid}', which still has disk '${name}',`,
@@ -79,9 +80,9 @@ export async function assertNotLocked(call: CallContext, claim: PersistentVolume
  */
 export async function lockDisk(
   call: CallContext,
-  first: PersistentVolumeClaim,
+  first: Stored<PersistentVolumeClaim>,
   { secret, recheck }: { secret: VmSecret; recheck: (current: PersistentVolumeClaim) => Promise<void> },
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   let claim = first;
   const { name } = claim.metadata;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
@@ -99,7 +100,7 @@ export async function lockDisk(
     if (locked !== undefined) return locked;
     const now = await findClaim(call, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
-      throw diskDeletedError(name, 'was deleted meanwhile');
+      throw diskDeletedError(name, 'was deleted during this call');
     // an update_disk may have started since; its copy would miss what the VM writes, so discard it
     await discardReplacement(call, now);
     await recheck(now);
@@ -140,8 +141,8 @@ const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
  * Removes the lock of a deleted VM from a claim. Rejects with DISK_ATTACHED_ELSEWHERE if a VM got the disk
  * since `claim` was read.
  */
-export async function clearStaleLock(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
-  let now: PersistentVolumeClaim | undefined = claim;
+export async function clearStaleLock(call: CallContext, claim: Stored<PersistentVolumeClaim>): Promise<void> {
+  let now: Stored<PersistentVolumeClaim> | undefined = claim;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (now?.metadata.labels?.[label.vmId] === undefined) return;
     if ((await removeLock(call, now)) !== undefined) return;
@@ -153,7 +154,7 @@ export async function clearStaleLock(call: CallContext, claim: PersistentVolumeC
 
 const removeLock = (
   call: CallContext,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   detachedFrom?: string,
 ): Promise<PersistentVolumeClaim | undefined> =>
   patchIfUnchanged(call, claim, {

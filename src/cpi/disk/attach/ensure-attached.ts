@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { progressPrefixes } from '../../../errors/text.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/client/api-error.ts';
@@ -45,8 +46,8 @@ export interface AttachedDisk {
  */
 export async function ensureAttached(
   call: CallContext,
-  vm: Pod,
-  claim: PersistentVolumeClaim,
+  vm: Stored<Pod>,
+  claim: Stored<PersistentVolumeClaim>,
   options: AttachOptions,
 ): Promise<AttachedDisk> {
   const scheduled = await waitForScheduling(call, vm, () => vmNotFound(call, vm.metadata.name));
@@ -71,7 +72,7 @@ export async function ensureAttached(
  */
 async function findOrCreatePod(
   call: CallContext,
-  vm: Pod,
+  vm: Stored<Pod>,
   claim: PersistentVolumeClaim,
   adoptsMount: boolean,
 ): Promise<{ readonly attachmentPod: AttachmentPod; readonly isNew: boolean }> {
@@ -145,11 +146,11 @@ class MountAttempt {
    * A mount container that does not answer is restarting, or its kubelet is, so the script is retried until
    * the deadline.
    */
-  async #waitUntilMounted(scheduled: Pod, signal: AbortSignal): Promise<AttachedDisk['outcome']> {
+  async #waitUntilMounted(scheduled: Stored<Pod>, signal: AbortSignal): Promise<AttachedDisk['outcome']> {
     const { clock, config, reportProgress } = this.#call;
     const { diskCid } = this.#attachmentPod;
     const end = clock.now() + config.deadlines.attachDisk * 1000;
-    let known: Pod | undefined = scheduled;
+    let known: Stored<Pod> | undefined = scheduled;
     let reportedReason = '';
     for (;;) {
       await this.#waitUntilContainerRuns(known, Math.max(0, end - clock.now()), signal);
@@ -172,7 +173,7 @@ class MountAttempt {
   }
 
   async #waitUntilContainerRuns(
-    known: Pod | undefined,
+    known: Stored<Pod> | undefined,
     deadlineMs: number,
     signal: AbortSignal,
   ): Promise<void> {
@@ -186,7 +187,7 @@ class MountAttempt {
         const current = pod === undefined ? undefined : new AttachmentPod(call, pod);
         if (current === undefined || current.uid !== uid || current.isTerminating)
           throw attachmentDeletedError(diskCid);
-        // one failure is enough: the kubelet would restart it for ever
+        // one failure is enough: the kubelet would restart it forever
         const problem = current.mountFailure ?? startProblem(current.pod);
         if (problem !== undefined) throw notAttachableError(diskCid, problem);
         return current.isRunning ? true : undefined;
@@ -212,7 +213,7 @@ class MountAttempt {
 export const attachmentDeletedError = (diskCid: string): ProductError =>
   new ProductError(
     'DISK_NOT_ATTACHABLE',
-    `disk '${diskCid}' cannot be attached: its attachment pod was deleted meanwhile; attach it again`,
+    `disk '${diskCid}' cannot be attached: its attachment pod was deleted during this call; attach it again`,
   );
 
 /** Returns the error after other calls have created and deleted the attachment pod in every attempt. */

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import type { CallContext } from '../../call.ts';
@@ -22,9 +23,9 @@ import type { DiskAttacher } from './strategy.ts';
 /** Attaches disks to a running VM by attachment pods. Model: hot.pml */
 export class HotAttacher implements DiskAttacher {
   readonly #call: CallContext;
-  readonly #vm: Pod;
+  readonly #vm: Stored<Pod>;
 
-  constructor(call: CallContext, vm: Pod) {
+  constructor(call: CallContext, vm: Stored<Pod>) {
     this.#call = call;
     this.#vm = vm;
   }
@@ -37,7 +38,7 @@ export class HotAttacher implements DiskAttacher {
    * did not delete because it was killed, is replaced by a new one. Rejects with VM_NOT_FOUND for a
    * terminating VM.
    */
-  async attach(claim: PersistentVolumeClaim): Promise<string> {
+  async attach(claim: Stored<PersistentVolumeClaim>): Promise<string> {
     const call = this.#call;
     const vm = await requireActiveVm(call, this.#vmCid, this.#vm);
     await assertNotLocked(call, claim);
@@ -77,9 +78,9 @@ export class HotAttacher implements DiskAttacher {
   }
 
   /**
-   * Detaches a disk without an attachment pod: the disk is still mounted in the VM, because another program
-   * deleted the pod, or an earlier detach was killed after it had deleted the pod. Returns false if neither is
-   * the case.
+   * Detaches a disk that is mounted in the VM without an attachment pod: another program deleted the pod, or
+   * an earlier detach was killed after it had deleted the pod. Returns false if the disk is not mounted in
+   * the VM.
    */
   async #detachWithoutPod(diskCid: string): Promise<boolean> {
     const { adoptMount, assertNotMounted, finishDetach } = await import('./leftover-mounts.ts');

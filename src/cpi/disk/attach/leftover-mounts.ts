@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { type Pod, isTerminal } from '../../../kubernetes/types/pod.ts';
@@ -33,7 +34,7 @@ export interface MarkedAttachmentPod {
  */
 export async function adoptMount(
   call: CallContext,
-  vm: Pod,
+  vm: Stored<Pod>,
   diskCid: string,
   previous?: MarkedAttachmentPod,
 ): Promise<MarkedAttachmentPod | undefined> {

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { type ApiError, isApiError } from '../../../kubernetes/client/api-error.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
@@ -23,7 +24,7 @@ const maxAttempts = 5;
 
 /** A VM with the strategy `recreate`. Its pod is undefined between the old one and the new one. */
 export interface RecreateStrategyVm {
-  readonly secret: VmSecret;
+  readonly secret: Stored<VmSecret>;
   readonly pod: Pod | undefined;
 }
 
@@ -43,7 +44,7 @@ export async function findRecreateStrategyVm(
 }
 
 /** Returns the cids of the disks in the VM's record. */
-function disksIn(secret: VmSecret): string[] {
+function disksIn(secret: Stored<VmSecret>): string[] {
   const recorded = recordedPod(secret);
   return recorded === undefined ? [] : recordedDiskCids(recorded);
 }
@@ -68,7 +69,7 @@ export class RecreateAttacher implements DiskAttacher {
    * and locked again. If the new pod does not start, the VM gets its previous disks back, unless another call
    * may have attached the disk (`#rollBack`). Returns the disk hint, the same as under `hot`.
    */
-  async attach(first: PersistentVolumeClaim): Promise<string> {
+  async attach(first: Stored<PersistentVolumeClaim>): Promise<string> {
     const call = this.#call;
     const diskCid = first.metadata.name;
     const recheck = async (current: PersistentVolumeClaim): Promise<void> => {
@@ -138,7 +139,7 @@ export class RecreateAttacher implements DiskAttacher {
     });
     if (pod === undefined) return false;
     if (recordedDiskCids(pod).includes(diskCid)) return true;
-    throw this.#notAttachableError(diskCid, detachedMeanwhile);
+    throw this.#notAttachableError(diskCid, detachedByOtherCall);
   }
 
   /**
@@ -163,7 +164,7 @@ export class RecreateAttacher implements DiskAttacher {
       const recorded = await recordDisks(call, secret, await findVm(call, this.#vmCid), cids);
       if (recorded === undefined) {
         await this.#reread();
-        return failure(this.#recordedDisks.includes(diskCid) ? staysAttached : `; ${detachedMeanwhile}`);
+        return failure(this.#recordedDisks.includes(diskCid) ? staysAttached : `; ${detachedByOtherCall}`);
       }
       const deadlineSeconds = call.config.deadlines.attachDisk;
       await reconcileRecordedPod(call, this.#vmCid, { recorded, deadlineSeconds });
@@ -203,8 +204,8 @@ export class RecreateAttacher implements DiskAttacher {
     const recorded = await recordDisks(call, secret, pod, remaining);
     if (recorded === undefined) return 'record changed';
     await this.#recreateWithout(diskCid, recorded);
-    // before the unlock: if the call reaches its deadline here, the next call finishes it, and that one sees
-    // neither the pod that had the disk nor its node
+    // this comes before the unlock, so that the next call finishes the detach if this call reaches its
+    // deadline here; the next call sees neither the pod that had the disk nor its node
     if (claim !== undefined) await waitUntilOffNode(call, claim, podWithDisk?.spec.nodeName);
     if (!isLocked || (await unlockDisk(call, claim, { secret, detached: true }))) return 'detached';
     return 'locked again';
@@ -222,7 +223,7 @@ export class RecreateAttacher implements DiskAttacher {
     if (podWithDisk !== undefined) await assertNotInUse(this.#call, podWithDisk, diskCid);
   }
 
-  async #recreateWithout(diskCid: string, recorded: VmSecret): Promise<void> {
+  async #recreateWithout(diskCid: string, recorded: Stored<VmSecret>): Promise<void> {
     const deadlineSeconds = this.#call.config.deadlines.detachDisk;
     const desired = { recorded, deadlineSeconds };
     const pod = await reconcileRecordedPod(this.#call, this.#vmCid, desired).catch((error: unknown) => {
@@ -294,13 +295,13 @@ function assertSameNamespace(call: CallContext, vmCid: string, diskCid: string):
 
 interface Attempt {
   /** The VM's Secret as this call wrote it or, if it did not write it, read it. */
-  readonly secret: VmSecret;
+  readonly secret: Stored<VmSecret>;
   /** The claim as this call locked it. */
   readonly claim: PersistentVolumeClaim;
   /** True if the record did not name the disk before this call. */
   readonly isNew: boolean;
 }
 
-const detachedMeanwhile = 'another call has detached it meanwhile; attach it again if the VM is to have it';
+const detachedByOtherCall = 'another call has detached it; attach it again if the VM needs it';
 const staysAttached =
   '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk detaches the disk';

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/types/pod.ts';
 import type { CallContext } from '../../call.ts';
 import type { AttachStrategy } from '../../config/cluster-access.ts';
@@ -19,7 +19,7 @@ export interface DiskAttacher {
    * Attaches the disk of that claim and returns the disk hint, a path in the VM. Rolls back on failure.
    * Idempotent.
    */
-  readonly attach: (claim: PersistentVolumeClaim) => Promise<string>;
+  readonly attach: (claim: Stored<PersistentVolumeClaim>) => Promise<string>;
   /**
    * Detaches a disk that has no attachment pod of this VM. `isElsewhere`: it has an attachment pod of another
    * VM. Rejects with DISK_NOT_ATTACHED if the disk is not on the VM. Idempotent.
@@ -36,7 +36,7 @@ export interface DiskAttacher {
 export async function diskAttacher(
   call: CallContext,
   vmCid: string,
-  pod: Pod | undefined,
+  pod: Stored<Pod> | undefined,
 ): Promise<DiskAttacher> {
   if (pod !== undefined && strategyOf(pod) === 'hot') {
     const { HotAttacher } = await import('./hot.ts');

@@ -1,6 +1,5 @@
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
-import type { ListQuery, Resource } from '../../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import { ifReadable, type Resource } from '../../../kubernetes/api.ts';
+import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import { persistentVolumes } from '../../../kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
@@ -31,7 +30,7 @@ export async function waitUntilOffNode(
   if (volumeName === undefined) return false;
   const remaining = await volumeAttachmentsOf(call, volumeName, node);
   await Promise.all(
-    remaining.map(({ metadata: { name, uid = '' }, spec }) =>
+    remaining.map(({ metadata: { name, uid }, spec }) =>
       waitForDeletion(call, {
         reference: { resource: volumeAttachments, name },
         uid,
@@ -57,28 +56,18 @@ async function volumeAttachmentsOf(
   call: CallContext,
   volumeName: string,
   node: string | undefined,
-): Promise<VolumeAttachment[]> {
-  const volume = await readVolume(call, volumeName);
+): Promise<Stored<VolumeAttachment>[]> {
+  const volume = await ifReadable(
+    call.api.get<PersistentVolume>({ resource: persistentVolumes, name: volumeName }),
+  );
   if (volume !== undefined && driverSkipsAttach(volume)) return [];
   const name = node === undefined ? undefined : csiAttachmentName(volume, node);
-  const found = await listVolumeAttachments(
-    call,
-    name === undefined ? {} : { fieldSelector: `metadata.name=${name}` },
-  );
-  return found.filter(
+  const query = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+  const found = await ifReadable(call.api.list<VolumeAttachment>(volumeAttachments, query));
+  return (found?.items ?? []).filter(
     ({ spec }) =>
       spec.source.persistentVolumeName === volumeName && (node === undefined || spec.nodeName === node),
   );
-}
-
-/** Undefined if the role may not read the volume, or if it is deleted. */
-async function readVolume(call: CallContext, name: string): Promise<PersistentVolume | undefined> {
-  try {
-    return await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -90,7 +79,7 @@ const driverSkipsAttach = ({ spec: { hostPath, local, nfs } }: PersistentVolume)
 
 /**
  * Returns the name that the attach-detach controller gives a VolumeAttachment (kubernetes: pkg/volume/csi,
- * getAttachmentName). Undefined for a volume of a former in-tree plugin: the controller derives its handle
+ * getAttachmentName). Undefined for a volume of a previous in-tree plugin: the controller derives its handle
  * from its source (csi-translation-lib).
  */
 function csiAttachmentName(volume: PersistentVolume | undefined, node: string): string | undefined {
@@ -98,13 +87,4 @@ function csiAttachmentName(volume: PersistentVolume | undefined, node: string): 
   return driver === undefined || volumeHandle === undefined
     ? undefined
     : `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
-}
-
-async function listVolumeAttachments(call: CallContext, query: ListQuery): Promise<VolumeAttachment[]> {
-  try {
-    return (await call.api.list<VolumeAttachment>(volumeAttachments, query)).items;
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 403)) return [];
-    throw error;
-  }
 }

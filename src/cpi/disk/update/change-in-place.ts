@@ -46,7 +46,7 @@ export async function expandVolume(
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
     describeState: () =>
-      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
+      describeClaim(call, { namespace, name }, 'check that the resizer of its driver runs'),
   });
 }
 
@@ -130,7 +130,7 @@ export async function changeAttributesClass(
   >(call, {
     reference,
     condition: (now) => {
-      if (now === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
+      if (now === undefined) throw diskDeletedError(name, 'was deleted during this call');
       const { modifyVolumeStatus: state, currentVolumeAttributesClassName: current } = now.status ?? {};
       if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === requested) {
         return { reason: claimConditionMessage(now, 'ModifyVolumeError') };
@@ -140,7 +140,7 @@ export async function changeAttributesClass(
     awaited: `disk '${name}' to have the VolumeAttributesClass ${requested}`,
     deadlineMs: call.config.deadlines.resizeDisk * 1000,
     describeState: () =>
-      describeClaim(call, { namespace, name }, 'see whether the resizer of its driver runs'),
+      describeClaim(call, { namespace, name }, 'check that the resizer of its driver runs'),
   });
   if (outcome === 'done') return;
   const reason = outcome.reason ?? (await claimEvents(call, { namespace, name }));
@@ -198,8 +198,8 @@ export function claimConditionMessage(
 }
 
 /**
- * Records on a claim those properties of its disk type that it has no field for. Does not write if the record
- * is up to date.
+ * Records on a claim the properties of its disk type for which a claim has no field. Does not write if the
+ * record is up to date.
  */
 export async function annotateDiskType(
   call: CallContext,

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
@@ -31,7 +32,7 @@ export async function recordReplaced(
   first: PersistentVolumeClaim,
   replacement: Replacement,
   sizeMiB: number,
-): Promise<PersistentVolumeClaim | undefined> {
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const claim = await rereadClaim(call, first);
     if (claim === undefined) {
@@ -59,8 +60,11 @@ export async function recordReplaced(
  *
  * Model: update.pml
  */
-export async function completeReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
-  const { name, uid = '', deletionTimestamp } = disk.metadata;
+export async function completeReplacement(
+  call: CallContext,
+  disk: Stored<PersistentVolumeClaim>,
+): Promise<boolean> {
+  const { name, uid, deletionTimestamp } = disk.metadata;
   if (!(await promoteReplacement(call, disk))) {
     const { replacement, replacementDiscarded, replaced } = annotation;
     const annotations = { [replacement]: null, [replacementDiscarded]: null, [replaced]: null };
@@ -75,8 +79,8 @@ export async function completeReplacement(call: CallContext, disk: PersistentVol
 }
 
 /**
- * Returns false if the replacement is deleted or terminating. Does not change a replacement that stands for
- * the disk already: its metadata is about the disk, and newer than that on the old claim.
+ * Returns false if the replacement is deleted or terminating. Does not change a replacement that has already
+ * taken the disk's place: its metadata is newer than the metadata of the old claim.
  */
 async function promoteReplacement(call: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const replacement = new Replacement(call, replacementName(disk) ?? '');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Stored } from '../../../kubernetes/object.ts';
 import { isProductError } from '../../../errors/product-error.ts';
 import {
   type PersistentVolumeClaim,
@@ -9,8 +10,8 @@ import {
 import { annotation } from '../../objects/labels.ts';
 import { type UpdatePlan, planUpdate } from './plan-update.ts';
 
-const claim: PersistentVolumeClaim = {
-  metadata: { name: 'disk-1', namespace: 'n' },
+const claim: Stored<PersistentVolumeClaim> = {
+  metadata: { name: 'disk-1', namespace: 'n', uid: 'claim-uid', resourceVersion: '1' },
   spec: {
     accessModes: ['ReadWriteOnce'],
     storageClassName: 'fast',

@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/types/storage.ts';
 import { annotation } from '../../objects/labels.ts';
@@ -7,7 +8,7 @@ import { findStorageClass, defaultClassName } from '../classes.ts';
 import { directorFallbackHint } from './change-in-place.ts';
 
 export interface UpdateInput {
-  readonly claim: PersistentVolumeClaim;
+  readonly claim: Stored<PersistentVolumeClaim>;
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
   /** Undefined if the role may not list them. */

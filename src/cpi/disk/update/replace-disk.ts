@@ -1,8 +1,8 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { label, baseLabels } from '../../objects/labels.ts';
 import { type ReplacementSpec, buildReplacementClaim, matchesSpec } from './replacement-claim.ts';
-import { ignoreNotFound } from '../../../kubernetes/api.ts';
+import { ifReadable, ignoreNotFound } from '../../../kubernetes/api.ts';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/client/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import {
   type DataSource,
@@ -47,8 +47,8 @@ import { describeClaim } from '../../objects/describe-pending.ts';
  */
 export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Promise<string> {
   const { claim, replacement } = await prepareReplacement(call, spec);
-  const { name, uid = '' } = claim.metadata;
-  let replaced: PersistentVolumeClaim | undefined;
+  const { name, uid } = claim.metadata;
+  let replaced: Stored<PersistentVolumeClaim> | undefined;
   try {
     await createReplacement(call, { ...spec, claim }, replacement);
     await replacement.removeHelpers();
@@ -73,15 +73,15 @@ export async function replaceDisk(call: CallContext, spec: ReplacementSpec): Pro
 async function prepareReplacement(
   call: CallContext,
   spec: ReplacementSpec,
-): Promise<{ claim: PersistentVolumeClaim; replacement: Replacement }> {
+): Promise<{ claim: Stored<PersistentVolumeClaim>; replacement: Replacement }> {
   const { claim } = spec;
   const newCid = `disk-${call.newUuid()}`;
   const recheck = (current: PersistentVolumeClaim): Promise<void> =>
     waitUntilDetached(call, current, 'updated');
   const record = async (
-    disk: PersistentVolumeClaim,
+    disk: Stored<PersistentVolumeClaim>,
     cid: string,
-  ): Promise<{ claim: PersistentVolumeClaim; replacement: Replacement }> => ({
+  ): Promise<{ claim: Stored<PersistentVolumeClaim>; replacement: Replacement }> => ({
     claim: await recordReplacement(call, disk, cid, recheck),
     replacement: new Replacement(call, cid),
   });
@@ -94,7 +94,7 @@ async function prepareReplacement(
   await discardReplacement(call, claim);
   const { name } = claim.metadata;
   const unmarked = await findClaim(call, name);
-  if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
+  if (unmarked === undefined) throw diskDeletedError(name, 'was deleted during this call');
   await recheck(unmarked);
   return record(unmarked, newCid);
 }
@@ -118,7 +118,7 @@ async function createReplacement(
       if (current === undefined)
         throw new ProductError(
           'DISK_NOT_FOUND',
-          `the copy '${cid}' was deleted meanwhile; run the call again`,
+          `the copy '${cid}' was deleted during this call; run the call again`,
         );
       return current.status?.phase === 'Bound' ? current : undefined;
     },
@@ -136,7 +136,9 @@ async function ensureConsumer(
   disk: PersistentVolumeClaim,
   claimName: string,
 ): Promise<void> {
-  const source = await findVolume(call, disk.spec.volumeName ?? '');
+  const volume = { resource: persistentVolumes, name: disk.spec.volumeName ?? '' };
+  // without the volume the scheduler chooses any node for the replacement
+  const source = await ifReadable(call.api.get<PersistentVolume>(volume));
   const { diskNamespace: namespace, directorUuid } = call;
   try {
     await createOrGet(call.api, pods, consumerPod({ claimName, namespace, source, directorUuid }));
@@ -163,16 +165,6 @@ async function createDataSource(
     ...{ labels, annotations: {} },
   });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
-}
-
-/** Undefined if the role may not read volumes: the scheduler then chooses any node for the replacement. */
-async function findVolume(call: CallContext, name: string): Promise<PersistentVolume | undefined> {
-  try {
-    return await call.api.get<PersistentVolume>({ resource: persistentVolumes, name });
-  } catch (error) {
-    if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -226,7 +218,7 @@ async function removeReplacement(call: CallContext, first: PersistentVolumeClaim
   throw concurrentChangeError(first);
 }
 
-const provisionerHint = 'see whether the provisioner of its driver runs';
+const provisionerHint = 'check that the provisioner of its driver runs';
 const schedulingHint =
   "give room to its pod on a node that reaches the disk's volume and that the copy's storage class serves";
 

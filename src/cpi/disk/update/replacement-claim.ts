@@ -1,3 +1,4 @@
+import type { Stored } from '../../../kubernetes/object.ts';
 import { noMetadataLabels, label, annotation } from '../../objects/labels.ts';
 import type { PersistentVolumeClaim, StorageClass, DataSource } from '../../../kubernetes/types/storage.ts';
 import type { DiskProperties } from '../disk-properties.ts';
@@ -7,7 +8,7 @@ import { diskTypeAnnotations, requestedBytes, parseBytes } from '../disks.ts';
 export interface ReplacementSpec {
   /** The cid by which the caller knows the disk. */
   readonly cid: string;
-  readonly claim: PersistentVolumeClaim;
+  readonly claim: Stored<PersistentVolumeClaim>;
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
   readonly source: StorageClass;
@@ -17,8 +18,8 @@ export interface ReplacementSpec {
 }
 
 /**
- * Returns the claim of a replacement: it has the disk's labels and metadata, and the cid that it may stand
- * for.
+ * Returns the claim of a replacement: it has the disk's labels and metadata, and the previous cid that will
+ * resolve to it.
  */
 export function buildReplacementClaim(
   replacementSpec: ReplacementSpec,

@@ -4,7 +4,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { claimReference, isReplaced, isProvisional, patchIfUnchanged } from '../disks.ts';
-import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import { requestDeletion, waitForDeletion } from '../../objects/objects.ts';
 import { hasPreviousCid } from '../previous-cids.ts';
@@ -31,10 +31,10 @@ type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
  */
 export async function recordReplacement(
   call: CallContext,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   replacementCid: string,
   recheck: Recheck,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   const mark = { [annotation.replacement]: replacementCid, [annotation.replacementDiscarded]: null };
   const marked = await updateReplacementAnnotation(call, claim, mark, (now) => {
     if (isDiscarded(now)) throw concurrentChangeError(now);
@@ -52,8 +52,8 @@ export async function recordReplacement(
  */
 export async function markDiscarded(
   call: CallContext,
-  claim: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim> {
+  claim: Stored<PersistentVolumeClaim>,
+): Promise<Stored<PersistentVolumeClaim>> {
   const discarded = await updateReplacementAnnotation(call, claim, {
     [annotation.replacementDiscarded]: 'true',
   });
@@ -67,7 +67,10 @@ export async function markDiscarded(
  *
  * Model: update.pml
  */
-export async function unmarkReplacement(call: CallContext, discarded: PersistentVolumeClaim): Promise<void> {
+export async function unmarkReplacement(
+  call: CallContext,
+  discarded: Stored<PersistentVolumeClaim>,
+): Promise<void> {
   await updateReplacementAnnotation(call, discarded, {
     [annotation.replacement]: null,
     [annotation.replacementDiscarded]: null,
@@ -94,7 +97,7 @@ export async function assertStillPlanned(
 export async function rereadClaim(
   call: CallContext,
   { metadata: { name, uid } }: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim | undefined> {
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
   const now = await ignoreNotFound(call.api.get<PersistentVolumeClaim>(claimReference(call, name)));
   return now?.metadata.uid === uid ? now : undefined;
 }
@@ -105,11 +108,11 @@ export async function rereadClaim(
  */
 async function updateReplacementAnnotation(
   call: CallContext,
-  first: PersistentVolumeClaim,
+  first: Stored<PersistentVolumeClaim>,
   annotations: Readonly<Record<string, string | null>>,
   recheck?: Recheck,
-): Promise<PersistentVolumeClaim | undefined> {
-  let claim: PersistentVolumeClaim | undefined = first;
+): Promise<Stored<PersistentVolumeClaim> | undefined> {
+  let claim: Stored<PersistentVolumeClaim> | undefined = first;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
     if (replacementName(claim) !== replacementName(first) || isReplaced(claim)) return undefined;
@@ -136,7 +139,10 @@ export const concurrentChangeError = ({ metadata }: PersistentVolumeClaim): Prod
  *
  * Model: update.pml
  */
-export async function discardReplacement(call: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+export async function discardReplacement(
+  call: CallContext,
+  claim: Stored<PersistentVolumeClaim>,
+): Promise<void> {
   if (isReplaced(claim)) throw concurrentChangeError(claim);
   const cid = replacementName(claim);
   if (cid === undefined || claim.metadata.deletionTimestamp !== undefined) return;
@@ -183,7 +189,7 @@ export class Replacement {
   }
 
   /** Returns the claim, also a terminating one; undefined if it does not exist. */
-  async find(): Promise<PersistentVolumeClaim | undefined> {
+  async find(): Promise<Stored<PersistentVolumeClaim> | undefined> {
     const { api } = this.#call;
     return ignoreNotFound(api.get<PersistentVolumeClaim>(claimReference(this.#call, this.cid)));
   }

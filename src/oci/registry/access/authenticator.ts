@@ -106,8 +106,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the URL of the token server. It gets the credentials, whichever host it is, as with docker; so it
-   * must be at least as secure as the registry itself.
+   * Returns the URL of the token server. As with docker, the credentials are sent to this server even if it
+   * is another host than the registry. So the URL must be at least as secure as the registry's.
    */
   #realm({ realm }: { readonly realm: string }): URL {
     const url = new URL(realm);

@@ -39,7 +39,7 @@ export interface RegistryTransport {
   close(): void;
 }
 
-/** No whole response arrived. The request may have arrived all the same. */
+/** No complete response arrived. The request may still have arrived. */
 export class ConnectionFailure extends Error {
   override readonly name = 'ConnectionFailure';
   /** The server's certificate, or the configured one, was rejected: a retry would not help. */

@@ -168,7 +168,7 @@ export function directoryFailure(failure: ProgramFailure): MountError {
 export function helperFailure(failure: ProgramFailure): MountError {
   return describe(failure, helperRules, {
     code: 'HELPER_FAILED',
-    advice: 'The program that maps user ids did not start: see whether /dev/fuse is there',
+    advice: 'The program that maps user ids did not start: check that /dev/fuse is there',
   });
 }
 

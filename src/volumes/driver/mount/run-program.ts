@@ -72,8 +72,8 @@ const killTimeoutMs = 1000;
 
 /**
  * Kills the processes with one of these names that have one of `paths` as an argument, and waits for their
- * end, a second at most. They may be of an earlier driver process. A user who imitates such a command line
- * only gets their own process killed.
+ * end, a second at most. A previous driver process may have started them. A user who imitates such a command
+ * line only gets their own process killed.
  */
 export async function killProcessesByArgument(
   names: readonly string[],
