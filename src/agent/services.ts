@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { BundleCollection } from './apply/bundle-collection.ts';
 import { BlobStore } from './blob/blob-store.ts';
 import { Blobs } from './blob/blobs.ts';
-import { certificateAuthority, type RemoteBlobstore, remoteBlobstore } from './blob/remote-blobstore.ts';
+import { certificateAuthority } from './blob/dav-blobstore.ts';
+import { openBlobstore } from './blob/open-blobstore.ts';
+import type { RemoteBlobstore } from './blob/remote-blobstore.ts';
 import { DnsRecordsFile } from './dns/dns-records-file.ts';
 import { TrustedCertificates } from './settings/trusted-certificates.ts';
 import type { UpdatedSettings } from './settings/updated-settings.ts';
@@ -89,11 +91,10 @@ export function agentServices(
 ): AgentServices {
   const blobstore = (): BlobstoreSettings | undefined =>
     updatedSettings.current?.blobstore ?? settings.blobstore;
-  const openBlobstore: AgentServices['openBlobstore'] = (wanted) =>
-    remoteBlobstore(wanted, { ...ports, directories });
+  const open: AgentServices['openBlobstore'] = (wanted) => openBlobstore(wanted, { ...ports, directories });
   const blobs = new Blobs({
     local: new BlobStore(directories.blobs),
-    remote: () => openBlobstore(blobstore()),
+    remote: () => open(blobstore()),
     ca: () => certificateAuthority(blobstore()?.options ?? {}),
     temporary: directories.temporary,
     clock: ports.clock,
@@ -108,7 +109,7 @@ export function agentServices(
     parallel: settings.parallel,
     blobs,
     updatedSettings,
-    openBlobstore,
+    openBlobstore: open,
     trustedCertificates: new TrustedCertificates({
       ...ports,
       directory: ports.systemFiles.trustedCertificates,

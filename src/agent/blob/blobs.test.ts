@@ -13,7 +13,7 @@ import { directoriesOf } from '../directories.ts';
 import { Blobs } from './blobs.ts';
 import { BlobStore } from './blob-store.ts';
 import { multiDigestOfFile } from './digest.ts';
-import { remoteBlobstore } from './remote-blobstore.ts';
+import { openBlobstore } from './open-blobstore.ts';
 
 const content = Buffer.from('content of a blob');
 const sha1 = createHash('sha1').update(content).digest('hex');
@@ -34,7 +34,7 @@ async function scene(t: TestContext): Promise<Scene> {
   await mkdir(temporary);
   await mkdir(own);
   const ports = { programs: systemPrograms, clock: systemClock, directories: directoriesOf(directory) };
-  const remote = remoteBlobstore(dav.settings, ports);
+  const remote = openBlobstore(dav.settings, ports);
   const options = { local: new BlobStore(own), remote: () => remote, ca: () => dav.ca, temporary };
   return { dav, blobs: new Blobs({ ...options, clock: noPause }), temporary };
 }
@@ -117,7 +117,7 @@ test('a server with a certificate of another CA is not used', async (t) => {
   dav.add('remote', content);
   const path = join(other.temporary, 'file');
   await assert.rejects(
-    async () => remoteBlobstore(settings, ports)?.get('remote', path),
+    async () => openBlobstore(settings, ports)?.get('remote', path),
     (error) => isProductError(error, 'AGENT_BLOBSTORE_FAILED'),
   );
 });

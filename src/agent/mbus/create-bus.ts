@@ -4,7 +4,7 @@ import { resolveBusAddress } from './bus-address.ts';
 import type { Bus } from './bus.ts';
 import { natsCredentials, NatsBus } from './nats-bus.ts';
 import { isNatsUrl, parseNatsServers } from './nats-servers.ts';
-import { HttpsBus } from './server.ts';
+import { HttpsBus } from './https-bus.ts';
 
 /** Below the 45 s for which a director waits for an answer. */
 const exchangeDeadlineMs = 30_000;

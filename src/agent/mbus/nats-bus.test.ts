@@ -176,14 +176,14 @@ const update = (director: NatsDirector, certificate: BusCertificate): Promise<un
 /** Asks the agent without a pause while the work runs. Every request must be answered. */
 async function whileAsking(director: NatsDirector, work: () => Promise<unknown>): Promise<void> {
   const answers: unknown[] = [];
-  let isDone = false;
+  const done = new AbortController();
   const asking = (async () => {
-    while (!isDone) answers.push(await director.request(id, 'ping', [], { timeoutMs: 10_000 }));
+    while (!done.signal.aborted) answers.push(await director.request(id, 'ping', [], { timeoutMs: 10_000 }));
   })();
   try {
     await work();
   } finally {
-    isDone = true;
+    done.abort();
     await asking;
   }
   assert.ok(answers.length > 0);

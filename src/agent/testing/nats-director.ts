@@ -35,9 +35,9 @@ export class NatsDirector {
     agentId: string,
     method: string,
     args: readonly unknown[] = [],
-    { timeoutMs = 45_000, requestId = randomUUID() as string } = {},
+    { timeoutMs = 45_000, requestId }: { timeoutMs?: number; requestId?: string } = {},
   ): Promise<Record<string, unknown> | undefined> {
-    const replyTo = `director.${this.#id}.${agentId}.${requestId}`;
+    const replyTo = `director.${this.#id}.${agentId}.${requestId ?? randomUUID()}`;
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.#pending.set(replyTo, resolve);
     const timer = setTimeout(() => resolve(undefined), timeoutMs);

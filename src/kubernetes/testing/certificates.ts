@@ -83,7 +83,7 @@ export async function createTestAuthority({ name = 'test-ca', days = 1 } = {}): 
           new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
         ],
       ),
-    client: (user, groups = [], country = undefined) =>
+    client: (user, groups = [], country?: string) =>
       sign(user, groups, [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])], country),
   };
 }

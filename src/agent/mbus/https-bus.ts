@@ -76,7 +76,9 @@ export class HttpsBus implements Bus {
   publish(): void {}
 
   async close(): Promise<void> {
-    await Promise.all(this.#servers.map(close));
+    const servers = this.#servers;
+    this.#servers = [];
+    await Promise.all(servers.map(close));
   }
 }
 
