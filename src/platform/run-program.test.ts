@@ -103,15 +103,16 @@ test('with a limit, does not wait for a background process that keeps output or 
 });
 
 test('an interrupt neither kills nor reports a program that has exited, but ends the wait for its output', async () => {
-  let pid = 0;
   const interrupt = new AbortController();
+  const started = Promise.withResolvers<number>();
   const run = runProgram({
     ...shell('sleep 60 & echo $!; read secret <&3'),
     secret: 'abc\n',
     signal: interrupt.signal,
-    onStart: (started) => void (pid = started),
+    onStart: started.resolve,
   });
-  while (pid === 0 || existsSync(`/proc/${pid}`)) await new Promise(setImmediate);
+  const pid = await started.promise;
+  while (existsSync(`/proc/${pid}`)) await new Promise(setImmediate);
   interrupt.abort();
   const result = await run;
   const wasLeft = identifyProcess(Number(result.stdout)) !== undefined;
