@@ -8,7 +8,11 @@ import { admissionParameters, manifestDirectory } from './admission-parameters.t
 test('manifests/admission/parameters.yaml has the current scripts', async () => {
   const written = await readFile(new URL('parameters.yaml', manifestDirectory), 'utf8');
 
-  assert.equal(written, admissionParameters(), 'run: node scripts/write-admission-parameters.ts');
+  assert.equal(
+    written,
+    admissionParameters(),
+    'run: node scripts/run.mjs scripts/write-admission-parameters.ts',
+  );
 });
 
 test('YAML reads back the exact text of a script', () => {

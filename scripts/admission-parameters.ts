@@ -9,7 +9,7 @@ const header = `# The parameters of attachments-only.yaml: which accounts make p
 # The account of manifests/rbac is filled in. The scripts are those of this version of the CPI:
 # apply this file again when you upgrade the CPI. Bind no role in the namespace bosh-admission.
 #
-# Made by: node scripts/write-admission-parameters.ts
+# Made by: node scripts/run.mjs scripts/write-admission-parameters.ts
 `;
 
 /** Returns the text of manifests/admission/parameters.yaml. */
