@@ -75,7 +75,7 @@ export class Agent {
     const bus = createBus({ services, machine, onConnected: () => void heartbeat.send() });
     await services.blobs.local.prepare();
     await services.supervisor.prepare();
-    await installTrustedCertificates(services);
+    await restoreSystemFiles(services);
     const endCommands = await serveCommands(
       directories.monitSocket,
       monitCommandHandlers(services),
@@ -147,13 +147,15 @@ export class Agent {
   }
 }
 
-/** The certificate store is the stemcell's again after a restart of the container. */
-async function installTrustedCertificates(services: AgentServices): Promise<void> {
-  try {
-    await services.trustedCertificates.install(services.updatedSettings.current?.trustedCerts ?? '');
-  } catch (error) {
-    services.log.error(errorMessage(error));
-  }
+/** Certificate store and /etc/hosts are the stemcell's and the kubelet's again after a restart of the container. */
+async function restoreSystemFiles(services: AgentServices): Promise<void> {
+  const { trustedCertificates, updatedSettings, dnsRecords, log } = services;
+  const results = await Promise.allSettled([
+    trustedCertificates.install(updatedSettings.current?.trustedCerts ?? ''),
+    dnsRecords.restore(),
+  ]);
+  for (const result of results)
+    if (result.status === 'rejected') log.error(`the system's files: ${errorMessage(result.reason)}`);
 }
 
 function monitCommandHandlers({ supervisor, clock, table, probes }: AgentServices): CommandPorts {

@@ -65,6 +65,16 @@ test('sync_dns writes the hosts and the records of a newer version only', async 
   assert.equal(await readFile(hosts, 'utf8'), text);
   assert.equal(await client.value('sync_dns', ...records(4, 'newer')), 'synced');
   assert.match(await readFile(hosts, 'utf8'), /newer/u);
+  // a director repeats a call that was not answered in time
+  const versions = [9, 8, 7, 9, 6, 5, 9];
+  await Promise.all(versions.map((one) => client.value('sync_dns', ...records(one, `version-${one}`))));
+  assert.match(await readFile(hosts, 'utf8'), /version-9$/mu);
+  assert.match(await readFile(path, 'utf8'), /version-9/u);
+  // as after a restart of the container
+  await vm.stop();
+  await writeFile(hosts, '127.0.0.1 localhost\n10.0.0.7 vm-agent-1.bosh vm-agent-1\n');
+  await vm.start();
+  assert.match(await readFile(hosts, 'utf8'), /^10\.0\.0\.7 vm-agent-1[^]*version-9$/mu);
 });
 
 test('shutdown stops the jobs and the bus, also after a restart of the agent', async (t) => {
