@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeFile } from '../../platform/write-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
@@ -39,7 +40,7 @@ export class TrustedCertificates {
     const { directory } = this.#options;
     try {
       await mkdir(directory, { recursive: true, mode: 0o755 });
-      await writeDurableFile(join(directory, unfinished), '');
+      await writeFile(join(directory, unfinished), '');
       for (const name of await this.#names()) await rm(join(directory, name));
       for (const [index, certificate] of certificates.entries())
         await writeDurableFile(join(directory, `${prefix}${index + 1}.crt`), certificate, 0o644);
