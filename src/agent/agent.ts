@@ -92,7 +92,7 @@ export class Agent {
     const isRestored = await restore(services);
     if (await this.#shutdownMark.isSet()) {
       services.log.info('the director has shut this VM down: the agent runs no job and answers nothing');
-      return services.supervisor.stop();
+      return this.#stopJobs();
     }
     const actions = actionTable(services, {
       exchangeCertificate: (...args) => this.#bus.exchangeCertificate(...args),
@@ -125,14 +125,27 @@ export class Agent {
     await this.#services.supervisor.unmonitor();
   }
 
-  /** The mark is written first, so that a kill leaves a VM that is shut down. */
+  /** The mark is written first, so that a kill leaves a VM that is shut down. Tasks that can be cancelled end. */
   async #shutDown(): Promise<void> {
+    const { tasks, log } = this.#services;
     await this.#shutdownMark.set();
     this.#closing.abort();
     this.#heartbeat.stop();
-    await this.#services.supervisor.stop();
-    this.#services.log.info('the director has shut this VM down');
+    tasks.cancelAll();
+    await this.#stopJobs();
+    log.info('the director has shut this VM down');
     await this.#bus.close();
+  }
+
+  /** Stops the jobs until the VM is deleted. A job that does not end is logged, and the agent's process stays. */
+  async #stopJobs(): Promise<void> {
+    const { supervisor, log } = this.#services;
+    supervisor.setBlocker('shutdown', 'the director has shut this VM down');
+    try {
+      await supervisor.stop();
+    } catch (error) {
+      log.error(`shutdown: ${errorMessage(error)}`);
+    }
   }
 
   async #startJobs(): Promise<void> {

@@ -4,10 +4,12 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isObject } from '../../platform/json.ts';
+import { readFileIfPresent } from '../file/files.ts';
+import { ShutdownMark } from '../shutdown-mark.ts';
 import { DavServer } from '../testing/dav-server.ts';
 import { helloJob } from '../testing/hello-job.ts';
 import { eventually } from '../testing/eventually.ts';
-import { jobState, reaches, specWith } from '../testing/specs.ts';
+import { jobState, pidOf, reaches, specWith } from '../testing/specs.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
@@ -84,7 +86,7 @@ test('shutdown stops the jobs and the bus, also after a restart of the agent', a
   await client.task('apply', await specWith(client, helloJob(vm.directories)));
   await client.value('start');
   await reaches(client, 'running');
-  const pid = Number(await readFile(join(vm.directories.run, 'hello', 'hello.pid'), 'utf8'));
+  const pid = await pidOf(vm, 'hello');
   // the director does not wait for an answer
   const answer = client.value('shutdown').catch((error: unknown) => error);
   await eventually('the end of the bus', async () => {
@@ -93,10 +95,42 @@ test('shutdown stops the jobs and the bus, also after a restart of the agent', a
   });
   await answer;
   assert.equal(await procProcessTable.find(pid), undefined);
+  for (const restart of [1, 2]) {
+    await vm.stop();
+    vm.lines.length = 0;
+    await vm.start();
+    assert.match(vm.lines.at(-1) ?? '', /the director has shut this VM down/u, `restart ${restart}`);
+    assert.equal(vm.mbusUrl.endsWith(':undefined'), true);
+    assert.equal(await procProcessTable.find(pid), undefined);
+  }
+});
+
+test('a shutdown that was killed after its first write is completed by the next agent', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  await client.task('apply', await specWith(client, helloJob(vm.directories)));
+  await client.value('start');
+  await reaches(client, 'running');
+  const pid = await pidOf(vm, 'hello');
   await vm.stop();
+  assert.notEqual(await procProcessTable.find(pid), undefined);
+  await new ShutdownMark(vm.directories).set();
   await vm.start();
-  assert.match(vm.lines.at(-1) ?? '', /the director has shut this VM down/u);
-  assert.equal(vm.mbusUrl.endsWith(':undefined'), true);
+  assert.equal(await procProcessTable.find(pid), undefined);
+});
+
+test('a shutdown ends an errand that runs', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const pidFile = join(vm.directories.base, 'errand.pid');
+  const run = `#!/bin/sh\necho $$ > ${pidFile}.new\nmv ${pidFile}.new ${pidFile}\nexec sleep 1000\n`;
+  await client.task('apply', await specWith(client, { './long/bin/run': run, './long/monit': '' }));
+  await client.value('run_errand', 'long');
+  const pid = Number(await eventually('the errand', () => readFileIfPresent(pidFile)));
+  await client.value('shutdown').catch((error: unknown) => error);
+  await eventually('its end', async () => (await procProcessTable.find(pid)) === undefined || undefined);
 });
 
 test('an errand answers its whole output, and the beginning and the end of more than a message can carry', async (t) => {
