@@ -8,6 +8,7 @@ import { ping } from '../actions/state.ts';
 import { TaskQueue } from '../task/task-queue.ts';
 import { eventually } from '../testing/eventually.ts';
 import { FakeNatsServer, messageFor } from '../testing/fake-nats-server.ts';
+import { freePort } from '../testing/nats-server.ts';
 import { NatsBus, type NatsBusOptions } from './nats-bus.ts';
 import { NatsConnection } from './nats-connection.ts';
 
@@ -74,6 +75,30 @@ test('a server without TLS gets nothing from the agent', async (t) => {
   assert.equal(received, '');
   assert.equal(lines.length, 1);
   assert.match(String(lines[0]), /does not support 'tls'/u);
+});
+
+test('a problem is logged once for each change, not for each try', async (t) => {
+  const port = await freePort();
+  let tries = 0;
+  const counting: Clock = { ...hasty, sleep: (...args) => ((tries += 1), hasty.sleep(...args)) };
+  const lines = await startBus(t, port, { credentials, clock: counting });
+  const someTries = (): Promise<true> => {
+    const end = tries + 5;
+    return eventually('some tries', async () => tries > end || undefined);
+  };
+  await someTries();
+  const server = createServer((socket) => {
+    socket.on('error', () => {}).write(`INFO {"max_payload":1048576,"proto":1}\r\n`);
+  }).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  await someTries();
+  server.close();
+  await someTries();
+  assert.equal(lines.length, 3, lines.join('\n'));
+  for (const [index, cause] of [/refused/u, /does not support 'tls'/u, /refused/u].entries()) {
+    assert.match(String(lines[index]), cause);
+    assert.match(String(lines[index]), /; check that .*, the agent tries again$/u);
+  }
 });
 
 test('a server that ends a connection before the subscription is tried again', async (t) => {

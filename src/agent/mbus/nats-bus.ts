@@ -34,8 +34,8 @@ const rememberedReplies = 1000;
  * response, and asks again for the result of a task.
  */
 const waitingLimit = 4 * 1024 * 1024;
-/** How many different problems are logged before the next connection. */
-const reportedProblems = 100;
+/** How many different problems of one connection are logged. */
+const mostProblems = 100;
 
 /**
  * The bus of an agent of a director: requests, responses and events over NATS. It connects again for ever,
@@ -54,8 +54,10 @@ export class NatsBus implements Bus {
   #connection: NatsConnection | undefined;
   /** Responses that no connection could take yet. */
   #waiting: WaitingResponse[] = [];
-  /** The problems that were logged since the last connection, so that each is logged once. */
-  readonly #reported = new Set<string>();
+  /** The problems of the present round of tries, or of the present connection. */
+  #problems = new Set<string>();
+  /** The problems of the previous round. A problem is logged if it is in neither. */
+  #previousProblems: ReadonlySet<string> = new Set();
 
   constructor(options: NatsBusOptions) {
     this.#options = options;
@@ -134,6 +136,8 @@ export class NatsBus implements Bus {
         if (signal.aborted) return undefined;
         if (this.#connection !== undefined) return this.#connection;
       }
+      this.#previousProblems = this.#problems;
+      this.#problems = new Set();
       await clock.sleep(pause, signal);
     }
     return undefined;
@@ -190,7 +194,8 @@ export class NatsBus implements Bus {
 
   #use(connection: NatsConnection): void {
     this.#connection = connection;
-    this.#reported.clear();
+    this.#problems.clear();
+    this.#previousProblems = new Set();
     this.#options.log.info(`agent ${this.#options.agentId} is connected to ${at(connection.server)}`);
     for (const { subject, response } of this.#waiting.splice(0)) this.#respond(subject, response);
     this.#options.onConnected();
@@ -236,11 +241,12 @@ export class NatsBus implements Bus {
     this.#report(`${text}; ${nextStep(errorMessage(reason))}, the agent tries again`);
   }
 
-  /** Logs a problem unless it was logged since the last connection. */
+  /** Logs a problem unless the previous round had it, too: once for each change, not for each try. */
   #report(text: string): void {
-    if (this.#reported.has(text) || this.#reported.size >= reportedProblems) return;
-    this.#reported.add(text);
-    this.#options.log.error(`mbus: ${text}`);
+    const isNew = !this.#problems.has(text) && !this.#previousProblems.has(text);
+    if (this.#problems.size >= mostProblems) return;
+    this.#problems.add(text);
+    if (isNew) this.#options.log.error(`mbus: ${text}`);
   }
 }
 
