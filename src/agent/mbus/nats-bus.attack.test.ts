@@ -174,12 +174,17 @@ test('a response that the server does not take becomes an exception, and the age
   assert.ok(received.some((line) => line.includes('Response exceeded maximum allowed length')));
 });
 
-test('messages that are no requests are logged once, and use no memory', async (t) => {
+test('messages that are no requests are logged once or answered, and use no memory', async (t) => {
   let answered = false;
-  const bad = ['', 'null', '[]', '['.repeat(200_000), '{"method":1,"reply_to":"director.a"}'];
+  const exceptions: string[] = [];
+  const malformed = ['"method":1', '"method":"ping","arguments":{}', '"arguments":[]'].map(
+    (text, index) => `{${text},"reply_to":"director.a.b.${index}"}`,
+  );
+  const bad = ['', 'null', '[]', '['.repeat(200_000), ...malformed];
   const longSubject = `director.${'a'.repeat(100_000)}`;
   const server = await FakeNatsServer.start((line, socket) => {
     answered ||= line === '{"value":"pong"}';
+    if (line.startsWith('{"exception"')) exceptions.push(line);
     if (!line.startsWith('SUB')) return false;
     for (const body of bad) socket.write(messageFor('agent.agent-1', body));
     for (const replyTo of [longSubject, 'director.>', 'hm.agent.alert.x', 'director.a\r\nPUB x 1'])
@@ -191,4 +196,6 @@ test('messages that are no requests are logged once, and use no memory', async (
   const lines = await startBus(t, server.port, { credentials: [server.credentials] });
   await eventually('the response', async () => answered || undefined);
   assert.equal(lines.filter((line) => line.includes('is not a request')).length, 1);
+  assert.equal(exceptions.length, malformed.length);
+  assert.match(String(exceptions[0]), /it needs a method and a list of arguments/u);
 });

@@ -6,7 +6,7 @@ import type { BusCertificate } from '../settings/settings.ts';
 import type { Bus } from './bus.ts';
 import { dispatch, type AgentResponse, type DispatchOptions } from './dispatch.ts';
 import { defaultConnectTimeoutMs, NatsConnection, type NatsCredentials } from './nats-connection.ts';
-import { encodeResponse, parseNatsRequest } from './nats-message.ts';
+import { encodeResponse, parseNatsMessage } from './nats-message.ts';
 import { describeServer, type NatsServer } from './nats-servers.ts';
 
 export interface NatsBusOptions {
@@ -202,18 +202,23 @@ export class NatsBus implements Bus {
   }
 
   async #handle(body: Uint8Array): Promise<void> {
-    const request = parseNatsRequest(body);
-    if (request === undefined)
+    const message = parseNatsMessage(body);
+    if (message === undefined)
       return this.#report('a message is not a request of a director; check who may publish to agent.*');
+    const { replyTo, request } = message;
     const dispatchOptions = this.#dispatch;
-    if (dispatchOptions === undefined || this.#closing.signal.aborted) return;
-    if (this.#handled.has(request.replyTo)) return;
-    this.#handled.add(request.replyTo);
+    if (dispatchOptions === undefined || this.#closing.signal.aborted || this.#isRepeated(replyTo)) return;
+    this.#respond(replyTo, request === undefined ? notARequest : await dispatch(request, dispatchOptions));
+  }
+
+  #isRepeated(replyTo: string): boolean {
+    if (this.#handled.has(replyTo)) return true;
+    this.#handled.add(replyTo);
     for (const oldest of this.#handled) {
       if (this.#handled.size <= rememberedReplies) break;
       this.#handled.delete(oldest);
     }
-    this.#respond(request.replyTo, await dispatch(request, dispatchOptions));
+    return false;
   }
 
   #respond(subject: string, response: AgentResponse): void {
@@ -249,6 +254,12 @@ export class NatsBus implements Bus {
     if (isNew) this.#options.log.error(`mbus: ${text}`);
   }
 }
+
+const notARequest: AgentResponse = {
+  exception: {
+    message: 'the message is not a request: it needs a method and a list of arguments; send it again',
+  },
+};
 
 interface Message {
   readonly subject: string;

@@ -2,9 +2,12 @@ import { parseJsonObject } from '../../platform/json.ts';
 import { cutMiddle } from '../file/cut-middle.ts';
 import { parseRequest, type AgentRequest, type AgentResponse } from './dispatch.ts';
 
-export interface NatsRequest extends AgentRequest {
+/** A message that can be answered. */
+export interface NatsMessage {
   /** The subject of the response, which names one request. */
   readonly replyTo: string;
+  /** Undefined if the message has no method, or arguments that are not a list. */
+  readonly request: AgentRequest | undefined;
 }
 
 /** Upstream's limit of a response in bytes (bosh-agent: mbus/nats_handler.go), and the default of the server. */
@@ -14,16 +17,15 @@ export const responseLimit = 1024 * 1024;
 const longestSubject = 1000;
 
 /**
- * Parses the body of a message. Returns undefined if it is not a request, or if it names a subject for the
- * response that is not below `director.`: the agent may not publish anywhere else.
+ * Parses the body of a message. Returns undefined if it names no subject for the response below `director.`: the
+ * agent may not publish anywhere else.
  */
-export function parseNatsRequest(body: Uint8Array): NatsRequest | undefined {
+export function parseNatsMessage(body: Uint8Array): NatsMessage | undefined {
   const text = new TextDecoder().decode(body);
-  const request = parseRequest(text);
   const replyTo = parseJsonObject(text)?.['reply_to'];
-  if (request === undefined || typeof replyTo !== 'string') return undefined;
-  const isSubject = replyTo.length <= longestSubject && /^director(\.[A-Za-z0-9_-]+){1,8}$/u.test(replyTo);
-  return isSubject ? { ...request, replyTo } : undefined;
+  if (typeof replyTo !== 'string' || replyTo.length > longestSubject) return undefined;
+  if (!/^director(\.[A-Za-z0-9_-]+){1,8}$/u.test(replyTo)) return undefined;
+  return { replyTo, request: parseRequest(text) };
 }
 
 /**

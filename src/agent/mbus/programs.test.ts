@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import type { BusCertificate } from '../settings/settings.ts';
 import { buildAgentExecutable, noAgentExecutable } from '../testing/agent-executable.ts';
@@ -107,3 +110,15 @@ test('the executable', { skip: noNatsServer || noAgentExecutable }, async (t) =>
   const path = await buildAgentExecutable(t);
   for (const [name, run] of Object.entries(cases)) await t.test(name, (inner) => run(inner, [path]));
 });
+
+test(
+  'the attacks on the bus and the cases of the blobstores also pass on Bun',
+  { skip: noAgentExecutable },
+  async () => {
+    const root = join(import.meta.dirname, '../../..');
+    const bun = join(root, 'node_modules', '@oven', 'bun-linux-x64', 'bin', 'bun');
+    const files = ['./src/agent/mbus/nats-bus.attack.test.ts', './src/agent/blob/blobs.test.ts'];
+    const { stderr } = await promisify(execFile)(bun, ['test', ...files], { cwd: root });
+    assert.match(stderr, /^ [1-9][0-9]+ pass\n 0 fail$/mu);
+  },
+);
