@@ -59,6 +59,26 @@ test('a server that takes connections and says nothing keeps no socket of the ag
   await eventually('the end of their sockets', async () => open.size <= 2 || undefined);
 });
 
+test('a server that says nothing does not hold the end of the agent', async (t) => {
+  const accepted = Promise.withResolvers<Socket>();
+  const server = createServer((socket) => {
+    accepted.resolve(socket.on('error', () => {}));
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const log = { info: () => {}, error: () => {} };
+  const bus = new NatsBus({
+    ...{ agentId, clock: hasty, log, onConnected: () => {}, exchangeDeadlineMs: 1000, credentials },
+    ...{ servers: [{ host: '127.0.0.1', port }], connectTimeoutMs: 60_000 },
+  });
+  await bus.start({ actions: new Map(), tasks: new TaskQueue({ newId: () => '1' }), clock: hasty, log });
+  const socket = await accepted.promise;
+  await bus.close();
+  assert.equal(socket.destroyed, false);
+  socket.destroy();
+});
+
 test('a server without TLS gets nothing from the agent', async (t) => {
   let received = '';
   let ended = 0;

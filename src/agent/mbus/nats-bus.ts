@@ -93,17 +93,22 @@ export class NatsBus implements Bus {
       await next.close();
       throw error;
     }
+    if (this.#closing.signal.aborted) return next.close();
     const previous = this.#connection;
     this.#credentials = [credentials, ...this.#options.credentials];
     this.#use(next);
     if (previous !== undefined) this.#draining = this.#draining.then(() => previous.drain());
   }
 
-  /** Answers nothing more and ends the connection. */
+  /**
+   * Answers nothing more and ends the connection. An attempt that has begun may last longer; it closes the connection
+   * that it opens.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#connection?.drain();
     await this.#draining;
+    if (this.#connection === undefined) return;
+    await this.#connection.drain();
     await this.#running;
   }
 
@@ -248,6 +253,7 @@ export class NatsBus implements Bus {
 
   /** Logs a problem unless the previous round had it, too: once for each change, not for each try. */
   #report(text: string): void {
+    if (this.#closing.signal.aborted) return;
     const isNew = !this.#problems.has(text) && !this.#previousProblems.has(text);
     if (this.#problems.size >= mostProblems) return;
     this.#problems.add(text);

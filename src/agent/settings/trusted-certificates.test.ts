@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { systemClock } from '../../platform/clock.ts';
-import type { ProgramExit } from '../process/programs.ts';
+import type { ProgramExit, Programs } from '../process/programs.ts';
 import { TrustedCertificates } from './trusted-certificates.ts';
 
 const [one, two] = [await newCa('one'), await newCa('two')];
@@ -87,4 +87,16 @@ test('an installation that did not end is completed by the same call, also that 
   await store.install('');
   assert.equal(runs(), 4);
   assert.deepEqual(await readdir(directory), []);
+});
+
+test('a program that does not end is ended', async (t) => {
+  const { directory } = await scene(t);
+  const programs: Programs = {
+    start: () => {
+      const { promise: exit, resolve } = Promise.withResolvers<ProgramExit>();
+      return { exit, signal: (name) => resolve({ code: undefined, signal: name, failure: undefined }) };
+    },
+  };
+  const store = new TrustedCertificates({ directory, programs, clock: systemClock, timeoutMs: 10 });
+  await assert.rejects(store.install(one), /update-ca-certificates was ended by SIGTERM/u);
 });

@@ -14,7 +14,11 @@ export interface TrustedCertificatesOptions {
   readonly directory: string;
   readonly programs: Programs;
   readonly clock: Clock;
+  /** How long update-ca-certificates may take; the agent answers nothing before it has ended at its start. */
+  readonly timeoutMs?: number;
 }
+
+const defaultTimeoutMs = 60_000;
 
 const prefix = 'bosh-trusted-cert-';
 /** This file exists while the store may differ from the CAs. update-ca-certificates reads only `*.crt`. */
@@ -73,10 +77,11 @@ export class TrustedCertificates {
   }
 
   async #update(): Promise<void> {
+    const { timeoutMs = defaultTimeoutMs } = this.#options;
     const exit = await runProgram(
       this.#options,
       { file: 'update-ca-certificates', arguments: ['-f'], environment: { PATH: scriptPath } },
-      new AbortController().signal,
+      AbortSignal.timeout(timeoutMs),
     );
     if (exit.code !== 0) throw notInstalled(`update-ca-certificates ${describeExit(exit)}`);
   }
