@@ -1,9 +1,9 @@
-import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseJsonObject, type JsonObject } from '../../platform/json.ts';
 import { KeyedQueue } from '../../platform/keyed-queue.ts';
-import { writeFile } from '../../platform/write-file.ts';
+import { writeFile, writing } from '../../platform/write-file.ts';
 import type { BlobSource, Blobs } from '../blob/blobs.ts';
 import type { Directories } from '../directories.ts';
 import { errorCode } from '../file/error-code.ts';
@@ -105,8 +105,28 @@ export class DnsRecordsFile {
       await rm(temporary, { force: true });
       // In a pod with the profile baseline, the kubelet has mounted the file, so that it cannot be replaced.
       if (errorCode(error) !== 'EBUSY' && errorCode(error) !== 'EROFS') throw error;
-      await writeFile(hostsPath, content);
+      await writeInPlace(hostsPath, content, present);
     }
+  }
+}
+
+/**
+ * Writes a file that cannot be replaced. It keeps the room of the previous content until the write has succeeded, so that
+ * this content can be written back if it has not.
+ */
+async function writeInPlace(path: string, content: string, previous: string): Promise<void> {
+  await using file = await open(path, 'r+');
+  const write = async (text: string): Promise<void> => {
+    const bytes = Buffer.from(text);
+    for (let done = 0; done < bytes.length;)
+      done += (await file.write(bytes, done, bytes.length - done, done)).bytesWritten;
+    await file.truncate(bytes.length);
+  };
+  try {
+    await writing(path, () => write(content));
+  } catch (error) {
+    await write(previous);
+    throw error;
   }
 }
 
