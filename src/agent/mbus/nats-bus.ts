@@ -296,6 +296,8 @@ const at = (server: NatsServer): string => `NATS at ${describeServer(server)}`;
 function nextStep(problem: string): string {
   if (/permissions violation/iu.test(problem))
     return "check that the certificate is that of this VM's agent and that nats-sync gives it its subjects";
+  if (/support 'tls'/iu.test(problem))
+    return "check that agent.mbus is the URL of a director's NATS, which uses TLS";
   if (/authorization violation/iu.test(problem))
     return 'the director admits a new VM within some 10 s; if this lasts, check that nats-sync runs';
   if (/certificate|self.signed|issuer|common name|altname/iu.test(problem))
