@@ -24,3 +24,22 @@ test('an upload to a full VM fails immediately with the path and the next step',
     stderr,
   );
 });
+
+test('hosts that cannot be written to a full disk stay as they were', { skip }, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'agent-full-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const program = join(import.meta.dirname, '../testing/full-hosts.ts');
+  // as the kubelet mounts /etc/hosts
+  const script = `set -e
+mkdir "$1/node" && mount -t tmpfs -o size=16k tmpfs "$1/node"
+printf '127.0.0.1 localhost\\n10.0.0.7 vm-1\\n' > "$1/node/hosts"
+touch "$1/hosts" && mount --bind "$1/node/hosts" "$1/hosts"
+"$2" "$3" "$1"; cat "$1/hosts"`;
+  const args = ['sh', '-c', script, 'sh', directory, process.execPath, program];
+  const { stdout, stderr } = spawnSync('unshare', [...unshare, ...args], { encoding: 'utf8' });
+  assert.match(
+    stdout,
+    /^ENOSPC: no space left on device, write '\S+\/hosts'\n127\.0\.0\.1 localhost\n10\.0\.0\.7 vm-1\n$/u,
+    stderr,
+  );
+});

@@ -4,13 +4,15 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { readFileIfPresent } from '../file/files.ts';
 import { writing } from '../../platform/write-file.ts';
 
 /** The address of one blob. */
 export interface BlobLocation {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM of the CAs that may have signed the server's certificate; undefined for those of Node. */
+  /** PEM of the CAs that may have signed the server's certificate; undefined for those that the VM trusts. */
   readonly ca: string | undefined;
 }
 
@@ -24,7 +26,25 @@ const idleTimeoutMs = 120_000;
 export async function download(location: BlobLocation, path: string): Promise<void> {
   const response = await exchange(location, 'GET');
   await assertSuccess(location, 'GET', response);
-  await writing(path, () => pipeline(response, createWriteStream(path, { flags: 'wx', mode: 0o600 })));
+  await writing(path, () =>
+    pipeline(whole(location, response), createWriteStream(path, { flags: 'wx', mode: 0o600 })),
+  );
+}
+
+/** Returns the body of a response. Throws AGENT_BLOBSTORE_FAILED if the server ends the connection before its end. */
+async function* whole(location: BlobLocation, response: IncomingMessage): AsyncGenerator<Buffer> {
+  const { 'content-length': length } = response.headers;
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      yield chunk;
+    }
+  } catch (error) {
+    throw failed(location, 'GET', `the connection ended after ${size} bytes: ${errorMessage(error)}`, error);
+  }
+  if (length !== undefined && Number(length) !== size)
+    throw failed(location, 'GET', `the connection ended after ${size} of ${length} bytes`);
 }
 
 /** Uploads a file as a blob. Throws AGENT_BLOBSTORE_FAILED. */
@@ -35,11 +55,20 @@ export async function upload(location: BlobLocation, path: string): Promise<void
   response.resume();
 }
 
-function exchange(
-  { url, headers, ca }: BlobLocation,
+/** The certificate store of the VM, which has the director's trusted_certs. */
+const systemStore = '/etc/ssl/certs/ca-certificates.crt';
+
+/** Returns the CAs in PEM; undefined for those of the runtime, because there are no others. */
+export async function trustedCas(ca: string | undefined, store = systemStore): Promise<string | undefined> {
+  return ca ?? ((await readFileIfPresent(store)) || undefined);
+}
+
+async function exchange(
+  { url, headers, ca: ownCa }: BlobLocation,
   method: 'GET' | 'PUT',
   body?: { readonly path: string; readonly size: number },
 ): Promise<IncomingMessage> {
+  const ca = url.protocol === 'https:' ? await trustedCas(ownCa) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const request = send(url, {
@@ -49,7 +78,8 @@ function exchange(
     timeout: idleTimeoutMs,
     ...(ca !== undefined && { ca }),
   });
-  const fail = (error: Error): void => reject(failed({ url }, method, error.message, error));
+  const fail = (error: Error): void =>
+    reject(failed({ url }, method, `${errorMessage(error)}${connectionHint(error, method)}`, error));
   request.on('error', fail);
   request.on('timeout', () => request.destroy(new Error(`no answer within ${idleTimeoutMs / 1000} s`)));
   request.on('response', resolve);
@@ -63,12 +93,21 @@ async function assertSuccess(
   method: string,
   response: IncomingMessage,
 ): Promise<void> {
-  const { statusCode = 0, statusMessage = '' } = response;
+  const { statusCode = 0 } = response;
+  const statusMessage = (response.statusMessage ?? '').replaceAll(/[^\x20-\x7e]/gu, '').slice(0, 100);
   if (statusCode >= 200 && statusCode < 300) return;
   response.resume();
   if (method === 'GET' && statusCode === 404)
     throw new ProductError('AGENT_BLOB_NOT_FOUND', `the blobstore has no blob at ${describe(location)}`);
   throw failed(location, method, `status ${statusCode} ${statusMessage}${statusHint(statusCode)}`);
+}
+
+/** A server that answers before it has read everything, and then ends the connection, is not heard. */
+function connectionHint(error: Error, method: string): string {
+  const isCut = errorCode(error) === 'EPIPE' || errorCode(error) === 'ECONNRESET';
+  return isCut && method === 'PUT'
+    ? ': the server ended the connection before it had everything; its log has the reason, such as no free space'
+    : '';
 }
 
 function statusHint(status: number): string {
@@ -82,7 +121,7 @@ function failed(
   location: Pick<BlobLocation, 'url'>,
   method: string,
   cause: string,
-  error?: Error,
+  error?: unknown,
 ): ProductError {
   return new ProductError('AGENT_BLOBSTORE_FAILED', `${method} ${describe(location)} failed: ${cause}`, {
     cause: error,
