@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { imageInvalid, parseObject } from '../../oci/blob.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
@@ -84,13 +83,18 @@ export async function copyLayout(
     const value = isObject(labels) ? labels[key] : undefined;
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
+  const [agent, bus] = [label(stemcellLabels.agent), label(stemcellLabels.agentBus)];
   const facts = {
     name: label(stemcellLabels.name) ?? 'stemcell',
     version: label(stemcellLabels.version),
     operatingSystem: label(stemcellLabels.operatingSystem),
     content: image.descriptor.digest,
     architecture,
-    hasEmbeddedAgent: hasEmbeddedAgent({ agent: label(stemcellLabels.agent) }),
+    agent: {
+      ...(agent !== undefined && { agent }),
+      ...(bus !== undefined && { agent_bus: bus }),
+    },
+    osRelease: root.osRelease(),
   };
   return { manifest: await copyImage(blobs, image), facts };
 }
