@@ -75,7 +75,7 @@ export class Agent {
     const bus = createBus({ services, machine, onConnected: () => void heartbeat.send() });
     await services.blobs.local.prepare();
     await services.supervisor.prepare();
-    await installTrustedCertificates(services);
+    await restoreSystemFiles(services);
     const endCommands = await serveCommands(
       directories.monitSocket,
       monitCommandHandlers(services),
@@ -92,7 +92,7 @@ export class Agent {
     const isRestored = await restore(services);
     if (await this.#shutdownMark.isSet()) {
       services.log.info('the director has shut this VM down: the agent runs no job and answers nothing');
-      return services.supervisor.stop();
+      return this.#stopJobs();
     }
     const actions = actionTable(services, {
       exchangeCertificate: (...args) => this.#bus.exchangeCertificate(...args),
@@ -125,14 +125,27 @@ export class Agent {
     await this.#services.supervisor.unmonitor();
   }
 
-  /** The mark is written first, so that a kill leaves a VM that is shut down. */
+  /** The mark is written first, so that a kill leaves a VM that is shut down. Tasks that can be cancelled end. */
   async #shutDown(): Promise<void> {
+    const { tasks, log } = this.#services;
     await this.#shutdownMark.set();
     this.#closing.abort();
     this.#heartbeat.stop();
-    await this.#services.supervisor.stop();
-    this.#services.log.info('the director has shut this VM down');
+    tasks.cancelAll();
+    await this.#stopJobs();
+    log.info('the director has shut this VM down');
     await this.#bus.close();
+  }
+
+  /** Stops the jobs until the VM is deleted. A job that does not end is logged, and the agent's process stays. */
+  async #stopJobs(): Promise<void> {
+    const { supervisor, log } = this.#services;
+    supervisor.setBlocker('shutdown', 'the director has shut this VM down');
+    try {
+      await supervisor.stop();
+    } catch (error) {
+      log.error(`shutdown: ${errorMessage(error)}`);
+    }
   }
 
   async #startJobs(): Promise<void> {
@@ -147,13 +160,15 @@ export class Agent {
   }
 }
 
-/** The certificate store is the stemcell's again after a restart of the container. */
-async function installTrustedCertificates(services: AgentServices): Promise<void> {
-  try {
-    await services.trustedCertificates.install(services.updatedSettings.current?.trustedCerts ?? '');
-  } catch (error) {
-    services.log.error(errorMessage(error));
-  }
+/** Certificate store and /etc/hosts are the stemcell's and the kubelet's again after a restart of the container. */
+async function restoreSystemFiles(services: AgentServices): Promise<void> {
+  const { trustedCertificates, updatedSettings, dnsRecords, log } = services;
+  const results = await Promise.allSettled([
+    trustedCertificates.install(updatedSettings.current?.trustedCerts ?? ''),
+    dnsRecords.restore(),
+  ]);
+  for (const result of results)
+    if (result.status === 'rejected') log.error(`the system's files: ${errorMessage(result.reason)}`);
 }
 
 function monitCommandHandlers({ supervisor, clock, table, probes }: AgentServices): CommandPorts {

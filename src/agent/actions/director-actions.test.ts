@@ -4,10 +4,12 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isObject } from '../../platform/json.ts';
+import { readFileIfPresent } from '../file/files.ts';
+import { ShutdownMark } from '../shutdown-mark.ts';
 import { DavServer } from '../testing/dav-server.ts';
 import { helloJob } from '../testing/hello-job.ts';
 import { eventually } from '../testing/eventually.ts';
-import { jobState, reaches, specWith } from '../testing/specs.ts';
+import { jobState, pidOf, reaches, specWith } from '../testing/specs.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
@@ -65,6 +67,16 @@ test('sync_dns writes the hosts and the records of a newer version only', async 
   assert.equal(await readFile(hosts, 'utf8'), text);
   assert.equal(await client.value('sync_dns', ...records(4, 'newer')), 'synced');
   assert.match(await readFile(hosts, 'utf8'), /newer/u);
+  // a director repeats a call that was not answered in time
+  const versions = [9, 8, 7, 9, 6, 5, 9];
+  await Promise.all(versions.map((one) => client.value('sync_dns', ...records(one, `version-${one}`))));
+  assert.match(await readFile(hosts, 'utf8'), /version-9$/mu);
+  assert.match(await readFile(path, 'utf8'), /version-9/u);
+  // as after a restart of the container
+  await vm.stop();
+  await writeFile(hosts, '127.0.0.1 localhost\n10.0.0.7 vm-agent-1.bosh vm-agent-1\n');
+  await vm.start();
+  assert.match(await readFile(hosts, 'utf8'), /^10\.0\.0\.7 vm-agent-1[^]*version-9$/mu);
 });
 
 test('shutdown stops the jobs and the bus, also after a restart of the agent', async (t) => {
@@ -74,7 +86,7 @@ test('shutdown stops the jobs and the bus, also after a restart of the agent', a
   await client.task('apply', await specWith(client, helloJob(vm.directories)));
   await client.value('start');
   await reaches(client, 'running');
-  const pid = Number(await readFile(join(vm.directories.run, 'hello', 'hello.pid'), 'utf8'));
+  const pid = await pidOf(vm, 'hello');
   // the director does not wait for an answer
   const answer = client.value('shutdown').catch((error: unknown) => error);
   await eventually('the end of the bus', async () => {
@@ -83,10 +95,42 @@ test('shutdown stops the jobs and the bus, also after a restart of the agent', a
   });
   await answer;
   assert.equal(await procProcessTable.find(pid), undefined);
+  for (const restart of [1, 2]) {
+    await vm.stop();
+    vm.lines.length = 0;
+    await vm.start();
+    assert.match(vm.lines.at(-1) ?? '', /the director has shut this VM down/u, `restart ${restart}`);
+    assert.equal(vm.mbusUrl.endsWith(':undefined'), true);
+    assert.equal(await procProcessTable.find(pid), undefined);
+  }
+});
+
+test('a shutdown that was killed after its first write is completed by the next agent', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  await client.task('apply', await specWith(client, helloJob(vm.directories)));
+  await client.value('start');
+  await reaches(client, 'running');
+  const pid = await pidOf(vm, 'hello');
   await vm.stop();
+  assert.notEqual(await procProcessTable.find(pid), undefined);
+  await new ShutdownMark(vm.directories).set();
   await vm.start();
-  assert.match(vm.lines.at(-1) ?? '', /the director has shut this VM down/u);
-  assert.equal(vm.mbusUrl.endsWith(':undefined'), true);
+  assert.equal(await procProcessTable.find(pid), undefined);
+});
+
+test('a shutdown ends an errand that runs', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const pidFile = join(vm.directories.base, 'errand.pid');
+  const run = `#!/bin/sh\necho $$ > ${pidFile}.new\nmv ${pidFile}.new ${pidFile}\nexec sleep 1000\n`;
+  await client.task('apply', await specWith(client, { './long/bin/run': run, './long/monit': '' }));
+  await client.value('run_errand', 'long');
+  const pid = Number(await eventually('the errand', () => readFileIfPresent(pidFile)));
+  await client.value('shutdown').catch((error: unknown) => error);
+  await eventually('its end', async () => (await procProcessTable.find(pid)) === undefined || undefined);
 });
 
 test('an errand answers its whole output, and the beginning and the end of more than a message can carry', async (t) => {

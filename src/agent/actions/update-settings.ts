@@ -1,6 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../../platform/json.ts';
+import type { Field } from '../../platform/field.ts';
 import type { RemoteBlobstore } from '../blob/remote-blobstore.ts';
+import { errorMessage } from '../file/error-code.ts';
+import type { Log } from '../log.ts';
 import type { BlobstoreSettings, BusCertificate } from '../settings/settings.ts';
 import type { TrustedCertificates } from '../settings/trusted-certificates.ts';
 import { parseUpdate, type UpdatedSettings } from '../settings/updated-settings.ts';
@@ -16,6 +18,7 @@ export interface UpdateSettingsOptions {
    * connection. Rejects, with everything as before, if the bus does not accept it.
    */
   readonly exchangeCertificate: (certificate: BusCertificate, commit: () => Promise<void>) => Promise<void>;
+  readonly log: Log;
 }
 
 /**
@@ -28,8 +31,8 @@ export function updateSettings(options: UpdateSettingsOptions): Action {
   return {
     mode: 'asynchronous',
     async run(args, _signal, taskId) {
-      const change = argument(args, 0, 'settings').record();
-      assertNoDiskAssociations(change);
+      const change = argument(args, 0, 'settings').required();
+      assertNoDiskAssociations(change.get('disk_associations'));
       const { updatedSettings, trustedCertificates } = options;
       const previous = updatedSettings.current;
       const source = updatedSettings.merge(change, taskId);
@@ -40,7 +43,7 @@ export function updateSettings(options: UpdateSettingsOptions): Action {
           await trustedCertificates.install(next.trustedCerts);
           await updatedSettings.write(source);
         } catch (error) {
-          await trustedCertificates.install(previous?.trustedCerts ?? '');
+          await restoreTrustedCertificates(options, previous?.trustedCerts ?? '');
           throw error;
         }
       };
@@ -52,9 +55,20 @@ export function updateSettings(options: UpdateSettingsOptions): Action {
   };
 }
 
-function assertNoDiskAssociations({ disk_associations: associations }: JsonObject): void {
-  if (associations === undefined || associations === null) return;
-  if (Array.isArray(associations) && associations.length === 0) return;
+/** The caller throws the error that made this necessary. The store may be what cannot be changed. */
+async function restoreTrustedCertificates(
+  { trustedCertificates, log }: UpdateSettingsOptions,
+  pem: string,
+): Promise<void> {
+  try {
+    await trustedCertificates.install(pem);
+  } catch (error) {
+    log.error(`the previous trusted_certs: ${errorMessage(error)}`);
+  }
+}
+
+function assertNoDiskAssociations(associations: Field): void {
+  if (associations.list().length === 0) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',
     'disk_associations: this agent has one persistent disk, mounted at /var/vcap/store, and no named disks: use persistent_disk_type in place of persistent_disks in the manifest',

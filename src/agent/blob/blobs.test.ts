@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -120,4 +121,66 @@ test('a server with a certificate of another CA is not used', async (t) => {
     async () => openBlobstore(settings, ports)?.get('remote', path),
     (error) => isProductError(error, 'AGENT_BLOBSTORE_FAILED'),
   );
+});
+
+test('a blob of which the connection is cut is fetched again, and in the end the cause is told', async (t) => {
+  const { dav, blobs, temporary } = await scene(t);
+  dav.add('remote', content);
+  let requests = 0;
+  const cutBefore =
+    (success: number, headers: Record<string, number>) =>
+    (_request: unknown, response: ServerResponse): boolean => {
+      requests += 1;
+      if (requests >= success) return false;
+      response.writeHead(200, headers);
+      response.write(content.subarray(0, 5), () => setTimeout(() => response.destroy(), 20));
+      return true;
+    };
+  dav.intercept = cutBefore(3, { 'content-length': content.length });
+  assert.deepEqual(await read(blobs, { blobId: 'remote', digest: sha1 }), content);
+  for (const headers of [{ 'content-length': content.length }, {}]) {
+    requests = 0;
+    dav.intercept = cutBefore(100, headers);
+    await assert.rejects(
+      read(blobs, { blobId: 'remote', digest: sha1 }),
+      isInvalid(/package a \(blob 'remote'\): GET https:.* failed: the connection ended after 5/u),
+    );
+    assert.equal(requests, 3);
+  }
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('a blobstore that is full or refuses the password is named for downloads and for large uploads', async (t) => {
+  const { dav, blobs, temporary } = await scene(t);
+  const large = Buffer.alloc(8 << 20);
+  for (const [status, step] of [
+    [401, /status 401 .*check the user and the password/u],
+    [507, /status 507 .*free space in the blobstore/u],
+  ] as const) {
+    // as nginx answers, which does not read the body first
+    dav.intercept = (_request, response) => Boolean(response.writeHead(status).end());
+    await assert.rejects(read(blobs, { blobId: 'remote', digest: sha1 }), isInvalid(step));
+    await assert.rejects(
+      blobs.store((path) => writeFile(path, large)),
+      (error) => isProductError(error, 'AGENT_BLOBSTORE_FAILED') && step.test(error.message),
+    );
+  }
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+test('an id that is no file name reaches no blobstore', async (t) => {
+  const { dav, blobs } = await scene(t);
+  let requests = 0;
+  dav.intercept = () => {
+    requests += 1;
+    return false;
+  };
+  for (const blobId of ['..', '../../etc/passwd', '/etc/passwd', 'a/b', '-c', '.hidden', '', 'a\0b', 'a\n'])
+    await assert.rejects(
+      read(blobs, { blobId, digest: sha1 }),
+      (error) =>
+        isProductError(error, 'AGENT_ARGUMENT_INVALID') &&
+        error.message === 'the blob id of package a must be the name of a file',
+    );
+  assert.equal(requests, 0);
 });

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { BlobStore } from './blob-store.ts';
+import { isBlobId, type BlobStore } from './blob-store.ts';
 import { sha1OfFile, verifyDigests } from './digest.ts';
 import { type BlobLocation, download, upload } from './http-transfer.ts';
 import type { RemoteBlobstore } from './remote-blobstore.ts';
@@ -52,11 +52,15 @@ export class Blobs {
 
   /**
    * Runs `use` with the path of a file that has the content of a blob and matches its digests. Looks on the VM first,
-   * then in the blobstore, which is asked three times. Throws AGENT_BLOB_INVALID if the blob is missing or does not
+   * then in the blobstore, up to three times. Throws AGENT_ARGUMENT_INVALID for an id that is no file name, and
+   * AGENT_BLOB_INVALID if the blob is missing or does not
    * match; `what` names it in the error.
    */
   async withVerified<T>(source: BlobSource, what: string, use: (path: string) => Promise<T>): Promise<T> {
     const { local, remote, temporary } = this.#options;
+    // An id becomes part of a URL, of a path and of a command line.
+    if (source.signed === undefined && !isBlobId(source.blobId))
+      throw new ProductError('AGENT_ARGUMENT_INVALID', `the blob id of ${what} must be the name of a file`);
     const store = remote();
     const isLocal = source.signed === undefined && (await local.find(source.blobId)) !== undefined;
     if (isLocal || (source.signed === undefined && store === undefined))

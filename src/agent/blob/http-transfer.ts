@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { writing } from '../../platform/write-file.ts';
 
 /** The address of one blob. */
@@ -24,7 +25,25 @@ const idleTimeoutMs = 120_000;
 export async function download(location: BlobLocation, path: string): Promise<void> {
   const response = await exchange(location, 'GET');
   await assertSuccess(location, 'GET', response);
-  await writing(path, () => pipeline(response, createWriteStream(path, { flags: 'wx', mode: 0o600 })));
+  await writing(path, () =>
+    pipeline(whole(location, response), createWriteStream(path, { flags: 'wx', mode: 0o600 })),
+  );
+}
+
+/** Returns the body of a response. Throws AGENT_BLOBSTORE_FAILED if the server ends the connection before its end. */
+async function* whole(location: BlobLocation, response: IncomingMessage): AsyncGenerator<Buffer> {
+  const { 'content-length': length } = response.headers;
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      yield chunk;
+    }
+  } catch (error) {
+    throw failed(location, 'GET', `the connection ended after ${size} bytes: ${errorMessage(error)}`, error);
+  }
+  if (length !== undefined && Number(length) !== size)
+    throw failed(location, 'GET', `the connection ended after ${size} of ${length} bytes`);
 }
 
 /** Uploads a file as a blob. Throws AGENT_BLOBSTORE_FAILED. */
@@ -63,7 +82,8 @@ async function assertSuccess(
   method: string,
   response: IncomingMessage,
 ): Promise<void> {
-  const { statusCode = 0, statusMessage = '' } = response;
+  const { statusCode = 0 } = response;
+  const statusMessage = (response.statusMessage ?? '').replaceAll(/[^\x20-\x7e]/gu, '').slice(0, 100);
   if (statusCode >= 200 && statusCode < 300) return;
   response.resume();
   if (method === 'GET' && statusCode === 404)
@@ -82,7 +102,7 @@ function failed(
   location: Pick<BlobLocation, 'url'>,
   method: string,
   cause: string,
-  error?: Error,
+  error?: unknown,
 ): ProductError {
   return new ProductError('AGENT_BLOBSTORE_FAILED', `${method} ${describe(location)} failed: ${cause}`, {
     cause: error,

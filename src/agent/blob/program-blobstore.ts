@@ -3,8 +3,12 @@ import { access, mkdir, open, rm } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { redactor } from '../../errors/redact/redactor.ts';
+import { dropFirstWord, oneLine, truncateAtWord } from '../../errors/text.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
+import { errorCode } from '../file/error-code.ts';
 import { outputTail, writeDurableFile } from '../file/files.ts';
 import { describeExit, type Programs, runProgram } from '../process/programs.ts';
 import type { BlobstoreSettings } from '../settings/settings.ts';
@@ -16,7 +20,9 @@ export interface BlobstorePrograms {
   readonly directories: Directories;
 }
 
-const searchPath = ['/var/vcap/bosh/bin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+/** In characters. */
+const outputLimit = 1000;
+const systemPath = ['/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /**
  * A blobstore that the program `bosh-blobstore-PROVIDER` reaches: `-c CONFIG get ID PATH` and
@@ -47,7 +53,8 @@ export class ProgramBlobstore implements RemoteBlobstore {
 
   async #run(action: string, args: readonly string[]): Promise<void> {
     const name = `bosh-blobstore-${this.#settings.provider}`;
-    const file = await findProgram(name);
+    const searchPath = [join(this.#ports.directories.bosh, 'bin'), ...systemPath];
+    const file = await findProgram(name, searchPath);
     const config = await this.#writeConfig();
     const output = join(this.#ports.directories.temporary, `${name}-${randomUUID()}`);
     try {
@@ -58,13 +65,18 @@ export class ProgramBlobstore implements RemoteBlobstore {
           file,
           arguments: ['-c', config, action, ...args],
           environment: { PATH: searchPath.join(':') },
+          // Job users must not read a blob: rendered templates have secrets.
+          umask: 0o077,
           ...{ stdout: stderr.fd, stderr: stderr.fd },
         },
         new AbortController().signal,
       );
       if (exit.code === 0) return;
-      const text = (await outputTail(output)).text.trim();
-      throw new ProductError('AGENT_BLOBSTORE_FAILED', `${name} ${action} ${describeExit(exit)}: ${text}`);
+      const printed = withoutSecrets(await outputTail(output), this.#settings.options);
+      throw new ProductError(
+        'AGENT_BLOBSTORE_FAILED',
+        `${name} ${action} ${describeExit(exit)}; it printed: ${printed}; check the options of the blobstore`,
+      );
     } finally {
       await rm(output, { force: true });
     }
@@ -79,21 +91,24 @@ export class ProgramBlobstore implements RemoteBlobstore {
   }
 }
 
-async function findProgram(name: string): Promise<string> {
+/** Returns one line of a program's output. The program knows all options, and may print them. */
+function withoutSecrets(
+  { text, isTruncated }: { readonly text: string; readonly isTruncated: boolean },
+  options: JsonObject,
+): string {
+  const whole = redactor(options)(isTruncated ? dropFirstWord(text) : text);
+  const line = oneLine(whole.trim().replaceAll(/\s+/gu, ' '));
+  return line === '' ? 'nothing' : truncateAtWord(line, outputLimit);
+}
+
+async function findProgram(name: string, searchPath: readonly string[]): Promise<string> {
   for (const directory of searchPath) {
     const path = join(directory, name);
     try {
       await access(path, constants.X_OK);
       return path;
     } catch (error) {
-      if (
-        !(
-          error instanceof Error &&
-          'code' in error &&
-          ['ENOENT', 'EACCES', 'ENOTDIR'].includes(String(error.code))
-        )
-      )
-        throw error;
+      if (!['ENOENT', 'EACCES', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
     }
   }
   throw new ProductError(

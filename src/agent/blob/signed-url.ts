@@ -23,7 +23,7 @@ export function requireSignedUrl(url: Field, headers: Field): SignedUrl {
 
 function parseHeader(name: string, value: Field): string {
   return value.stringThat(
-    (text) => /^[A-Za-z0-9-]+$/u.test(name) && !/[\r\n]/u.test(text),
+    (text) => /^[A-Za-z0-9-]+$/u.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/u.test(text),
     'must be the text of a header',
   );
 }

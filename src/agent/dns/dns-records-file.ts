@@ -1,8 +1,9 @@
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../../platform/json.ts';
-import { parseJsonObject } from '../../platform/json.ts';
+import { parseJsonObject, type JsonObject } from '../../platform/json.ts';
+import { KeyedQueue } from '../../platform/keyed-queue.ts';
+import { writeFile } from '../../platform/write-file.ts';
 import type { BlobSource, Blobs } from '../blob/blobs.ts';
 import type { Directories } from '../directories.ts';
 import { errorCode } from '../file/error-code.ts';
@@ -20,6 +21,9 @@ export interface DnsRecordsOptions {
   readonly hostname: string;
 }
 
+/** In bytes. The records of ten thousand instances need some 10 MB. */
+const longestRecords = 100 * 1024 * 1024;
+
 type Host = readonly [address: string, name: string];
 
 /**
@@ -29,6 +33,7 @@ type Host = readonly [address: string, name: string];
 export class DnsRecordsFile {
   readonly #options: DnsRecordsOptions;
   readonly #path: string;
+  readonly #queue = new KeyedQueue();
 
   constructor(options: DnsRecordsOptions) {
     this.#options = options;
@@ -37,15 +42,31 @@ export class DnsRecordsFile {
 
   /**
    * Fetches and writes the records, unless the VM has that version or a later one. Throws AGENT_BLOB_INVALID if
-   * the blob is missing, does not match its digest, or has other content. Then the present records stay.
+   * the blob is missing, does not match its digest, or has other content. Then the present records stay. A director
+   * repeats a call that takes longer than ten seconds, so that calls wait for each other.
    */
-  async sync(source: BlobSource, version: number): Promise<void> {
+  sync(source: BlobSource, version: number): Promise<void> {
+    return this.#queue.run(this.#path, () => this.#sync(source, version));
+  }
+
+  /**
+   * Writes /etc/hosts from the present records, because it is the kubelet's again after a restart of the container,
+   * and completes a sync that a kill interrupted. Throws AGENT_BLOB_INVALID if the records cannot be used.
+   */
+  restore(): Promise<void> {
+    return this.#queue.run(this.#path, async () => {
+      const text = await readFileIfPresent(this.#path);
+      if (text === undefined) return;
+      await this.#giveToVcap();
+      await this.#writeHosts(parseHosts(parseRecords(text)));
+    });
+  }
+
+  async #sync(source: BlobSource, version: number): Promise<void> {
     if (version <= (await this.#version())) return;
-    const text = await this.#options.blobs.withVerified(source, 'the DNS records', (path) =>
-      readFile(path, 'utf8'),
-    );
-    const records = parseJsonObject(text);
-    if (records === undefined || records['version'] !== version)
+    const text = await this.#options.blobs.withVerified(source, 'the DNS records', readRecords);
+    const records = parseRecords(text);
+    if (records['version'] !== version)
       throw invalid(`the blob is not a JSON object with version ${version}`);
     const hosts = parseHosts(records);
     await this.#writeHosts(hosts);
@@ -60,11 +81,14 @@ export class DnsRecordsFile {
   }
 
   async #writeRecords(text: string): Promise<void> {
-    const { directories, identities } = this.#options;
-    const directory = join(directories.instance, 'dns');
-    await mkdir(directory, { recursive: true, mode: 0o755 });
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o755 });
     await writeDurableFile(this.#path, text, 0o640);
-    const group = vcapGroup(identities);
+    await this.#giveToVcap();
+  }
+
+  /** bosh-dns runs as vcap. */
+  async #giveToVcap(): Promise<void> {
+    const group = vcapGroup(this.#options.identities);
     if (group !== undefined) await chown(this.#path, 0, group);
   }
 
@@ -84,6 +108,19 @@ export class DnsRecordsFile {
       await writeFile(hostsPath, content);
     }
   }
+}
+
+async function readRecords(path: string): Promise<string> {
+  const { size } = await stat(path);
+  if (size > longestRecords)
+    throw invalid(`the blob has ${size} bytes, and at most ${longestRecords} are read`);
+  return readFile(path, 'utf8');
+}
+
+function parseRecords(text: string): JsonObject {
+  const records = parseJsonObject(text);
+  if (records === undefined) throw invalid('the blob is not a JSON object');
+  return records;
 }
 
 function parseHosts({ records }: JsonObject): readonly Host[] {
@@ -106,8 +143,9 @@ function ownLines(text: string, hostname: string): readonly Host[] {
 }
 
 function hostsFile(agentId: string, hosts: readonly Host[]): string {
-  const lines = hosts.map(([address, name]) => `${address} ${name}`);
-  return `${loopback(agentId)}${lines.map((line) => `${line}\n`).join('')}`;
+  // A record with the VM's own name is among its own lines the next time.
+  const lines = new Set(hosts.map(([address, name]) => `${address} ${name}`));
+  return `${loopback(agentId)}${[...lines].map((line) => `${line}\n`).join('')}`;
 }
 
 const loopback = (agentId: string): string => `127.0.0.1 localhost ${agentId}

@@ -159,6 +159,24 @@ test('a certificate that the server does not accept is not taken', { skip }, asy
   assert.deepEqual(await director.request(id, 'ping'), { value: 'pong' });
 });
 
+test('after a shutdown there is no heartbeat and no answer, also after a restart', { skip }, async (t) => {
+  const { server, director, vm } = await scene(t);
+  const heartbeats = await server.listen('hm.agent.heartbeat.*');
+  t.after(() => heartbeats.close());
+  await server.admit([{ id, kinds: ['bootstrap'] }]);
+  await vm.start();
+  await director.waitUntilReady(id);
+  await eventually('a heartbeat', async () => heartbeats.received[0]);
+  await director.request(id, 'shutdown', [], { timeoutMs: 1 });
+  await eventually('the shutdown', async () => vm.lines.find((line) => line.includes('shut this VM down')));
+  const before = heartbeats.received.length;
+  await vm.stop();
+  await vm.start();
+  assert.equal(await director.request(id, 'ping', [], { timeoutMs: 300 }), undefined);
+  assert.equal(heartbeats.received.length, before);
+  assert.equal(vm.lines.filter((line) => line.includes('is connected')).length, 1);
+});
+
 test('update_settings refuses named disks and changes nothing', { skip }, async (t) => {
   const { server, director, vm } = await scene(t);
   await server.admit([{ id, kinds: ['bootstrap'] }]);

@@ -4,8 +4,8 @@ import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { BusCertificate } from '../settings/settings.ts';
 import type { Bus } from './bus.ts';
-import { dispatch, type DispatchOptions } from './dispatch.ts';
-import { NatsConnection, type NatsCredentials } from './nats-connection.ts';
+import { dispatch, type AgentResponse, type DispatchOptions } from './dispatch.ts';
+import { defaultConnectTimeoutMs, NatsConnection, type NatsCredentials } from './nats-connection.ts';
 import { encodeResponse, parseNatsRequest } from './nats-message.ts';
 import { describeServer, type NatsServer } from './nats-servers.ts';
 
@@ -18,6 +18,9 @@ export interface NatsBusOptions {
   readonly onConnected: () => void;
   /** How long new credentials are tried, in milliseconds. */
   readonly exchangeDeadlineMs: number;
+  /** See NatsConnectionOptions. */
+  readonly connectTimeoutMs?: number;
+  readonly pingIntervalMs?: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -26,8 +29,13 @@ const shortestPauseMs = 1000;
 const longestPauseMs = 10_000;
 /** How many reply subjects are remembered. During an exchange of credentials each request arrives twice. */
 const rememberedReplies = 1000;
-/** How many responses wait for a connection. The director asks again for what is lost. */
-const waitingResponses = 1000;
+/**
+ * How many characters of responses wait for a connection; the oldest are dropped. The director waits 45 s for a
+ * response, and asks again for the result of a task.
+ */
+const waitingLimit = 4 * 1024 * 1024;
+/** How many different problems of one connection are logged. */
+const mostProblems = 100;
 
 /**
  * The bus of an agent of a director: requests, responses and events over NATS. It connects again for ever,
@@ -40,12 +48,16 @@ export class NatsBus implements Bus {
   readonly #handled = new Set<string>();
   #dispatch: DispatchOptions | undefined;
   #running: Promise<void> = Promise.resolve();
+  /** The end of connections that are not in use any more. */
+  #draining: Promise<void> = Promise.resolve();
   #credentials: readonly NatsCredentials[];
   #connection: NatsConnection | undefined;
   /** Responses that no connection could take yet. */
-  #waiting: { readonly subject: string; readonly body: string }[] = [];
-  /** The problems that were logged since the last connection, so that each is logged once. */
-  readonly #reported = new Set<string>();
+  #waiting: WaitingResponse[] = [];
+  /** The problems of the present round of tries, or of the present connection. */
+  #problems = new Set<string>();
+  /** The problems of the previous round. A problem is logged if it is in neither. */
+  #previousProblems: ReadonlySet<string> = new Set();
 
   constructor(options: NatsBusOptions) {
     this.#options = options;
@@ -60,14 +72,17 @@ export class NatsBus implements Bus {
 
   publish(event: 'heartbeat' | 'alert' | 'shutdown', body: unknown): void {
     if (this.#connection?.isClosed !== false) return;
-    this.#connection.publish(`hm.agent.${event}.${this.#options.agentId}`, JSON.stringify(body));
+    this.#send(this.#connection, {
+      subject: `hm.agent.${event}.${this.#options.agentId}`,
+      body: JSON.stringify(body),
+    });
   }
 
   /**
    * Exchanges the credentials without losing a request: opens a second connection, waits until it is
-   * subscribed, calls `commit`, and then ends the first one. Meanwhile both receive each request, and the
-   * first copy is handled. Rejects with AGENT_BUS_FAILED if the server does not accept the certificate within
-   * `exchangeDeadlineMs`, and with the error of `commit`; then the first connection stays in use.
+   * subscribed, calls `commit`, resolves, and then ends the first one. As long as there are two, both receive each
+   * request, and the first copy is handled. Rejects with AGENT_BUS_FAILED if the server does not accept the
+   * certificate within `exchangeDeadlineMs`, and with the error of `commit`; then the first connection stays in use.
    */
   async exchangeCertificate(certificate: BusCertificate, commit: () => Promise<void>): Promise<void> {
     const credentials = natsCredentials(certificate);
@@ -81,13 +96,14 @@ export class NatsBus implements Bus {
     const previous = this.#connection;
     this.#credentials = [credentials, ...this.#options.credentials];
     this.#use(next);
-    await previous?.drain();
+    if (previous !== undefined) this.#draining = this.#draining.then(() => previous.drain());
   }
 
   /** Answers nothing more and ends the connection. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#connection?.drain();
+    await this.#draining;
     await this.#running;
   }
 
@@ -95,11 +111,15 @@ export class NatsBus implements Bus {
     while (!this.#closing.signal.aborted) {
       const connection = this.#connection ?? (await this.#connect());
       if (connection === undefined) return;
+      const { clock } = this.#options;
+      const begin = clock.now();
       const reason = await connection.closed();
       if (this.#connection !== connection) continue;
       this.#connection = undefined;
-      if (!this.#closing.signal.aborted)
-        this.#report(`the connection to ${at(connection.server)} ended`, reason);
+      if (this.#closing.signal.aborted) return;
+      this.#reportProblem(`the connection to ${at(connection.server)} ended`, reason);
+      // A server that accepts each connection only to end it is not connected to without a pause.
+      if (clock.now() - begin < shortestPauseMs) await clock.sleep(shortestPauseMs, this.#closing.signal);
     }
   }
 
@@ -110,12 +130,14 @@ export class NatsBus implements Bus {
     for (let pause = shortestPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
       for (const credentials of this.#credentials) {
         const opened = await this.#tryServers(credentials);
-        // meanwhile, the bus may have been closed, or an exchange of credentials may have opened a connection
+        // The bus may have been closed since, or an exchange of credentials may have opened a connection.
         if (signal.aborted || this.#connection !== undefined) await opened?.close();
         else if (opened !== undefined) this.#use(opened);
         if (signal.aborted) return undefined;
         if (this.#connection !== undefined) return this.#connection;
       }
+      this.#previousProblems = this.#problems;
+      this.#problems = new Set();
       await clock.sleep(pause, signal);
     }
     return undefined;
@@ -126,7 +148,7 @@ export class NatsBus implements Bus {
       try {
         return await this.#open(server, credentials);
       } catch (error) {
-        this.#report(`${at(server)} is not usable`, error);
+        this.#reportProblem(`${at(server)} is not usable`, error);
       }
     }
     return undefined;
@@ -134,47 +156,55 @@ export class NatsBus implements Bus {
 
   async #connectBefore(credentials: NatsCredentials, deadlineMs: number): Promise<NatsConnection> {
     const { clock, servers } = this.#options;
+    const { signal } = this.#closing;
     const end = clock.now() + deadlineMs;
-    for (;;) {
-      let problem: unknown;
+    let problem: unknown;
+    for (let isTime = true; isTime && !signal.aborted;) {
       for (const server of servers) {
+        isTime = clock.now() + shortestPauseMs < end;
+        if (!isTime) break;
         try {
-          return await this.#open(server, credentials);
+          const connection = await this.#open(server, credentials, end - clock.now());
+          if (!signal.aborted) return connection;
+          await connection.close();
         } catch (error) {
           problem = error;
         }
       }
-      if (clock.now() + shortestPauseMs >= end || this.#closing.signal.aborted) {
-        throw new ProductError(
-          'AGENT_BUS_FAILED',
-          `NATS did not accept the new credentials within ${deadlineMs / 1000} s, so the agent keeps the previous ones: ${errorMessage(problem)}`,
-          { cause: problem },
-        );
-      }
-      await clock.sleep(shortestPauseMs, this.#closing.signal);
+      if (isTime) await clock.sleep(shortestPauseMs, signal);
     }
+    throw new ProductError(
+      'AGENT_BUS_FAILED',
+      signal.aborted
+        ? 'the agent ends, so it keeps the previous credentials of NATS: repeat the request'
+        : `NATS did not accept the new credentials within ${deadlineMs / 1000} s, so the agent keeps the previous ones: ${errorMessage(problem)}; ${nextStep(errorMessage(problem))}`,
+      { cause: problem },
+    );
   }
 
-  #open(server: NatsServer, credentials: NatsCredentials): Promise<NatsConnection> {
+  #open(server: NatsServer, credentials: NatsCredentials, timeLeftMs = Infinity): Promise<NatsConnection> {
+    const { agentId, connectTimeoutMs = defaultConnectTimeoutMs, pingIntervalMs } = this.#options;
     return NatsConnection.open({
-      ...{ server, credentials, subject: `agent.${this.#options.agentId}` },
+      ...{ server, credentials, subject: `agent.${agentId}`, pingIntervalMs },
+      connectTimeoutMs: Math.min(connectTimeoutMs, timeLeftMs),
       onMessage: (body) => void this.#handle(body),
-      onError: (error) => this.#options.log.error(`mbus: ${at(server)}: ${errorMessage(error)}`),
+      onError: (error) => this.#reportProblem(`${at(server)} reports a problem`, error),
     });
   }
 
   #use(connection: NatsConnection): void {
     this.#connection = connection;
-    this.#reported.clear();
+    this.#problems.clear();
+    this.#previousProblems = new Set();
     this.#options.log.info(`agent ${this.#options.agentId} is connected to ${at(connection.server)}`);
-    for (const { subject, body } of this.#waiting.splice(0)) connection.publish(subject, body);
+    for (const { subject, response } of this.#waiting.splice(0)) this.#respond(subject, response);
     this.#options.onConnected();
   }
 
   async #handle(body: Uint8Array): Promise<void> {
     const request = parseNatsRequest(body);
     if (request === undefined)
-      return this.#options.log.error('mbus: a message is not a request of a director');
+      return this.#report('a message is not a request of a director; check who may publish to agent.*');
     const dispatchOptions = this.#dispatch;
     if (dispatchOptions === undefined || this.#closing.signal.aborted) return;
     if (this.#handled.has(request.replyTo)) return;
@@ -183,19 +213,53 @@ export class NatsBus implements Bus {
       if (this.#handled.size <= rememberedReplies) break;
       this.#handled.delete(oldest);
     }
-    const response = encodeResponse(await dispatch(request, dispatchOptions));
-    if (this.#connection?.isClosed === false) this.#connection.publish(request.replyTo, response);
-    else if (this.#waiting.length < waitingResponses)
-      this.#waiting.push({ subject: request.replyTo, body: response });
+    this.#respond(request.replyTo, await dispatch(request, dispatchOptions));
   }
 
-  /** Logs a problem with the next step, unless it was logged since the last connection. */
-  #report(problem: string, reason: unknown): void {
-    const text = reason === undefined ? problem : `${problem}: ${errorMessage(reason)}`;
-    if (this.#reported.has(text)) return;
-    this.#reported.add(text);
-    this.#options.log.error(`mbus: ${text}; ${nextStep(errorMessage(reason))}, the agent tries again`);
+  #respond(subject: string, response: AgentResponse): void {
+    const connection = this.#connection;
+    if (connection?.isClosed === false) {
+      const body = encodeResponse(response, connection.longestMessage);
+      return this.#send(connection, { subject, body });
+    }
+    this.#waiting.push({ subject, response, size: encodeResponse(response).length });
+    const sizeOfAll = (): number => this.#waiting.reduce((sum, { size }) => sum + size, 0);
+    while (sizeOfAll() > waitingLimit) this.#waiting.shift();
   }
+
+  /** A message that the library refuses must not end the agent. */
+  #send(connection: NatsConnection, { subject, body }: Message): void {
+    try {
+      connection.publish(subject, body);
+    } catch (error) {
+      this.#reportProblem(`a message of ${body.length} characters could not be sent`, error);
+    }
+  }
+
+  #reportProblem(problem: string, reason: unknown): void {
+    const text = reason === undefined ? problem : `${problem}: ${errorMessage(reason)}`;
+    this.#report(`${text}; ${nextStep(errorMessage(reason))}, the agent tries again`);
+  }
+
+  /** Logs a problem unless the previous round had it, too: once for each change, not for each try. */
+  #report(text: string): void {
+    const isNew = !this.#problems.has(text) && !this.#previousProblems.has(text);
+    if (this.#problems.size >= mostProblems) return;
+    this.#problems.add(text);
+    if (isNew) this.#options.log.error(`mbus: ${text}`);
+  }
+}
+
+interface Message {
+  readonly subject: string;
+  readonly body: string;
+}
+
+interface WaitingResponse {
+  readonly subject: string;
+  readonly response: AgentResponse;
+  /** In characters. */
+  readonly size: number;
 }
 
 /**
@@ -213,6 +277,8 @@ export function natsCredentials({ ca, ...pair }: BusCertificate): NatsCredential
 const at = (server: NatsServer): string => `NATS at ${describeServer(server)}`;
 
 function nextStep(problem: string): string {
+  if (/permissions violation/iu.test(problem))
+    return "check that the certificate is that of this VM's agent and that nats-sync gives it its subjects";
   if (/authorization violation/iu.test(problem))
     return 'the director admits a new VM within some 10 s; if this lasts, check that nats-sync runs';
   if (/certificate|self.signed|issuer|common name|altname/iu.test(problem))

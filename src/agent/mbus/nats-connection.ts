@@ -1,5 +1,7 @@
-import { checkServerIdentity, type ConnectionOptions, type PeerCertificate } from 'node:tls';
-import { connect, type NatsConnection as Client } from '@nats-io/transport-node';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import type { NatsConnection as Client } from '@nats-io/transport-node';
+import { connectNats, type TlsOptions } from './nats-client.ts';
 import { describeServer, type NatsServer } from './nats-servers.ts';
 
 /** The certificate of an agent, with the CA that signed the certificate of the server. All are PEM. */
@@ -18,9 +20,16 @@ export interface NatsConnectionOptions {
   readonly onMessage: (body: Uint8Array, subject: string) => void;
   /** Gets an error that does not end the connection, such as the refusal of a subject. */
   readonly onError: (error: Error) => void;
+  /** How long the server may need until the subscription is active, in milliseconds. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** A server that does not answer two of these pings is lost. */
+  readonly pingIntervalMs?: number | undefined;
 }
 
-const connectTimeoutMs = 10_000;
+export const defaultConnectTimeoutMs = 10_000;
+/** The health monitor counts an agent as dead after a minute. */
+const defaultPingIntervalMs = 15_000;
+const drainTimeoutMs = 5000;
 
 /** One connection to a NATS server, subscribed to one subject. It never connects again by itself. */
 export class NatsConnection {
@@ -34,35 +43,37 @@ export class NatsConnection {
 
   /**
    * Connects and resolves when the subscription is active at the server. Rejects if the server is not
-   * reachable or not authentic, or if it refuses the certificate or the subject.
+   * reachable or not authentic, if it refuses the certificate or the subject, or if it ends the connection. If it
+   * refuses the subject later, the connection ends, because it would receive nothing.
    */
-  static async open({
-    server,
-    credentials,
-    subject,
-    onMessage,
-    onError,
-  }: NatsConnectionOptions): Promise<NatsConnection> {
-    const client = await connect({
+  static async open(options: NatsConnectionOptions): Promise<NatsConnection> {
+    const { server, credentials, subject, onMessage, onError } = options;
+    const timeout = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+    const client = await connectNats({
       servers: describeServer(server),
-      reconnect: false,
-      timeout: connectTimeoutMs,
-      ignoreClusterUpdates: true,
+      timeout,
+      pingInterval: options.pingIntervalMs ?? defaultPingIntervalMs,
+      maxPingOut: 2,
       tls: tlsOptions(server, credentials),
     });
+    const isActive = new AbortController();
     try {
       const refused = Promise.withResolvers<never>();
-      // Without this handler, a refusal after the race below would be an unhandled rejection.
-      refused.promise.catch(onError);
+      refused.promise.catch((error: Error) => {
+        onError(error);
+        void client.close();
+      });
       client.subscribe(subject, {
         callback: (error, message) =>
           error === null ? onMessage(message.data, message.subject) : refused.reject(error),
       });
       void reportErrors(client, onError);
-      await Promise.race([client.flush(), refused.promise]);
+      await Promise.race([client.flush(), refused.promise, ended(client), expired(timeout, isActive.signal)]);
     } catch (error) {
       await client.close();
       throw error;
+    } finally {
+      isActive.abort();
     }
     return new NatsConnection(client, server);
   }
@@ -81,9 +92,24 @@ export class NatsConnection {
     this.#client.publish(subject, body);
   }
 
-  /** Ends the subscription, waits until the server has everything that was sent, and ends the connection. */
+  /** The longest message that the server takes, in bytes. */
+  get longestMessage(): number {
+    return this.#client.info?.max_payload ?? Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Ends the subscription, waits until the server has everything that was sent, but at most some seconds, and
+   * ends the connection. Never rejects.
+   */
   async drain(): Promise<void> {
-    if (!this.#client.isClosed()) await this.#client.drain();
+    if (this.#client.isClosed()) return;
+    const isDrained = new AbortController();
+    // If the server ends the connection first, the library waits for ever.
+    await Promise.allSettled([
+      Promise.race([this.#client.drain(), this.#client.closed(), expired(drainTimeoutMs, isDrained.signal)]),
+    ]);
+    isDrained.abort();
+    await this.close();
   }
 
   async close(): Promise<void> {
@@ -106,12 +132,6 @@ function tlsOptions({ host }: NatsServer, { certificate, privateKey, ca }: NatsC
   };
 }
 
-// The library passes these options to tls.connect, but its type has only the first three of them.
-type TlsOptions = { readonly cert: string; readonly key: string; readonly ca: string } & Pick<
-  ConnectionOptions,
-  'host' | 'minVersion' | 'checkServerIdentity'
->;
-
 function checkCommonName({ subject }: PeerCertificate): Error | undefined {
   const name = String(subject.CN);
   if (/^[^.]+\.nats\.bosh-internal$/u.test(name)) return undefined;
@@ -119,5 +139,18 @@ function checkCommonName({ subject }: PeerCertificate): Error | undefined {
 }
 
 async function reportErrors(client: Client, onError: (error: Error) => void): Promise<void> {
-  for await (const status of client.status()) if (status.type === 'error') onError(status.error);
+  for await (const status of client.status()) {
+    if (status.type === 'error') onError(status.error);
+    // The library first waits until the lost server has taken what was sent.
+    if (status.type === 'staleConnection') await client.close();
+  }
+}
+
+async function ended(client: Client): Promise<never> {
+  throw (await client.closed()) ?? new Error('the server has ended the connection');
+}
+
+async function expired(milliseconds: number, signal: AbortSignal): Promise<never> {
+  await sleep(milliseconds, undefined, { signal });
+  throw new Error(`the server did not answer within ${milliseconds / 1000} s`);
 }

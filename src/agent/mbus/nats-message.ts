@@ -7,8 +7,11 @@ export interface NatsRequest extends AgentRequest {
   readonly replyTo: string;
 }
 
-/** Upstream's limit of a response in bytes (bosh-agent: mbus/nats_handler.go), and that of the server. */
+/** Upstream's limit of a response in bytes (bosh-agent: mbus/nats_handler.go), and the default of the server. */
 export const responseLimit = 1024 * 1024;
+
+/** The server ends the connection if a command with its subject has more than 4096 bytes. */
+const longestSubject = 1000;
 
 /**
  * Parses the body of a message. Returns undefined if it is not a request, or if it names a subject for the
@@ -19,25 +22,27 @@ export function parseNatsRequest(body: Uint8Array): NatsRequest | undefined {
   const request = parseRequest(text);
   const replyTo = parseJsonObject(text)?.['reply_to'];
   if (request === undefined || typeof replyTo !== 'string') return undefined;
-  return /^director(\.[A-Za-z0-9_-]+){1,8}$/u.test(replyTo) ? { ...request, replyTo } : undefined;
+  const isSubject = replyTo.length <= longestSubject && /^director(\.[A-Za-z0-9_-]+){1,8}$/u.test(replyTo);
+  return isSubject ? { ...request, replyTo } : undefined;
 }
 
 /**
- * Encodes a response of at most {@link responseLimit} bytes. A longer message of an exception loses its
+ * Encodes a response of at most {@link responseLimit} bytes, or less if the server takes less. A longer message of an exception loses its
  * middle; a longer value becomes an exception, because half a value would be a wrong one.
  */
-export function encodeResponse(response: AgentResponse): string {
+export function encodeResponse(response: AgentResponse, serverLimit = responseLimit): string {
+  const limit = Math.min(responseLimit, serverLimit);
   const text = JSON.stringify(response);
   const size = Buffer.byteLength(text);
-  if (size <= responseLimit) return text;
+  if (size <= limit) return text;
   if ('value' in response) {
     return JSON.stringify({
       exception: {
-        message: `Response exceeded maximum allowed length: it has ${size} bytes, and NATS carries ${responseLimit}`,
+        message: `Response exceeded maximum allowed length: it has ${size} bytes, and NATS carries ${limit}`,
       },
     });
   }
   const sizeOf = (message: string): number => Buffer.byteLength(JSON.stringify({ exception: { message } }));
-  const message = cutMiddle(response.exception.message, (cut) => sizeOf(cut) <= responseLimit);
+  const message = cutMiddle(response.exception.message, (cut) => sizeOf(cut) <= limit);
   return JSON.stringify({ exception: { message } });
 }

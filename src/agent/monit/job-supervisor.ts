@@ -60,6 +60,9 @@ export interface ProcessStatus {
 /** The immediate result of an action of the monit command. */
 export type ActionResult = 'accepted' | 'busy' | 'unknown';
 
+/** What prevents that jobs start: an applied spec that cannot be restored, a missing disk, or the action shutdown. */
+type Blocker = 'spec' | 'disk' | 'shutdown';
+
 /**
  * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped exists if the last
  * action was `stop`. Without it, a restart of the agent or of the VM starts every job again.
@@ -72,7 +75,7 @@ export class JobSupervisor {
   /** The services in the order of the monit files. */
   #services: readonly SupervisedService[] = [];
   #groups: readonly DependencyGroup[] = [];
-  readonly #blockers = new Map<'spec' | 'disk', string>();
+  readonly #blockers = new Map<Blocker, string>();
 
   constructor(options: JobSupervisorOptions) {
     const { directories, programs, identities, clock } = options;
@@ -127,7 +130,7 @@ export class JobSupervisor {
   }
 
   /** Sets or clears a blocker. While one is set, jobs do not start and the state is `failing`. */
-  setBlocker(what: 'spec' | 'disk', problem: string | undefined): void {
+  setBlocker(what: Blocker, problem: string | undefined): void {
     if (problem === undefined) this.#blockers.delete(what);
     else this.#blockers.set(what, problem);
   }

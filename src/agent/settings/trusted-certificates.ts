@@ -1,9 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeFile } from '../../platform/write-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { errorMessage } from '../file/error-code.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { exists, readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import { describeExit, type Programs, runProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
 
@@ -15,6 +17,8 @@ export interface TrustedCertificatesOptions {
 }
 
 const prefix = 'bosh-trusted-cert-';
+/** This file exists while the store may differ from the CAs. update-ca-certificates reads only `*.crt`. */
+const unfinished = 'bosh-trusted-certs.unfinished';
 
 /** The CAs of the director's `trusted_certs` in the certificate store of the system. */
 export class TrustedCertificates {
@@ -26,8 +30,9 @@ export class TrustedCertificates {
 
   /**
    * Replaces the CAs by those in a PEM text and runs update-ca-certificates (bosh-agent:
-   * platform/cert/cert_manager.go). Does nothing if the same ones are installed. Throws AGENT_SETTINGS_INVALID
-   * if the text has no certificate, and AGENT_NOT_SUPPORTED if the store cannot be changed.
+   * platform/cert/cert_manager.go). Does nothing if the same ones are installed. After a kill, the same call
+   * completes it. Throws AGENT_SETTINGS_INVALID, before it changes anything, if the text has a certificate that
+   * cannot be read or none, and AGENT_NOT_SUPPORTED if the store cannot be changed.
    */
   async install(pem: string): Promise<void> {
     const certificates = splitCertificates(pem);
@@ -35,6 +40,7 @@ export class TrustedCertificates {
     const { directory } = this.#options;
     try {
       await mkdir(directory, { recursive: true, mode: 0o755 });
+      await writeFile(join(directory, unfinished), '');
       for (const name of await this.#names()) await rm(join(directory, name));
       for (const [index, certificate] of certificates.entries())
         await writeDurableFile(join(directory, `${prefix}${index + 1}.crt`), certificate, 0o644);
@@ -42,10 +48,12 @@ export class TrustedCertificates {
       throw notInstalled(errorMessage(error), error);
     }
     await this.#update();
+    await rm(join(directory, unfinished));
   }
 
   async #isInstalled(certificates: readonly string[]): Promise<boolean> {
     const { directory } = this.#options;
+    if (await exists(join(directory, unfinished))) return false;
     const names = await this.#names();
     if (names.length !== certificates.length) return false;
     for (const [index, certificate] of certificates.entries()) {
@@ -59,7 +67,7 @@ export class TrustedCertificates {
     try {
       return (await readdir(this.#options.directory)).filter((name) => name.startsWith(prefix));
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+      if (errorCode(error) === 'ENOENT') return [];
       throw error;
     }
   }
@@ -74,11 +82,23 @@ export class TrustedCertificates {
   }
 }
 
+/** A block that is no certificate would end the reading of the whole store in OpenSSL. */
 function splitCertificates(pem: string): readonly string[] {
-  const found = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/gu) ?? [];
-  if (found.length === 0 && pem.trim() !== '')
+  const [rest = '', ...blocks] = pem.split(/(?=-----BEGIN CERTIFICATE-----)/u);
+  const texts = rest.startsWith('-----BEGIN') ? [rest, ...blocks] : blocks;
+  if (texts.length === 0 && pem.trim() !== '')
     throw new ProductError('AGENT_SETTINGS_INVALID', 'trusted_certs has no certificate in PEM form');
-  return found.map((certificate) => `${certificate}\n`);
+  return texts.map((text, index) => {
+    try {
+      return new X509Certificate(text).toString();
+    } catch (error) {
+      throw new ProductError(
+        'AGENT_SETTINGS_INVALID',
+        `certificate ${index + 1} of trusted_certs cannot be read: correct director.trusted_certs`,
+        { cause: error },
+      );
+    }
+  });
 }
 
 function notInstalled(cause: string, error?: unknown): ProductError {

@@ -1,6 +1,8 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from '../../platform/json.ts';
+import type { Field } from '../../platform/field.ts';
+import { isObject, parseJsonObject, type JsonObject } from '../../platform/json.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import {
@@ -33,13 +35,12 @@ export class UpdatedSettings {
     this.#source = source;
   }
 
-  /** Reads the file. Throws AGENT_SETTINGS_INVALID if it is not JSON. */
+  /** Reads the file. Throws AGENT_SETTINGS_INVALID, without its content in the message, if it is not JSON. */
   static async read(directories: Directories): Promise<UpdatedSettings> {
     const path = join(directories.bosh, 'update_settings.json');
     const text = await readFileIfPresent(path);
-    if (text === undefined) return new UpdatedSettings(path, {});
-    const source: unknown = JSON.parse(text);
-    if (isObject(source)) return new UpdatedSettings(path, source);
+    const source = text === undefined ? {} : parseJsonObject(text);
+    if (source !== undefined) return new UpdatedSettings(path, source);
     throw new ProductError('AGENT_SETTINGS_INVALID', `${path} is not a JSON object: recreate the VM`);
   }
 
@@ -51,17 +52,16 @@ export class UpdatedSettings {
 
   /**
    * Returns the file's content after an update with the arguments of the action. Parts that the director did
-   * not send stay as the previous update set them.
+   * not send stay as the previous update set them. Throws the field's error if a part cannot be used.
    */
-  merge(change: JsonObject, taskId: string): JsonObject {
-    const mbus = isObject(change['mbus']) ? { mbus: change['mbus'] } : {};
-    const list = change['blobstores'];
-    const blobstores = Array.isArray(list) && list.length > 0 ? { blobstores: list } : {};
+  merge(change: Field, taskId: string): JsonObject {
+    const blobstores = checkedBlobstores(change.get('blobstores'));
+    const mbus = checkedBus(change.get('mbus'));
     return {
       ...this.#source,
-      trusted_certs: change['trusted_certs'] ?? '',
-      ...mbus,
-      ...blobstores,
+      trusted_certs: change.get('trusted_certs').optional()?.string() ?? '',
+      ...(mbus !== undefined && { mbus }),
+      ...(blobstores !== undefined && { blobstores }),
       task_id: taskId,
     };
   }
@@ -83,4 +83,46 @@ export function parseUpdate(source: JsonObject, taskId: string): SettingsUpdate 
     certificate: isObject(cert) ? parseCertificate(cert) : undefined,
     blobstore: parseFirstBlobstore(blobstores),
   };
+}
+
+/**
+ * Returns the bus of an update; undefined if it has no certificate. Half of a certificate, or a key of another
+ * one, would leave a VM that cannot reach its director after a restart.
+ */
+function checkedBus(mbus: Field): JsonObject | undefined {
+  const cert = mbus.get('cert');
+  if (Object.keys(cert.record()).length === 0) return undefined;
+  const ca = cert.get('ca');
+  ca.stringThat(isCertificate, 'must be a certificate in PEM form');
+  const certificate = cert.get('certificate').stringThat(isCertificate, 'must be a certificate in PEM form');
+  cert
+    .get('private_key')
+    .stringThat((key) => belongsTo(key, certificate), 'must be the key of the certificate, in PEM form');
+  return mbus.record();
+}
+
+function checkedBlobstores(blobstores: Field): readonly unknown[] | undefined {
+  const list = blobstores.list();
+  for (const blobstore of list) {
+    blobstore.get('provider').nonEmptyString();
+    blobstore.get('options').record();
+  }
+  return list.length === 0 ? undefined : list.map(({ value }) => value);
+}
+
+/** Returns true for one certificate, and for a text that begins with one. */
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).serialNumber !== '';
+  } catch {
+    return false;
+  }
+}
+
+function belongsTo(key: string, certificate: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }

@@ -17,6 +17,8 @@ export class DavServer {
   readonly blobs = new Map<string, Buffer>();
   /** The answer of the next PUT, for tests of a full blobstore; undefined: it is stored. */
   putStatus: number | undefined;
+  /** Gets each request first, and returns true if it has answered it. */
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   readonly ca: string;
   readonly #server: Server;
 
@@ -69,6 +71,7 @@ export class DavServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.intercept(request, response)) return;
     const url = new URL(request.url ?? '/', this.endpoint);
     const isSigned = url.pathname.startsWith('/signed/');
     const path = isSigned ? url.pathname.slice('/signed'.length) : url.pathname;

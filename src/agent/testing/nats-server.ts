@@ -42,24 +42,26 @@ export class TestNatsServer {
   /** The newest is the first. */
   #authorities: readonly [TestAuthority, ...TestAuthority[]];
   readonly port: number;
+  readonly #commonName: string;
   #users: readonly NatsUser[];
   #process: ChildProcess | undefined;
 
-  private constructor(directory: string, authority: TestAuthority, port: number) {
+  private constructor(
+    directory: string,
+    options: { readonly authority: TestAuthority; readonly port: number; readonly commonName: string },
+  ) {
     this.#directory = directory;
-    this.#authorities = [authority];
-    this.port = port;
+    this.#authorities = [options.authority];
+    this.port = options.port;
+    this.#commonName = options.commonName;
     this.#users = fixedUsers;
   }
 
   /** Starts a server that admits the director and the health monitor only. */
-  static async start(): Promise<TestNatsServer> {
+  static async start(commonName = 'default.nats.bosh-internal'): Promise<TestNatsServer> {
     const directory = await mkdtemp(join(tmpdir(), 'nats-'));
-    const server = new TestNatsServer(
-      directory,
-      await createTestAuthority({ name: 'nats-ca' }),
-      await freePort(),
-    );
+    const authority = await createTestAuthority({ name: 'nats-ca' });
+    const server = new TestNatsServer(directory, { authority, port: await freePort(), commonName });
     await server.#writeCertificates();
     await server.run();
     return server;
@@ -183,7 +185,7 @@ export class TestNatsServer {
   }
 
   async #writeCertificates(): Promise<void> {
-    const pair: KeyPair = await this.#authorities[0].server({ ip: host }, 'default.nats.bosh-internal');
+    const pair: KeyPair = await this.#authorities[0].server({ ip: host }, this.#commonName);
     await writeFile(this.#path('server.pem'), pair.certificate);
     await writeFile(this.#path('server.key'), pair.key, { mode: 0o600 });
     await writeFile(this.#path('ca.pem'), this.ca);
@@ -231,7 +233,7 @@ const agentUser = (agentId: string, kind: 'bootstrap' | 'permanent'): string =>
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 /** The server writes its port nowhere, so that a free one is chosen before. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, host);
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;

@@ -8,11 +8,30 @@ import { directoriesOf, type Directories } from '../directories.ts';
 import { systemProbes } from '../monit/probes.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import { systemPrograms } from '../process/programs.ts';
+import type { AgentPorts } from '../services.ts';
 import { loadIdentities, type Identities } from '../user/identities.ts';
 import { AgentClient } from './agent-client.ts';
 import { FakeMountTable } from './fake-mount-table.ts';
 
 const host = '127.0.0.1';
+
+/** The agent's ports in a test: real processes, and files below the base directory only. */
+export const testPorts = (
+  directories: Directories,
+  ports: Pick<AgentPorts, 'log' | 'mounts' | 'identities'>,
+): AgentPorts => ({
+  ...ports,
+  clock: systemClock,
+  programs: systemPrograms,
+  table: procProcessTable,
+  probes: systemProbes,
+  ownAddress: async () => '10.0.0.7',
+  hostname: 'vm-agent-1',
+  systemFiles: {
+    hosts: join(directories.base, 'hosts'),
+    trustedCertificates: join(directories.base, 'ca-certificates'),
+  },
+});
 
 /** A VM in a temporary directory with real HTTPS, processes and files. Its mounts are only recorded. */
 export class TestVm {
@@ -66,21 +85,11 @@ export class TestVm {
     this.#agent = await Agent.start({
       directories: this.directories,
       configPath: this.configPath,
-      ports: {
-        clock: systemClock,
+      ports: testPorts(this.directories, {
         log: { info: write, error: write },
-        programs: systemPrograms,
-        table: procProcessTable,
-        probes: systemProbes,
         mounts: this.mounts,
         identities: this.#identities,
-        ownAddress: async () => '10.0.0.7',
-        hostname: 'vm-agent-1',
-        systemFiles: {
-          hosts: join(this.directories.base, 'hosts'),
-          trustedCertificates: join(this.directories.base, 'ca-certificates'),
-        },
-      },
+      }),
     });
     return this.client(this.#agent.port ?? 0);
   }
