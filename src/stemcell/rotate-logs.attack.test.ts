@@ -51,7 +51,7 @@ async function scene(t: TestContext): Promise<Scene> {
   await mkdir(path('log/web/deep'), { recursive: true });
   await mkdir(path('victim'));
   for (const name of ['log/web', 'log/web/deep']) await chmod(path(name), 0o777);
-  await writeFile(path('victim/root.log'), large);
+  for (const name of ['root.log', 'other.log']) await writeFile(path(`victim/${name}`), large);
   await writeFile(path('vcap'), upstreamConfiguration);
   return {
     path,
@@ -67,8 +67,9 @@ async function scene(t: TestContext): Promise<Scene> {
 
 /** Asserts that root changed nothing outside of the folder of logs. */
 async function assertIntact({ path }: Scene): Promise<void> {
-  assert.deepEqual(await readdir(path('victim')), ['root.log']);
-  assert.equal(await readFile(path('victim/root.log'), 'utf8'), large);
+  assert.deepEqual((await readdir(path('victim'))).toSorted(), ['other.log', 'root.log']);
+  for (const name of ['root.log', 'other.log'])
+    assert.equal(await readFile(path(`victim/${name}`), 'utf8'), large);
 }
 
 test('large logs are rotated to the third level, also hidden ones', { skip: missing() }, async (t) => {
@@ -90,7 +91,8 @@ test('no link of a job user leads logrotate out of the folder of logs', { skip: 
   await symlink('/state/victim', path('log/web/folder'));
   await symlink('../../../../state/victim', path('log/web/relative'));
   await symlink('/state/victim/root.log', path('log/web/file.log'));
-  await link(path('victim/root.log'), path('log/web/hard.log'));
+  // With a second link logrotate would refuse root.log, whatever path leads there.
+  await link(path('victim/other.log'), path('log/web/hard.log'));
   const written = await log('log/web/written.log');
   await symlink('/state/victim/copy', `${written}.1`);
   await symlink('/state/victim/packed', `${written}.1.gz`);

@@ -62,7 +62,7 @@ export function parseApplySpec(source: JsonObject): ApplySpec {
 
 /** An empty text is what get_state returns before the first apply, and means the default. */
 const parseLogFileSize = (field: Field): string =>
-  textOrEmpty(field) === ''
+  (field.value ?? '') === ''
     ? '50M'
     : field.stringThat(
         (text) => /^[0-9]{1,12}[kMG]?$/u.test(text),
