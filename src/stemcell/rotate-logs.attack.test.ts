@@ -60,8 +60,7 @@ async function scene(t: TestContext): Promise<Scene> {
       await writeFile(path(name), large);
       return path(name);
     },
-    rotate: (meanwhile = '') =>
-      inStemcellContainer('rotate-logs.sh', { state, prepare: prepare(meanwhile) }),
+    rotate: (meanwhile = '') => inStemcellContainer('rotate-logs.sh', { state, prepare: prepare(meanwhile) }),
   };
 }
 
@@ -101,12 +100,18 @@ test('no link of a job user leads logrotate out of the folder of logs', { skip: 
   assert.equal(await readFile(written, 'utf8'), '');
 });
 
-test('a folder that becomes a link while logrotate starts is rotated itself', { skip: missing() }, async (t) => {
-  const at = await scene(t);
-  const { path, log, rotate } = at;
-  await log('log/web/deep/root.log');
-  const logs = '/var/vcap/data/sys/log/web';
-  await rotate(`case $(/bin/pwd -P) in ${logs}/deep) mv ${logs}/deep ${logs}/moved && ln -s /state/victim ${logs}/deep ;; esac`);
-  await assertIntact(at);
-  assert.equal(await readFile(path('log/web/moved/root.log'), 'utf8'), '');
-});
+test(
+  'a folder that becomes a link while logrotate starts is rotated itself',
+  { skip: missing() },
+  async (t) => {
+    const at = await scene(t);
+    const { path, log, rotate } = at;
+    await log('log/web/deep/root.log');
+    const logs = '/var/vcap/data/sys/log/web';
+    await rotate(
+      `case $(/bin/pwd -P) in ${logs}/deep) mv ${logs}/deep ${logs}/moved && ln -s /state/victim ${logs}/deep ;; esac`,
+    );
+    await assertIntact(at);
+    assert.equal(await readFile(path('log/web/moved/root.log'), 'utf8'), '');
+  },
+);

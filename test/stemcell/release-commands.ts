@@ -9,7 +9,10 @@ export interface ReleaseCommand {
 }
 
 const director: readonly ReleaseCommand[] = [
-  { caller: 'bpm: pre-start', script: "echo 'export A=1' > /etc/profile.d/bpm.sh && bash -lc '[ \"$A\" = 1 ]'" },
+  {
+    caller: 'bpm: pre-start',
+    script: "echo 'export A=1' > /etc/profile.d/bpm.sh && bash -lc '[ \"$A\" = 1 ]'",
+  },
   { caller: 'bpm: pre-start', script: "perl -MPOSIX -e 'POSIX::getpid() or die'" },
   {
     caller: 'nats: pre-start',
@@ -23,13 +26,19 @@ const director: readonly ReleaseCommand[] = [
   },
   { caller: 'postgres: pre-start', script: 'sysctl -w kernel.shmmax=67108864', needsPrivileged: true },
   { caller: 'postgres: pre-start', script: '[ "$(su - vcap -c "id -un")" = vcap ]' },
-  { caller: 'postgres: pre-start', script: "dpkg-query --show --showformat '${Version}' libc6 | egrep '^2[.]'" },
+  {
+    caller: 'postgres: pre-start',
+    script: "dpkg-query --show --showformat '${Version}' libc6 | egrep '^2[.]'",
+  },
   {
     caller: 'postgres: start',
     script: `LC_ALL=en_US.UTF-8 perl -MPOSIX -e 'setlocale(LC_MESSAGES, "") eq "en_US.UTF-8" or die'`,
   },
   { caller: 'director: pre-start', script: "echo '* * * * * touch /run/cron-ran' | crontab - && crontab -l" },
-  { caller: 'director: worker_ctl', script: '[ "$(setpriv --reuid vcap --regid vcap --clear-groups id -un)" = vcap ]' },
+  {
+    caller: 'director: worker_ctl',
+    script: '[ "$(setpriv --reuid vcap --regid vcap --clear-groups id -un)" = vcap ]',
+  },
   { caller: 'director: worker_ctl', script: '[ "$(ps --no-headers -o pid -p $$)" -eq $$ ]' },
   { caller: 'director: post-start', script: 'timeout 5 curl --version' },
   {

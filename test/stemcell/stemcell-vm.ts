@@ -15,8 +15,7 @@ export interface VmRequest {
 }
 
 /** The resolv.conf of a pod. */
-export const podResolvConf =
-  'search bosh.svc.cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n';
+export const podResolvConf = 'search bosh.svc.cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n';
 
 /** A container of a stemcell with the entry script, the rights and the mounts of a VM. */
 export class StemcellVm {

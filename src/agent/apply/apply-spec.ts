@@ -106,10 +106,7 @@ async function writeInstanceFiles(spec: ApplySpec, directories: Directories): Pr
  * (src/stemcell/root/rotate-logs.sh; bosh-agent: platform/linux_platform.go, SetupLogrotate). A job keeps its
  * log open, so the log is copied and truncated.
  */
-async function writeLogrotateFile(
-  { maxLogFileSize }: ApplySpec,
-  { logrotate }: Directories,
-): Promise<void> {
+async function writeLogrotateFile({ maxLogFileSize }: ApplySpec, { logrotate }: Directories): Promise<void> {
   const options = ['missingok', 'copytruncate', 'compress', 'rotate 7', `size ${maxLogFileSize}`];
   const lines = ['/proc/self/cwd/*.log /proc/self/cwd/.*.log {', ...options.map((line) => `  ${line}`), '}'];
   await mkdir(dirname(logrotate), { recursive: true });
