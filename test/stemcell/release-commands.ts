@@ -34,7 +34,7 @@ const director: readonly ReleaseCommand[] = [
     caller: 'postgres: start',
     script: `LC_ALL=en_US.UTF-8 perl -MPOSIX -e 'setlocale(LC_MESSAGES, "") eq "en_US.UTF-8" or die'`,
   },
-  { caller: 'director: pre-start', script: "echo '* * * * * touch /run/cron-ran' | crontab - && crontab -l" },
+  { caller: 'director: pre-start', script: "echo '0 * * * * true' | crontab - && crontab -l" },
   {
     caller: 'director: worker_ctl',
     script: '[ "$(setpriv --reuid vcap --regid vcap --clear-groups id -un)" = vcap ]',

@@ -35,9 +35,9 @@ echo LANG=en_US.UTF-8 > "$root/etc/default/locale"
 
 # /etc/cron.hourly/logrotate of the VM replaces this (src/stemcell/root/rotate-logs.sh). It rotates the logs of jobs itself, and
 # logrotate must not: the file in which an agent names them is a configuration that makes root follow links of job users.
-rm "$root/etc/cron.daily/logrotate"
+rm -f "$root/etc/cron.daily/logrotate"
 # A VM is not updated by apt, and in a privileged container this would check the file systems of the node.
-rm "$root/etc/cron.daily/apt-compat" "$root/etc/cron.d/e2scrub_all"
+rm -f "$root/etc/cron.daily/apt-compat" "$root/etc/cron.d/e2scrub_all"
 sed -i '1i taboopat + vcap' "$root/etc/logrotate.conf"
 
 rm -f "$root/var/cache/ldconfig/aux-cache" "$root/var/log/faillog" "$root/var/log/lastlog"
