@@ -14,8 +14,8 @@ import {
 
 export const buildUsage =
   'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--without-compilers] [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +
-  ' | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--operating-system NAME] [--architecture amd64|arm64] [--reference NAME]) --output FOLDER' +
-  ` [--name NAME] [--version VERSION] [--image HOST/REPOSITORY:TAG] [--push HOST/REPOSITORY[:TAG] ${pushUsage}]`;
+  ' | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--architecture amd64|arm64] [--reference NAME]) --output FOLDER' +
+  ` [--operating-system NAME] [--name NAME] [--version VERSION] [--image HOST/REPOSITORY:TAG] [--push HOST/REPOSITORY[:TAG] ${pushUsage}]`;
 
 export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
