@@ -9,6 +9,7 @@ import { eventually } from '../../src/agent/testing/eventually.ts';
 import { mainModulePath } from '../../src/cli/installation.ts';
 import type { SecurityProfile } from '../../src/cpi/config/profile.ts';
 import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../../src/oci/layout/open-layout.ts';
 import { sourceDateEpoch } from '../../src/stemcell/build-settings.ts';
 import { rootRequest } from '../../src/stemcell/debian/root-request.ts';
@@ -76,6 +77,21 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     assert.match(packages[0] ?? '', /^openssh-server 1:\S+ amd64$/m);
     const { stdout } = await run('diff', ['--recursive', '--brief', one, two]);
     assert.equal(stdout, '');
+  });
+
+  test('is called by its own operating system, and by no other', async () => {
+    const light = await openStemcell({
+      ...{ archivePath: join(directory, 'one', 'stemcell.tgz'), directory: join(directory, 'light') },
+      within: directory,
+    });
+    assert.equal(light.operatingSystem, 'debian-bookworm');
+    const { agent, agent_bus: bus } = light.cloudProperties;
+    assert.deepEqual([agent, bus], ['bosh-kubernetes', 'nats']);
+    const other = ['--from', join(directory, 'one', 'image'), '--operating-system', 'ubuntu-noble'];
+    await assert.rejects(
+      stemcell('first', 'build', ...other, '--output', join(directory, 'noble')),
+      /os-release of the image says that it is debian-bookworm/u,
+    );
   });
 
   test('holds nothing that is dated later than SOURCE_DATE_EPOCH, and no host key', async () => {
