@@ -112,7 +112,7 @@ test("the operating system is that of the root, whatever the suite's alias is, a
   assert.deepEqual(await systemOf(suffixed), ['debian-bookworm-cis', 'debian-bookworm-cis']);
   const before = await readdir(directory);
   await assert.rejects(build('other', { operatingSystem: 'ubuntu-noble' }), {
-    code: 'STEMCELL_INVALID',
+    code: 'INVALID_ARGUMENT',
     message: /called 'ubuntu-noble', because os-release .* is debian-bookworm/,
   });
   assert.deepEqual(await readdir(directory), before);

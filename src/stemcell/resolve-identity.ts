@@ -43,8 +43,9 @@ export function operatingSystemOf(
 
 /**
  * Returns the names of a stemcell and its image. Throws INVALID_ARGUMENT if neither the request nor the
- * source names the operating system, and STEMCELL_INVALID if the name is that of another one than the image's
- * os-release says. Without os-release, `warn` receives a sentence.
+ * source names the operating system. If the name is that of another one than the image's os-release says, it
+ * throws INVALID_ARGUMENT for a name of the request and STEMCELL_INVALID for that of the source. Without
+ * os-release, `warn` receives a sentence.
  */
 export function resolveIdentity(
   request: IdentityRequest,
@@ -52,7 +53,8 @@ export function resolveIdentity(
   warn: (sentence: string) => void,
 ): StemcellIdentity {
   const operatingSystem = operatingSystemOf(request, facts);
-  checkOperatingSystem(operatingSystem, facts.osRelease, warn);
+  const code = request.operatingSystem === undefined ? 'STEMCELL_INVALID' : 'INVALID_ARGUMENT';
+  checkOperatingSystem({ name: operatingSystem, code }, facts.osRelease, warn);
   const name = request.name ?? facts.name;
   const version =
     request.version ?? facts.version ?? `1.0.0-${facts.content.slice('sha256:'.length).slice(0, 12)}`;
@@ -66,7 +68,7 @@ export function resolveIdentity(
  * ubuntu-noble would receive packages that need a newer C library than it has.
  */
 function checkOperatingSystem(
-  name: string,
+  { name, code }: { readonly name: string; readonly code: 'STEMCELL_INVALID' | 'INVALID_ARGUMENT' },
   osRelease: OsRelease | undefined,
   warn: (sentence: string) => void,
 ): void {
@@ -78,7 +80,7 @@ function checkOperatingSystem(
   } else if (!isNameOf(name, osRelease)) {
     const own = systemName(osRelease);
     throw new ProductError(
-      'STEMCELL_INVALID',
+      code,
       `The operating system cannot be called '${name}', because os-release of the image says that it is ${own}. A director would ` +
         `give it packages that are compiled for '${name}'. Use --operating-system ${own}, or ${own}- with a suffix`,
     );
