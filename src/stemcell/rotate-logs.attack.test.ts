@@ -9,15 +9,15 @@ import { containerIsMissing, inStemcellContainer } from './testing/stemcell-cont
 const missing = (): string | false =>
   existsSync('/usr/sbin/logrotate') ? containerIsMissing() : 'needs the Debian package logrotate';
 
-/** The logrotate of this machine; `meanwhile` is a shell script that runs each time before it. */
-const prepare = (meanwhile: string): string => `mkdir -p "$root/etc/logrotate.d" "$root/var/vcap/data/sys/log"
+/** The logrotate of this machine; `attack` is a shell script that runs each time before it. */
+const prepare = (attack: string): string => `mkdir -p "$root/etc/logrotate.d" "$root/var/vcap/data/sys/log"
 mount --bind "$state/log" "$root/var/vcap/data/sys/log"
 cp "$state/vcap" "$root/etc/logrotate.d/vcap"
 printf 'taboopat + vcap\\ninclude /etc/logrotate.d\\n' > "$root/etc/logrotate.conf"
 cp /usr/sbin/logrotate "$root/usr/sbin/logrotate.debian"
 cat > "$root/usr/sbin/logrotate" <<'PROGRAM'
 #!/bin/sh
-${meanwhile}
+${attack}
 exec /usr/sbin/logrotate.debian "$@"
 PROGRAM
 chmod 755 "$root/usr/sbin/logrotate"
@@ -34,13 +34,17 @@ const upstreamConfiguration = `# Generated
   copytruncate
   size=1k
 }
+/var/vcap/data/sys/log/web/folder/root.log {
+  copytruncate
+  size=1k
+}
 `;
 
 interface Scene {
   /** Writes a log below the folder of logs. */
   readonly log: (name: string) => Promise<string>;
   readonly path: (name: string) => string;
-  readonly rotate: (meanwhile?: string) => Promise<string>;
+  readonly rotate: (attack?: string) => Promise<string>;
 }
 
 /** A VM with the job `web`, in whose folder of logs every user may write, and a folder `victim` of root. */
@@ -60,7 +64,7 @@ async function scene(t: TestContext): Promise<Scene> {
       await writeFile(path(name), large);
       return path(name);
     },
-    rotate: (meanwhile = '') => inStemcellContainer('rotate-logs.sh', { state, prepare: prepare(meanwhile) }),
+    rotate: (attack = '') => inStemcellContainer('rotate-logs.sh', { state, prepare: prepare(attack) }),
   };
 }
 
