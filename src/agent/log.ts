@@ -1,3 +1,5 @@
+import { oneLine } from '../errors/text.ts';
+
 /** The agent's log: one line per event, never with an argument, a body or a secret. */
 export interface Log {
   info(text: string): void;
@@ -6,10 +8,10 @@ export interface Log {
 
 const lengthLimit = 500;
 
-/** Returns a log of lines `<time> <LEVEL> <text>`. `now` returns milliseconds since the epoch. */
+/** Returns a log of lines `<time> <LEVEL> <text>`, without control characters of other programs. `now` returns milliseconds since the epoch. */
 export function lineLog(write: (line: string) => void, now: () => number): Log {
   const line = (level: string, text: string): void =>
-    write(`${new Date(now()).toISOString()} ${level} ${firstLine(text)}\n`);
+    write(`${new Date(now()).toISOString()} ${level} ${oneLine(firstLine(text))}\n`);
   return { info: (text) => line('INFO', text), error: (text) => line('ERROR', text) };
 }
 

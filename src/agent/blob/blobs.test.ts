@@ -14,6 +14,7 @@ import { directoriesOf } from '../directories.ts';
 import { Blobs } from './blobs.ts';
 import { BlobStore } from './blob-store.ts';
 import { multiDigestOfFile } from './digest.ts';
+import { trustedCas } from './http-transfer.ts';
 import { openBlobstore } from './open-blobstore.ts';
 
 const content = Buffer.from('content of a blob');
@@ -157,15 +158,29 @@ test('a blobstore that is full or refuses the password is named for downloads an
     [401, /status 401 .*check the user and the password/u],
     [507, /status 507 .*free space in the blobstore/u],
   ] as const) {
-    // as nginx answers, which does not read the body first
-    dav.intercept = (_request, response) => Boolean(response.writeHead(status).end());
+    // as nginx, which answers before it has read the body, and then discards it
+    dav.intercept = (request, response) => Boolean(request.resume() && response.writeHead(status).end());
     await assert.rejects(read(blobs, { blobId: 'remote', digest: sha1 }), isInvalid(step));
     await assert.rejects(
       blobs.store((path) => writeFile(path, large)),
       (error) => isProductError(error, 'AGENT_BLOBSTORE_FAILED') && step.test(error.message),
     );
   }
+  dav.intercept = (request) => Boolean(request.socket.destroy());
+  await assert.rejects(
+    blobs.store((path) => writeFile(path, large)),
+    /PUT https:\S+ failed: .*: the server ended the connection before it had everything; its log has/u,
+  );
   assert.deepEqual(await readdir(temporary), []);
+});
+
+test('without a CA of the blobstore, the certificate store of the VM counts', async (t) => {
+  const { temporary } = await scene(t);
+  const store = join(temporary, 'ca-certificates.crt');
+  assert.equal(await trustedCas(undefined, store), undefined);
+  await writeFile(store, 'trusted_certs');
+  assert.equal(await trustedCas(undefined, store), 'trusted_certs');
+  assert.equal(await trustedCas('of the blobstore', store), 'of the blobstore');
 });
 
 test('an id that is no file name reaches no blobstore', async (t) => {

@@ -28,7 +28,7 @@ export interface BlobsOptions {
   readonly local: BlobStore;
   /** The blobstore in use now; undefined if that is the VM's own. */
   readonly remote: () => RemoteBlobstore | undefined;
-  /** PEM of the CAs that may have signed the certificate of a signed URL's server. */
+  /** PEM of the CAs that may have signed the certificate of a signed URL's server; undefined for those of the VM. */
   readonly ca: () => string | undefined;
   /** The directory of downloads, which only root can write. */
   readonly temporary: string;

@@ -4,14 +4,15 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { errorMessage } from '../file/error-code.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { readFileIfPresent } from '../file/files.ts';
 import { writing } from '../../platform/write-file.ts';
 
 /** The address of one blob. */
 export interface BlobLocation {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM of the CAs that may have signed the server's certificate; undefined for those of Node. */
+  /** PEM of the CAs that may have signed the server's certificate; undefined for those that the VM trusts. */
   readonly ca: string | undefined;
 }
 
@@ -54,11 +55,20 @@ export async function upload(location: BlobLocation, path: string): Promise<void
   response.resume();
 }
 
-function exchange(
-  { url, headers, ca }: BlobLocation,
+/** The certificate store of the VM, which has the director's trusted_certs. */
+const systemStore = '/etc/ssl/certs/ca-certificates.crt';
+
+/** Returns the CAs in PEM; undefined for those of the runtime, because there are no others. */
+export async function trustedCas(ca: string | undefined, store = systemStore): Promise<string | undefined> {
+  return ca ?? ((await readFileIfPresent(store)) || undefined);
+}
+
+async function exchange(
+  { url, headers, ca: ownCa }: BlobLocation,
   method: 'GET' | 'PUT',
   body?: { readonly path: string; readonly size: number },
 ): Promise<IncomingMessage> {
+  const ca = url.protocol === 'https:' ? await trustedCas(ownCa) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const request = send(url, {
@@ -68,7 +78,8 @@ function exchange(
     timeout: idleTimeoutMs,
     ...(ca !== undefined && { ca }),
   });
-  const fail = (error: Error): void => reject(failed({ url }, method, error.message, error));
+  const fail = (error: Error): void =>
+    reject(failed({ url }, method, `${errorMessage(error)}${connectionHint(error, method)}`, error));
   request.on('error', fail);
   request.on('timeout', () => request.destroy(new Error(`no answer within ${idleTimeoutMs / 1000} s`)));
   request.on('response', resolve);
@@ -89,6 +100,14 @@ async function assertSuccess(
   if (method === 'GET' && statusCode === 404)
     throw new ProductError('AGENT_BLOB_NOT_FOUND', `the blobstore has no blob at ${describe(location)}`);
   throw failed(location, method, `status ${statusCode} ${statusMessage}${statusHint(statusCode)}`);
+}
+
+/** A server that answers before it has read everything, and then ends the connection, is not heard. */
+function connectionHint(error: Error, method: string): string {
+  const isCut = errorCode(error) === 'EPIPE' || errorCode(error) === 'ECONNRESET';
+  return isCut && method === 'PUT'
+    ? ': the server ended the connection before it had everything; its log has the reason, such as no free space'
+    : '';
 }
 
 function statusHint(status: number): string {

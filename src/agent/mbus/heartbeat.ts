@@ -23,6 +23,8 @@ const intervalMs = 30_000;
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #end = new AbortController();
+  /** Why the last heartbeat was not sent. */
+  #problem: string | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -41,14 +43,17 @@ export class Heartbeat {
     this.#end.abort();
   }
 
-  /** Sends one heartbeat. A failure is logged: the next one follows. */
+  /** Sends one heartbeat. The next one follows after a failure, which is logged if it is another one. */
   async send(): Promise<void> {
     const { publish, log } = this.#options;
     try {
       const heartbeat = await this.#read();
       if (!this.#end.signal.aborted) publish(heartbeat);
+      this.#problem = undefined;
     } catch (error) {
-      log.error(`mbus: no heartbeat is sent: ${errorMessage(error)}`);
+      const problem = `no heartbeat is sent, so that the health monitor counts the VM as dead: ${errorMessage(error)}`;
+      if (problem !== this.#problem) log.error(`mbus: ${problem}`);
+      this.#problem = problem;
     }
   }
 

@@ -176,13 +176,13 @@ test('a response that the server does not take becomes an exception, and the age
 
 test('messages that are no requests are logged once, and use no memory', async (t) => {
   let answered = false;
-  const bad = ['', 'null', '[]', `${'['.repeat(200_000)}`, '{"method":1,"reply_to":"director.a"}'];
-  const long = `director.${'a'.repeat(100_000)}`;
+  const bad = ['', 'null', '[]', '['.repeat(200_000), '{"method":1,"reply_to":"director.a"}'];
+  const longSubject = `director.${'a'.repeat(100_000)}`;
   const server = await FakeNatsServer.start((line, socket) => {
     answered ||= line === '{"value":"pong"}';
     if (!line.startsWith('SUB')) return false;
     for (const body of bad) socket.write(messageFor('agent.agent-1', body));
-    for (const replyTo of [long, 'director.>', 'hm.agent.alert.x', 'director.a\r\nPUB x 1'])
+    for (const replyTo of [longSubject, 'director.>', 'hm.agent.alert.x', 'director.a\r\nPUB x 1'])
       socket.write(request('ping', replyTo));
     socket.write(request('ping', 'director.a.b.last'));
     return false;

@@ -21,7 +21,7 @@ interface Scene {
   readonly director: NatsDirector;
   readonly bootstrap: BusCertificate;
   /** Starts the agent with that certificate and these URLs. */
-  start(certificate: BusCertificate, ...urls: readonly string[]): Promise<AgentProcess>;
+  readonly start: (certificate: BusCertificate, ...urls: readonly string[]) => Promise<AgentProcess>;
 }
 
 async function scene(t: TestContext, program: Program): Promise<Scene> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
@@ -119,7 +119,10 @@ test(
     const steps = [...agent.output.matchAll(/^step ([0-9]+): (.*)$/gmu)];
     assert.ok(steps.length >= 8 && steps.length <= mostSteps, agent.output);
     await agent.end('SIGKILL');
+    // as after a restart of the container, whose root is the stemcell's again
+    await rm(join(whole.vm.directories.base, 'ca-certificates'), { recursive: true });
     await whole.start();
+    assert.deepEqual(await whole.store(), ['bosh-trusted-cert-1.crt']);
     assert.deepEqual(await whole.getTask(String(await whole.writtenTask())), { value: 'ok' });
 
     const vms = [whole];
