@@ -30,6 +30,8 @@ export interface Directories {
   readonly log: string;
   readonly run: string;
   readonly agentLog: string;
+  /** The configuration of logrotate for the logs of jobs. */
+  readonly logrotate: string;
   /** The home directories of the accounts that `bosh ssh` has created. */
   readonly sshHomes: string;
 }
@@ -63,6 +65,7 @@ export function directoriesOf(base: string): Directories {
     log: join(data, 'sys', 'log'),
     run: join(data, 'sys', 'run'),
     agentLog: join(bosh, 'log'),
+    logrotate: join(bosh, 'etc', 'logrotate'),
     sshHomes: join(base, 'bosh_ssh'),
   };
 }

@@ -17,7 +17,7 @@ export interface ScriptParts {
   readonly kubeconfig: string;
   readonly context: string | undefined;
   readonly namespace: string;
-  /** The stemcell of the VMs that the director creates; undefined if no suitable one is known. */
+  /** The stemcell of the VMs that the director creates; undefined if its agent cannot speak to a director. */
   readonly vmStemcell: string | undefined;
   /** Output folders of `stemcell build`, whose images must be loaded onto the nodes. */
   readonly stemcellDirectories: readonly string[];
@@ -100,7 +100,8 @@ function stemcellLines(
 function deploymentLines({ root, vmStemcell }: ScriptParts, line: Line): string[] {
   if (vmStemcell === undefined) {
     const sentence =
-      "No first deployment: it needs a stemcell with upstream's agent; name one with director init --vm-stemcell FILE (docs/director.md)";
+      'No first deployment: the agent of the stemcell does not speak NATS; name a stemcell of this version with director init ' +
+      '--vm-stemcell FILE (docs/director.md)';
     return [`${line('echo', sentence)} >&2`];
   }
   return [

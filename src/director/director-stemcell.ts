@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { hasEmbeddedAgent } from '../bosh/stemcell/stemcell.ts';
+import { hasEmbeddedAgent, speaksNats } from '../bosh/stemcell/stemcell.ts';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 
 /** A stemcell of the director's own VM, or of the VMs that the director creates. */
@@ -9,8 +9,9 @@ export interface DirectorStemcell {
   /** `name/version`. */
   readonly title: string;
   readonly operatingSystem: string;
-  /** True for our agent, which does not support NATS. A director uses only NATS for its VMs. */
   readonly hasOurAgent: boolean;
+  /** False for our agent of an earlier version. A director calls the agents of its VMs only by NATS. */
+  readonly speaksNats: boolean;
   /**
    * The output folder of `stemcell build` with the stemcell and its image, which must be loaded onto the
    * nodes; undefined for another stemcell.
@@ -33,6 +34,7 @@ export async function readDirectorStemcell(path: string, scratch: string): Promi
     title: `${opened.name}/${opened.version}`,
     operatingSystem: opened.operatingSystem ?? '',
     hasOurAgent: hasEmbeddedAgent(opened.cloudProperties),
+    speaksNats: speaksNats(opened.cloudProperties),
     directory: isBuilt ? directory : undefined,
   };
 }

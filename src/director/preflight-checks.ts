@@ -34,7 +34,7 @@ export interface DirectorSpec {
   readonly internalIp: string;
   readonly nodePorts: readonly number[];
   /** The stemcell of the VMs that the director creates, and whether the operator named it for them. */
-  readonly vmStemcell: Pick<DirectorStemcell, 'path' | 'title' | 'hasOurAgent'> & {
+  readonly vmStemcell: Pick<DirectorStemcell, 'path' | 'title' | 'hasOurAgent' | 'speaksNats'> & {
     readonly isNamed: boolean;
   };
   /**
@@ -256,16 +256,17 @@ function nodePortCheck({ nodePorts, ownVm }: DirectorSpec, { services }: Directo
 }
 
 /**
- * Checks the stemcell of the VMs. The director's own VM may have our agent, because create-env uses HTTPS for
- * it.
+ * Checks the stemcell of the VMs. The agent of the director's own VM need not speak NATS, because create-env
+ * uses HTTPS for it.
  */
 function vmStemcellCheck({ vmStemcell }: DirectorSpec): Check {
   const name = 'Stemcell of VMs';
   const { path, title, hasOurAgent, isNamed } = vmStemcell;
-  if (!hasOurAgent) return { name, result: 'ok', detail: `${title} of '${path}', with upstream's agent` };
+  const agent = hasOurAgent ? 'our agent' : "upstream's agent";
+  if (vmStemcell.speaksNats) return { name, result: 'ok', detail: `${title} of '${path}', with ${agent}` };
   const detail =
-    `the agent in '${path}' does not support NATS, which a director uses for its VMs; ` +
-    "name a stemcell with upstream's agent with --vm-stemcell FILE (docs/director.md)";
+    `the agent in '${path}' does not speak NATS, which a director uses for its VMs, because an earlier version built that stemcell; ` +
+    "build it again with 'bosh-kubernetes stemcell build', or name another one with --vm-stemcell FILE (docs/director.md)";
   return { name, result: 'missing', detail, ...(isNamed && { isNeeded: true }) };
 }
 

@@ -184,7 +184,7 @@ function directorFiles(
 ): Record<string, string> {
   const script = commandsScript({
     ...{ ...request, stemcellDirectories, opsFiles: Object.keys(opsFiles) },
-    vmStemcell: vmStemcell.hasOurAgent ? undefined : vmStemcell.path,
+    vmStemcell: vmStemcell.speaksNats ? vmStemcell.path : undefined,
   });
   return {
     'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${stringify(variables)}`,

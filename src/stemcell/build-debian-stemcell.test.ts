@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
@@ -15,8 +16,13 @@ import type { DebianRoot } from './debian/debian-root.ts';
 import type { PublishedStemcell } from './write-stemcell.ts';
 import { filesOverRoot } from './testing/files-over-root.ts';
 
-async function smallRoot(directory: string): Promise<DebianRoot> {
-  const tar = await packTar([{ header: { name: './bin/sh', size: 2, mode: 0o755 }, body: '#!' }]);
+/** Makes a root with a shell and, unless it is empty, an os-release. */
+async function smallRoot(directory: string, osRelease = debian): Promise<DebianRoot> {
+  const header = { name: './usr/lib/os-release', size: osRelease.length };
+  const tar = await packTar([
+    { header: { name: './bin/sh', size: 2, mode: 0o755 }, body: '#!' },
+    ...(osRelease === '' ? [] : [{ header, body: osRelease }]),
+  ]);
   const { layer } = await writeLayout(directory, async (blobs) => {
     const added = await addTarLayer(blobs, {
       bytes: (async function* () {
@@ -30,8 +36,11 @@ async function smallRoot(directory: string): Promise<DebianRoot> {
   return { ...layer, image: await openLayout(directory), packages: 'bash 5.2 amd64\n' };
 }
 
+const debian = 'ID=debian\nVERSION_CODENAME=bookworm\n';
+
 interface Bench {
   readonly directory: string;
+  readonly warnings: readonly string[];
   readonly build: (output: string, more?: Partial<DebianStemcellRequest>) => Promise<PublishedStemcell>;
 }
 
@@ -39,6 +48,7 @@ async function workbench(t: TestContext): Promise<Bench> {
   const directory = await scratchDirectory(t);
   const root = await smallRoot(join(directory, 'root'));
   const agent = join(directory, 'agent');
+  const warnings: string[] = [];
   await writeFile(agent, '#!/bin/sh\n');
   const request = {
     suite: 'bookworm',
@@ -48,10 +58,11 @@ async function workbench(t: TestContext): Promise<Bench> {
     agent,
     architecture: 'amd64',
     isOwnAgent: true,
+    warn: (sentence: string) => void warnings.push(sentence),
     signal: t.signal,
   } as const;
   return {
-    directory,
+    ...{ directory, warnings },
     build: (output, more = {}) =>
       buildDebianStemcell({ ...request, output: join(directory, output), ...more }),
   };
@@ -85,8 +96,32 @@ test('the agent, the services and the paths of a VM are added to the root', asyn
   assert.deepEqual(light.cloudProperties, {
     ...{ image_reference: made.image, digest: made.manifest.digest },
     architecture: made.architecture,
-    agent: 'bosh-kubernetes',
+    ...{ agent: 'bosh-kubernetes', agent_bus: 'nats' },
   });
+});
+
+test("the operating system is that of the root, whatever the suite's alias is, and no other", async (t) => {
+  const { directory, build, warnings } = await workbench(t);
+  const systemOf = async (made: PublishedStemcell): Promise<unknown[]> => [
+    made.operatingSystem,
+    (await filesOverRoot(made.layout)).get('var/vcap/bosh/etc/operating_system')?.text,
+  ];
+  const own = ['debian-bookworm', 'debian-bookworm'];
+  assert.deepEqual(await systemOf(await build('stable', { suite: 'stable' })), own);
+  const suffixed = await build('suffix', { operatingSystem: 'debian-bookworm-cis' });
+  assert.deepEqual(await systemOf(suffixed), ['debian-bookworm-cis', 'debian-bookworm-cis']);
+  const before = await readdir(directory);
+  await assert.rejects(build('other', { operatingSystem: 'ubuntu-noble' }), {
+    code: 'INVALID_ARGUMENT',
+    message: /called 'ubuntu-noble', because os-release .* is debian-bookworm/,
+  });
+  assert.deepEqual(await readdir(directory), before);
+  const noble = await smallRoot(join(directory, 'noble'), 'ID=ubuntu\nVERSION_CODENAME=noble\n');
+  assert.equal((await build('mirror', { root: noble, suite: 'noble' })).operatingSystem, 'ubuntu-noble');
+  assert.deepEqual(warnings, []);
+  const nameless = await smallRoot(join(directory, 'nameless'), '');
+  assert.deepEqual(await systemOf(await build('nameless-out', { root: nameless })), own);
+  assert.match(warnings.join(), /no file os-release .* whether it is 'debian-bookworm'/);
 });
 
 test("the image has our licence, and the notices of our agent's contents", async (t) => {
@@ -102,21 +137,44 @@ test("the image has our licence, and the notices of our agent's contents", async
   assert.deepEqual(await documents(await build('theirs', { isOwnAgent: false })), [license, undefined]);
 });
 
-test('a stemcell made from its own image also records its agent', async (t) => {
+test('a stemcell made from its own image also records its agent and the bus of the agent', async (t) => {
   const { directory, build } = await workbench(t);
-  const agentOf = async (made: PublishedStemcell): Promise<unknown> => {
+  const agentOf = async (layout: string, output: string): Promise<unknown[]> => {
     const converted = await convertStemcell({
-      ...{ source: made.layout, output: join(directory, `${made.version}-again`), architecture: 'amd64' },
-      ...{ epoch: 5, signal: t.signal },
+      ...{ source: layout, output: join(directory, output), architecture: 'amd64' },
+      ...{ epoch: 5, warn: () => undefined, signal: t.signal },
     });
     const light = await openStemcell({
       ...{ archivePath: converted.archive, directory: join(directory, 'light'), within: directory },
     });
-    return light.cloudProperties['agent'];
+    const { agent, agent_bus: bus } = light.cloudProperties;
+    return [agent, bus];
   };
-  assert.equal(await agentOf(await build('ours')), 'bosh-kubernetes');
-  assert.equal(await agentOf(await build('theirs', { isOwnAgent: false })), undefined);
+  const ours = await build('ours');
+  assert.deepEqual(await agentOf(ours.layout, 'ours-again'), ['bosh-kubernetes', 'nats']);
+  const theirs = await build('theirs', { isOwnAgent: false });
+  assert.deepEqual(await agentOf(theirs.layout, 'theirs-again'), [undefined, undefined]);
+  // An image of a version whose agent did not speak NATS has no label of the bus.
+  const older = await withoutLabel(ours.layout, join(directory, 'older'), 'bosh.cloudfoundry.org/agent-bus');
+  assert.deepEqual(await agentOf(older, 'older-again'), ['bosh-kubernetes', undefined]);
 });
+
+/** Copies an image without one of its labels. Returns the layout. */
+async function withoutLabel(layout: string, copy: string, name: string): Promise<string> {
+  const image = await openLayout(layout);
+  const config = JSON.parse((await buffer(image.open(image.config))).toString()) as {
+    readonly config: { readonly Labels: Readonly<Record<string, string>> };
+  };
+  const { [name]: value, ...labels } = config.config.Labels;
+  assert.ok(value !== undefined, `the image has a label ${name}`);
+  await writeLayout(copy, async (blobs) => {
+    for (const layer of image.layers) await blobs.add(layer.mediaType, image.open(layer));
+    const changed = { ...config, config: { ...config.config, Labels: labels } };
+    const manifest = await addImage(blobs, { config: changed, layers: image.layers });
+    return { manifest, reference: 'older', architecture: 'amd64' };
+  });
+  return copy;
+}
 
 test('the agent settings depend on the profile', async (t) => {
   const { build } = await workbench(t);

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { streamTar } from '../bosh/archive/pack-archive.ts';
 import { digestOfFile } from '../bosh/digest.ts';
-import { addTarLayer } from '../oci/layer/add-layer.ts';
+import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
+import { addPackedLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
 import type { Architecture, Profile } from './build-settings.ts';
 import { type IdentityRequest, resolveIdentity } from './resolve-identity.ts';
 import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
 import { type PublishedStemcell, publishStemcell } from './write-stemcell.ts';
+import { systemName } from './source/os-release.ts';
+import { createRootInspector } from './source/root-inspector.ts';
 import { collectGarbageWhileStreaming } from './source/stream-with-gc.ts';
 import { vmFiles } from './vm-files.ts';
 
@@ -27,6 +30,8 @@ export interface DebianStemcellRequest extends IdentityRequest {
   readonly davcli?: string | undefined;
   /** True if the agent is the embedded one. */
   readonly isOwnAgent: boolean;
+  /** Receives a sentence about a doubt that does not prevent the build. */
+  readonly warn: (sentence: string) => void;
   /** An abort ends the build with the signal's reason and leaves nothing behind. */
   readonly signal: AbortSignal;
 }
@@ -38,20 +43,24 @@ export interface DebianStemcellRequest extends IdentityRequest {
  */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
   const { output, suite, profile, root, epoch, architecture, signal } = request;
-  const identity = resolveIdentity(request, {
-    name: `bosh-kubernetes-debian-${suite}-${profile}`,
-    operatingSystem: `debian-${suite}`,
-    content: await contentDigest(request),
-    architecture,
-    hasEmbeddedAgent: request.isOwnAgent,
-  });
-  const { version, operatingSystem } = identity;
+  const content = await contentDigest(request);
   return publishStemcell(output, signal, async (blobs) => {
+    const inspector = createRootInspector();
+    const label = 'the Debian root';
+    const { descriptor: rootLayer } = await addPackedLayer(blobs, {
+      bytes: collectGarbageWhileStreaming(root.image.open(root.descriptor), signal),
+      ...{ label, path: label, onEntry: inspector.nextLayer() },
+    });
+    const osRelease = inspector.osRelease();
+    const facts = {
+      ...{ name: `bosh-kubernetes-debian-${suite}-${profile}`, content, architecture, osRelease },
+      // The suite may be an alias, such as stable, or that of another distribution's mirror.
+      operatingSystem: osRelease?.codeName === undefined ? `debian-${suite}` : systemName(osRelease),
+      agent: request.isOwnAgent ? embeddedAgentProperties : {},
+    };
+    const identity = resolveIdentity(request, facts, request.warn);
+    const { version, operatingSystem } = identity;
     const files = await vmFiles({ ...request, version, operatingSystem });
-    const rootLayer = await blobs.add(
-      root.descriptor.mediaType,
-      collectGarbageWhileStreaming(root.image.open(root.descriptor), signal),
-    );
     const programs = files.filter(({ kind }) => kind === 'file');
     const others = files.filter(({ kind }) => kind !== 'file');
     const programLayer = await addTarLayer(blobs, {

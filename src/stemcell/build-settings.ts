@@ -56,7 +56,7 @@ export interface ProfileSettings {
 export function profileSettings(profile: Profile): ProfileSettings {
   switch (profile) {
     case 'privileged':
-      return { packages: ['iptables', 'kmod', 'nftables'], linux: {} };
+      return { packages: ['iptables', 'nftables'], linux: {} };
     case 'sys-admin':
     case 'baseline':
       return { packages: [], linux: { UseMonitIptablesFirewall: true } };

@@ -248,6 +248,7 @@ test('a conversion that is interrupted after its first megabyte leaves no files'
     const converting = convertStemcell({
       ...{ source, operatingSystem: 'ubuntu-noble', output: join(directory, 'b'), epoch: 0 },
       architecture: 'amd64',
+      warn: () => undefined,
       signal: interruption.signal,
     });
     const rejected = assert.rejects(converting, /interrupted by SIGINT/, source);

@@ -8,7 +8,7 @@ import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../oci/layout/open-layout.ts';
 import type { PublishedStemcell } from './write-stemcell.ts';
-import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
+import { lookAlikeStemcell, osReleaseEntries, sampleBoshRoot } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';
 
 test('a stemcell for containers becomes an image with the same bytes and a light stemcell that names it', async (t) => {
@@ -143,6 +143,40 @@ test('an image in OCI layout is unchanged and keeps its configuration', async (t
   const blob = join(first.layout, 'blobs', 'sha256', layer.digest.slice(7));
   await writeFile(blob, Buffer.alloc(layer.size));
   await fails(first.layout, { code: 'DIGEST_MISMATCH', message: new RegExp(layer.digest) });
+});
+
+test('an image is called by its own operating system only, also after a conversion', async (t) => {
+  const { directory, convert, fails, warnings } = await workshop(t);
+  const tar = join(directory, 'root.tar');
+  const debian = await sampleBoshRoot(...osReleaseEntries('debian', 'bookworm'));
+  await writeFile(tar, debian);
+  const refused = (name: string, code = 'INVALID_ARGUMENT'): { code: string; message: RegExp } => ({
+    code,
+    message: new RegExp(
+      `called '${name}', because os-release .* is debian-bookworm\\. .* --operating-system debian-bookworm`,
+      'u',
+    ),
+  });
+  for (const name of ['ubuntu-noble', 'debian-trixie', 'debian']) await fails(tar, refused(name), name);
+  // The name in a stemcell.MF is checked, too.
+  const heavy = await lookAlikeStemcell(directory, { image: gzipSync(debian) });
+  await fails(heavy, refused('ubuntu-noble', 'STEMCELL_INVALID'));
+  const made = await convert(heavy, { operatingSystem: 'debian-bookworm-fips', output: 'a' });
+  assert.equal(made.operatingSystem, 'debian-bookworm-fips');
+  await fails(made.layout, refused('ubuntu-noble'), 'ubuntu-noble');
+  assert.equal((await convert(made.layout, { output: 'b' })).operatingSystem, 'debian-bookworm-fips');
+  const noble = await sampleBoshRoot(...osReleaseEntries('ubuntu', 'noble'));
+  await convert(await lookAlikeStemcell(directory, { image: gzipSync(noble) }), { output: 'c' });
+  assert.deepEqual(warnings, []);
+});
+
+test('a warning says that the operating system of an image without os-release is not known', async (t) => {
+  const { directory, convert, warnings } = await workshop(t);
+  const made = await convert(await lookAlikeStemcell(directory), { output: 'a' });
+  await convert(made.layout, { output: 'b' });
+  assert.equal(warnings.length, 2);
+  for (const warning of warnings)
+    assert.match(warning, /no file os-release .* whether it is 'ubuntu-noble'/u);
 });
 
 async function architectureIn({ layout }: PublishedStemcell): Promise<unknown> {

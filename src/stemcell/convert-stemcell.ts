@@ -5,7 +5,12 @@ import { ProductError } from '../errors/product-error.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
 import type { Architecture } from './build-settings.ts';
-import { type IdentityRequest, type SourceMetadata, resolveIdentity } from './resolve-identity.ts';
+import {
+  type IdentityRequest,
+  type SourceMetadata,
+  operatingSystemOf,
+  resolveIdentity,
+} from './resolve-identity.ts';
 import { imageConfig, labelsOf } from './image-config.ts';
 import { type PublishedStemcell, type StemcellParts, publishStemcell } from './write-stemcell.ts';
 import { createRootInspector } from './source/root-inspector.ts';
@@ -28,6 +33,8 @@ export interface ConversionRequest extends IdentityRequest {
   readonly reference?: string | undefined;
   /** Date of the image in seconds since 1970. */
   readonly epoch: number;
+  /** Receives a sentence about a doubt that does not prevent the conversion. */
+  readonly warn: (sentence: string) => void;
   /** An abort ends the conversion with the signal's reason and leaves nothing behind. */
   readonly signal: AbortSignal;
 }
@@ -60,7 +67,7 @@ type Compressed = Exclude<Source, { kind: 'layout' }>;
 
 async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
   const { manifest, facts } = await copyLayout(blobs, request);
-  return { ...resolveIdentity(request, facts), manifest, files: {} };
+  return { ...resolveIdentity(request, facts, request.warn), manifest, files: {} };
 }
 
 async function fromStemcell(
@@ -77,7 +84,7 @@ async function fromStemcell(
     }),
   );
   root.check(`'${request.source}'`);
-  return splitName(blobs, request, image, manifest);
+  return splitName(blobs, request, image, { ...manifest, osRelease: root.osRelease() });
 }
 
 async function fromRoot(
@@ -87,14 +94,14 @@ async function fromRoot(
 ): Promise<StemcellParts> {
   const what = `'${request.source}'`;
   const name = basename(request.source).replace(/(\.tar)?(\.(t?gz|t?zst))?$/, '') || 'stemcell';
-  // A plain tar does not name its operating system, so fail before reading all of it.
-  resolveIdentity(request, { name, content: '', architecture: request.architecture });
+  // A plain tar is not called by its operating system, so fail before reading all of it.
+  operatingSystemOf(request, {});
   const root = createRootInspector();
   const bytes = collectGarbageWhileStreaming(readStream(request.source), request.signal);
   const source = { bytes, label: what, path: request.source, onEntry: root.nextLayer() };
   const layer = await (compression === 'none' ? addTarLayer(blobs, source) : addPackedLayer(blobs, source));
   root.check(what);
-  return splitName(blobs, request, layer, { name });
+  return splitName(blobs, request, layer, { name, osRelease: root.osRelease() });
 }
 
 /**
@@ -105,10 +112,10 @@ async function splitName(
   blobs: BlobWriter,
   request: ConversionRequest,
   layer: Layer,
-  facts: Pick<SourceMetadata, 'name' | 'version' | 'operatingSystem'>,
+  facts: Pick<SourceMetadata, 'name' | 'version' | 'operatingSystem' | 'osRelease'>,
 ): Promise<StemcellParts> {
-  const { architecture } = request;
-  const identity = resolveIdentity(request, { ...facts, content: layer.diffId, architecture });
+  const { architecture, warn } = request;
+  const identity = resolveIdentity(request, { ...facts, content: layer.diffId, architecture }, warn);
   const config = imageConfig({
     layers: [{ ...layer, createdBy: 'bosh-kubernetes stemcell build' }],
     architecture,

@@ -1,4 +1,3 @@
-import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
 import type { StemcellIdentity } from './write-stemcell.ts';
 
@@ -9,21 +8,23 @@ export const stemcellLabels = {
   operatingSystem: 'bosh.cloudfoundry.org/operating-system',
   profile: 'bosh.cloudfoundry.org/profile',
   agent: 'bosh.cloudfoundry.org/agent',
+  agentBus: 'bosh.cloudfoundry.org/agent-bus',
 } as const;
 
 export function labelsOf({
   name,
   version,
   operatingSystem,
-  hasEmbeddedAgent,
-}: Pick<StemcellIdentity, 'name' | 'version' | 'operatingSystem' | 'hasEmbeddedAgent'>): Readonly<
+  agent: { agent, agent_bus: bus },
+}: Pick<StemcellIdentity, 'name' | 'version' | 'operatingSystem' | 'agent'>): Readonly<
   Record<string, string>
 > {
   return {
     [stemcellLabels.name]: name,
     [stemcellLabels.version]: version,
     [stemcellLabels.operatingSystem]: operatingSystem,
-    ...(hasEmbeddedAgent ? { [stemcellLabels.agent]: embeddedAgentProperties.agent } : {}),
+    ...(agent !== undefined && { [stemcellLabels.agent]: agent }),
+    ...(bus !== undefined && { [stemcellLabels.agentBus]: bus }),
   };
 }
 

@@ -24,7 +24,7 @@ async function bench(t: TestContext): Promise<Bench> {
   const stemcell = await lookAlikeStemcell(directory);
   const build = async (output: string, source = stemcell): Promise<void> => {
     const { signal } = t;
-    const options = { architecture: 'amd64', epoch: 0, signal } as const;
+    const options = { architecture: 'amd64', epoch: 0, warn: () => undefined, signal } as const;
     await convertStemcell({ ...options, source, output: join(directory, output) });
     const names = await readdir(join(directory, output));
     assert.deepEqual(names.toSorted(), ['image', 'stemcell.tgz']);
@@ -103,7 +103,7 @@ test('output that another build wrote in the meantime is kept, and the error nam
     operatingSystem: 'x',
     image: 'a.example/b:1',
     architecture: 'amd64',
-    hasEmbeddedAgent: false,
+    agent: {},
   };
   const made = publishStemcell(output, t.signal, async (blobs) => {
     await mkdir(join(output, 'image'), { recursive: true });

@@ -41,7 +41,10 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
     ...(await program('bosh-agent', agent)),
     text(`${home}/init`, await asset('init.sh'), 0o755),
     text(`${home}/services`, await asset('services.sh'), 0o755),
-    text(`${home}/rotate-log`, await asset('rotate-log.sh'), 0o755),
+    text('etc/cron.hourly/logrotate', await asset('rotate-logs.sh'), 0o755),
+    text('etc/logrotate.d/rsyslog', await asset('rsyslog-logrotate.conf')),
+    // An upstream agent writes this file. The target survives the container, as that of our agent.
+    link('etc/logrotate.d/vcap', `/${bosh}/etc/logrotate`),
     // The license of this product's files in the image.
     text(`${documents}/LICENSE`, await readFile(join(import.meta.dirname, '..', '..', 'LICENSE'), 'utf8')),
     text('etc/rsyslog.conf', await asset('rsyslog.conf')),
@@ -105,7 +108,7 @@ function agentConfiguration(profile: Profile): string {
 async function program(name: string, path: string): Promise<ArchiveEntry[]> {
   return [
     { kind: 'file', name: `${home}/${name}`, mode: 0o755, path, size: (await stat(path)).size },
-    { kind: 'symlink', name: `${bosh}/bin/${name}`, mode: 0o777, target: `/${home}/${name}` },
+    link(`${bosh}/bin/${name}`, `/${home}/${name}`),
   ];
 }
 
@@ -114,6 +117,13 @@ const text = (name: string, content: string, mode = 0o644): ArchiveEntry => ({
   name,
   mode,
   content,
+});
+
+const link = (name: string, target: string): ArchiveEntry => ({
+  kind: 'symlink',
+  name,
+  mode: 0o777,
+  target,
 });
 
 const asset = (name: string): Promise<string> => readFile(join(import.meta.dirname, 'root', name), 'utf8');

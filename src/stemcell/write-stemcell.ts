@@ -1,6 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
+import type { AgentProperties } from '../bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
@@ -15,8 +15,8 @@ export interface StemcellIdentity {
   /** Reference of the image, without digest, under which nodes will pull it or already have it. */
   readonly image: string;
   readonly architecture: string;
-  /** True if its agent is the embedded one. */
-  readonly hasEmbeddedAgent: boolean;
+  /** Which agent it has; empty for upstream's. */
+  readonly agent: AgentProperties;
 }
 
 export interface PublishedStemcell extends StemcellIdentity {
@@ -59,9 +59,9 @@ export async function publishStemcell(
         return { ...stemcell, reference: stemcell.image };
       },
     );
-    const { name, version, operatingSystem, architecture, hasEmbeddedAgent, manifest } = parts;
+    const { name, version, operatingSystem, architecture, agent, manifest } = parts;
     for (const [file, content] of Object.entries(files)) await writeFile(join(partial, file), content);
-    const cloudProperties = { architecture, ...(hasEmbeddedAgent ? embeddedAgentProperties : {}) };
+    const cloudProperties = { architecture, ...agent };
     await packLightStemcell(
       {
         ...{ name, version, operatingSystem, cloudProperties },

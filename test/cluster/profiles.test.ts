@@ -15,7 +15,7 @@ import { withoutOtherClass, withoutStemcell } from './support/open-cluster.ts';
 describeCluster('profiles', (world) => {
   for (const profile of ['privileged', 'sys-admin', 'baseline'] as const) {
     test(
-      `${profile}: the token of a VM's service account is read by root and by vcap, which CPI jobs run as, alone`,
+      `${profile}: only root and vcap read the token of a VM's service account, and resolvconf keeps the pod's name servers`,
       { skip: withoutStemcell(profile) },
       async () => {
         const { image } = await world().cluster.stemcellFor(profile);
@@ -23,6 +23,8 @@ describeCluster('profiles', (world) => {
         const vm = await world().newVm({ image, properties });
         await world().untilInVm(vm, 'pidof bosh-agent');
         assert.equal(await world().inVm(vm, whoReadsToken), readByVcap);
+        await world().untilInVm(vm, 'pidof sshd');
+        assert.equal(await world().inVm(vm, afterResolvconf), profile === 'baseline' ? 'a file\n' : 'kept\n');
         await deleteVm(world().cloud, { vmCid: vm });
       },
     );
@@ -95,6 +97,15 @@ describeCluster('profiles', (world) => {
     },
   );
 });
+
+/** Does what bosh-dns does, and prints whether the servers and the search list of the pod are still there. */
+const afterResolvconf = `set -e
+[ -L /etc/resolv.conf ] || { echo a file; exit 0; }
+echo 'nameserver 169.254.0.2' > /etc/resolvconf/resolv.conf.d/head
+resolvconf -u
+[ "$(head -n 1 /etc/resolv.conf)" = 'nameserver 169.254.0.2' ]
+while read -r line; do grep -qxF "$line" /etc/resolv.conf; done < /etc/resolvconf/resolv.conf.d/base
+grep -q '^nameserver' /etc/resolvconf/resolv.conf.d/base && echo kept`;
 
 /** Packet filter rules, chains and tables, interfaces, addresses, routes, and a sysctl. */
 const network = `set -e

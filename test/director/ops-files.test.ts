@@ -114,6 +114,7 @@ const variables = {
 
 /** The parts of a rendered manifest that are checked. */
 interface Rendered {
+  readonly releases: readonly { readonly name: string; readonly url: string }[];
   readonly resource_pools: readonly { readonly cloud_properties?: object }[];
   readonly disk_pools: readonly { readonly cloud_properties?: object }[];
   readonly networks: readonly {
@@ -208,6 +209,23 @@ describe('manifests/bosh-deployment', () => {
     assert.deepEqual(natsSync, { intervals: { poll_user_sync: 1 } });
     const key = 'enable_short_lived_nats_bootstrap_credentials';
     assert.equal((director as Record<string, unknown> | undefined)?.[key], false);
+  });
+
+  test('a director on Debian has the profile that its postgres needs, and no release that is compiled for Ubuntu', async () => {
+    const rendered = parse(
+      await render(['cpi.yml', 'dynamic-network.yml', 'debian-stemcell.yml']),
+    ) as Rendered;
+    assert.equal(
+      new Map(Object.entries(rendered.resource_pools[0]?.cloud_properties ?? {})).get('profile'),
+      'privileged',
+    );
+    const others = rendered.releases.filter(({ name }) => name !== 'bosh-kubernetes');
+    assert.deepEqual(
+      others.map(({ name }) => name),
+      ['bosh', 'bpm'],
+    );
+    for (const { url } of others)
+      assert.match(url, /^https:\/\/bosh\.io\/d\/github\.com\/cloudfoundry\/[a-z-]+\?v=[\d.]+$/u);
   });
 
   test('two Services of one name are refused', async () => {

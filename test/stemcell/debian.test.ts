@@ -7,11 +7,16 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import { mainModulePath } from '../../src/cli/installation.ts';
-import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
+import type { SecurityProfile } from '../../src/cpi/config/profile.ts';
 import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../../src/oci/layout/open-layout.ts';
 import { sourceDateEpoch } from '../../src/stemcell/build-settings.ts';
+import { rootRequest } from '../../src/stemcell/debian/root-request.ts';
+import { listPackages } from '../../src/stemcell/debian/run-mmdebstrap.ts';
 import { PrivateContainerd } from './private-containerd.ts';
+import { releaseCommands } from './release-commands.ts';
+import { podResolvConf, StemcellVm } from './stemcell-vm.ts';
 
 const run = promisify(execFile);
 const checkout = join(import.meta.dirname, '..', '..');
@@ -41,13 +46,26 @@ async function stemcell(cache: string, ...args: readonly string[]): Promise<stri
 
 /** A stemcell that a real mmdebstrap made, which takes one minute, or several on a busy machine. */
 describe('a stemcell of Debian', { skip: missing() }, () => {
-  const args = ['build', '--from-debian', '--profile', 'baseline', '--output'];
+  const args = ['build', '--from-debian', '--profile', 'baseline', '--without-compilers', '--output'];
+  let containerd: PrivateContainerd | undefined;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stemcell-'));
     await stemcell('first', ...args, join(directory, 'one'));
+    containerd = await PrivateContainerd.start();
   });
-  after(() => rm(directory, { recursive: true, force: true }));
+  after(async () => {
+    await containerd?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  /** Starts a VM of the profile, as the CPI does, with the stemcell. */
+  async function startVm(profile: SecurityProfile): Promise<StemcellVm> {
+    assert.ok(containerd !== undefined);
+    const load = ['load', join(directory, 'one'), '--address', containerd.address];
+    const image = (await stemcell('first', ...load)).trim();
+    return StemcellVm.start(containerd, { image, profile, directory, settings: await agentSettings() });
+  }
 
   test('is equal byte for byte when it is made from nothing again', async () => {
     await stemcell('second', ...args, join(directory, 'two'));
@@ -59,6 +77,21 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     assert.match(packages[0] ?? '', /^openssh-server 1:\S+ amd64$/m);
     const { stdout } = await run('diff', ['--recursive', '--brief', one, two]);
     assert.equal(stdout, '');
+  });
+
+  test('is called by its own operating system, and by no other', async () => {
+    const light = await openStemcell({
+      ...{ archivePath: join(directory, 'one', 'stemcell.tgz'), directory: join(directory, 'light') },
+      within: directory,
+    });
+    assert.equal(light.operatingSystem, 'debian-bookworm');
+    const { agent, agent_bus: bus } = light.cloudProperties;
+    assert.deepEqual([agent, bus], ['bosh-kubernetes', 'nats']);
+    const other = ['--from', join(directory, 'one', 'image'), '--operating-system', 'ubuntu-noble'];
+    await assert.rejects(
+      stemcell('first', 'build', ...other, '--output', join(directory, 'noble')),
+      /os-release of the image says that it is debian-bookworm/u,
+    );
   });
 
   test('holds nothing that is dated later than SOURCE_DATE_EPOCH, and no host key', async () => {
@@ -95,27 +128,8 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
   });
 
   test('its entry script starts the agent and sshd in a container of the CPI, and ends on TERM', async (t) => {
-    const containerd = await PrivateContainerd.start();
-    t.after(() => containerd.stop());
-    const reference = (
-      await stemcell('first', 'load', join(directory, 'one'), '--address', containerd.address)
-    ).trim();
-    const settings = join(directory, 'settings.json');
-    await writeFile(settings, await agentSettings());
-    const bind = (source: string, target: string): string[] => [
-      '--mount',
-      `type=bind,src=${source},dst=${target},options=rbind:ro`,
-    ];
-    await containerd.ctr(
-      ...['run', '--detach', ...bind(settings, '/var/vcap/bosh/warden-cpi-agent-env.json')],
-      ...['--mount', 'type=tmpfs,src=hub,dst=/warden-cpi-dev', reference, 'vm'],
-      ...['/bin/sh', '-c', entryScript],
-    );
-    let count = 0;
-    const inside = (command: string): Promise<string> => {
-      count += 1;
-      return containerd.ctr('task', 'exec', '--exec-id', `e${count}`, 'vm', '/bin/sh', '-c', command);
-    };
+    const vm = await startVm('baseline');
+    const inside = (command: string): Promise<string> => vm.run(command);
     const ping = `curl -sk -u mbus:secret https://127.0.0.1:6868/agent -d '{"method":"ping","arguments":[],"reply_to":"x"}'`;
     const answer = await eventually('the agent', () => inside(ping).catch(() => undefined));
     assert.equal(answer, '{"value":"pong"}');
@@ -141,7 +155,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
       inside('logger --tag canary spoke && grep "canary: spoke" /var/log/syslog').catch(() => undefined),
     );
     await t.test('a member of bosh_sshers logs in by key', { skip: sshIsMissing() }, async () => {
-      const pid = /^vm\s+(\d+)/mu.exec(await containerd.ctr('task', 'list'))?.[1] ?? '';
+      const pid = await vm.pid();
       const identity = join(directory, 'identity');
       await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', identity]);
       const authorized = (await readFile(`${identity}.pub`, 'utf8')).trim();
@@ -163,6 +177,8 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
       assert.equal((await login('member')).stdout, 'member\n');
       await assert.rejects(login('stranger'), /Permission denied \(publickey\)/u);
     });
+    // No other file can be put there.
+    assert.equal(await inside('[ ! -L /etc/resolv.conf ] && cat /etc/resolv.conf'), podResolvConf);
     assert.match(await inside('id vcap'), /^uid=1000\(vcap\) gid=1000\(vcap\)/);
     // The programs that scripts of VM and attachment pods call.
     await inside(
@@ -174,18 +190,58 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
       const states = await inside('cat /proc/[0-9]*/stat 2> /dev/null || true');
       return /\) Z /.test(states) ? undefined : true;
     });
-    await containerd.ctr('task', 'kill', '--signal', 'SIGTERM', 'vm');
-    await eventually('the container to end', async () =>
-      /vm\s+\d+\s+STOPPED/.test(await containerd.ctr('task', 'list')) ? true : undefined,
-    );
-    await containerd.ctr('task', 'delete', 'vm');
-    await containerd.ctr('task', 'start', '--detach', 'vm');
+    await vm.restart();
     const again = await eventually('sshd, started again', () =>
       inside('ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null | grep ssh-ed25519').catch(() => undefined),
     );
     assert.equal(again, fingerprint);
   });
+
+  for (const profile of ['privileged', 'sys-admin'] as const)
+    test(`scripts of a director and of bosh-dns run on a VM under ${profile}`, async () => {
+      const vm = await startVm(profile);
+      await eventually('resolvconf', () => vm.run('[ -L /etc/resolv.conf ]').catch(() => undefined));
+      for (const { caller, script, needsPrivileged = false } of releaseCommands) {
+        const failure = await vm.run(script).then(
+          () => undefined,
+          (error: unknown) => String(error),
+        );
+        const isRefused = needsPrivileged && profile === 'sys-admin';
+        assert.equal(failure !== undefined, isRefused, `${caller}: ${script}: ${failure}`);
+      }
+      // As after a boot, cron does not wait for the next minute.
+      await vm.run("echo '@reboot touch /run/cron-ran' | crontab - && rm /run/crond.reboot && pkill -x cron");
+      await rotateLogs(vm);
+      await eventually('cron', () => vm.run('[ -e /run/cron-ran ]').catch(() => undefined));
+    });
+
+  test('the mirrors have the compilers and headers of published stemcells', async () => {
+    const request = { profile: 'baseline', hasCompilers: true, mirrors: [], include: [], epoch: 0 } as const;
+    const context = { signal: AbortSignal.timeout(300_000), environment: process.env, user: 0 };
+    for (const suite of ['bookworm', 'trixie']) {
+      const packages = await listPackages(rootRequest({ suite, ...request }), context);
+      for (const name of ['gcc', 'g++', 'clang', 'make', 'cmake', 'libssl-dev'])
+        assert.ok(packages.includes(`\n${name} `), `${name} in ${suite}`);
+    }
+  });
 });
+
+/** Runs what cron runs each hour, with large logs of the system and of a job. */
+async function rotateLogs(vm: StemcellVm): Promise<void> {
+  const large = (path: string): string => `head -c 12000000 /dev/zero >> ${path}`;
+  const job = '/var/vcap/sys/log/web/web.log';
+  await vm.run(`mkdir -p -m 777 $(dirname ${job}) && ${large(job)} && ${large('/var/log/syslog')}`);
+  // What an upstream agent writes: without `su`, and with paths through folders of job users.
+  await vm.run(
+    "printf '/var/vcap/data/sys/log/*/*.log {\\n missingok\\n rotate 7\\n copytruncate\\n compress\\n size=1M\\n}\\n' > /etc/logrotate.d/vcap",
+  );
+  await vm.run('run-parts --report /etc/cron.hourly');
+  assert.equal(await vm.run(`stat -c %s ${job}`), '0\n');
+  await vm.run(`[ -e ${job}.1.gz ] && [ -s /var/log/syslog.1 ]`);
+  await eventually('a line of the rotated log', () =>
+    vm.run('logger --tag canary rotated && grep "canary: rotated" /var/log/syslog').catch(() => undefined),
+  );
+}
 
 async function agentSettings(): Promise<string> {
   const authority = await createTestAuthority();

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFile, readlink } from 'node:fs/promises';
+import { readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isObject } from '../../platform/json.ts';
 import { helloJob } from '../testing/hello-job.ts';
 import { emptySpec, specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
@@ -36,4 +37,31 @@ test('rejects an unsupported job at apply, and leaves the VM unchanged', async (
   );
   assert.equal(await readlink(join(vm.directories.jobs, 'hello')), link);
   assert.equal(await readFile(join(vm.directories.bosh, 'spec.json'), 'utf8'), spec);
+});
+
+test('apply writes the configuration of logrotate, with the size of the spec', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const { logrotate } = vm.directories;
+  const spec = await specWith(client, helloJob(vm.directories));
+  assert.ok(isObject(spec));
+  const withSize = (size?: unknown): object => ({
+    ...spec,
+    properties: { logging: { max_log_file_size: size } },
+  });
+  await client.task('apply', withSize());
+  assert.equal(
+    await readFile(logrotate, 'utf8'),
+    [
+      '/proc/self/cwd/*.log /proc/self/cwd/.*.log {',
+      ...['  missingok', '  copytruncate', '  compress', '  rotate 7', '  size 50M', '}', ''],
+    ].join('\n'),
+  );
+  assert.equal((await stat(logrotate)).mode & 0o777, 0o644);
+  await client.task('apply', withSize('10M'));
+  assert.match(await readFile(logrotate, 'utf8'), /^ {2}size 10M$/mu);
+  for (const size of ['10M\n}\n/etc/shadow {', '1T', 10])
+    await assert.rejects(client.task('apply', withSize(size)), /max_log_file_size/u);
+  assert.match(await readFile(logrotate, 'utf8'), /^ {2}size 10M$/mu);
 });

@@ -1,5 +1,5 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { programsOf } from '../../bosh/monit/monit-service.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
@@ -66,6 +66,7 @@ async function enableSpec(
   await bundles.enable(installed);
   await writeMonitFiles(monitFiles, directories);
   await writeInstanceFiles(installed.spec, directories);
+  await writeLogrotateFile(installed.spec, directories);
 }
 
 /**
@@ -98,4 +99,16 @@ async function writeInstanceFiles(spec: ApplySpec, directories: Directories): Pr
     await writeDurableFile(join(directories.instance, name), value, 0o644);
   }
   await chmod(directories.instance, 0o755);
+}
+
+/**
+ * Writes the configuration with which the stemcell runs logrotate in each folder of the jobs' logs
+ * (src/stemcell/root/rotate-logs.sh; bosh-agent: platform/linux_platform.go, SetupLogrotate). A job keeps its
+ * log open, so the log is copied and truncated.
+ */
+async function writeLogrotateFile({ maxLogFileSize }: ApplySpec, { logrotate }: Directories): Promise<void> {
+  const options = ['missingok', 'copytruncate', 'compress', 'rotate 7', `size ${maxLogFileSize}`];
+  const lines = ['/proc/self/cwd/*.log /proc/self/cwd/.*.log {', ...options.map((line) => `  ${line}`), '}'];
+  await mkdir(dirname(logrotate), { recursive: true });
+  await writeDurableFile(logrotate, `${lines.join('\n')}\n`, 0o644);
 }

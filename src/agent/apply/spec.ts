@@ -30,6 +30,8 @@ export interface ApplySpec {
   readonly availabilityZone: string;
   readonly configurationHash: string;
   readonly persistentDisk: number;
+  /** The size at which logrotate rotates a log of a job. */
+  readonly maxLogFileSize: string;
   readonly jobs: readonly JobSpec[];
   readonly packages: readonly PackageSpec[];
   readonly renderedTemplates: BlobSource | undefined;
@@ -51,11 +53,21 @@ export function parseApplySpec(source: JsonObject): ApplySpec {
     availabilityZone: textOrEmpty(spec.get('az')),
     configurationHash: textOrEmpty(spec.get('configuration_hash')),
     persistentDisk: typeof persistentDisk === 'number' ? persistentDisk : 0,
+    maxLogFileSize: parseLogFileSize(spec.get('properties').get('logging').get('max_log_file_size')),
     jobs,
     packages: parsePackages(spec.get('packages')),
     renderedTemplates,
   };
 }
+
+/** An empty text is what get_state returns before the first apply, and means the default. */
+const parseLogFileSize = (field: Field): string =>
+  (field.value ?? '') === ''
+    ? '50M'
+    : field.stringThat(
+        (text) => /^[0-9]{1,12}[kMG]?$/u.test(text),
+        "is not a size of logrotate, such as '50M': a whole number, alone or with k, M or G",
+      );
 
 /** A package needs an id or a signed URL. compile_package_with_signed_url has another name for the URL. */
 function parseBlob(entry: Field): Pick<PackageSpec, 'blobId' | 'signed'> {

@@ -14,14 +14,24 @@ export interface Stemcell {
 }
 
 /**
- * The cloud_properties of a stemcell with our agent, which runs jobs without monit. A stemcell with
- * upstream's agent does not have this key.
+ * The cloud_properties of a stemcell that say which agent it has and which bus the agent speaks beside HTTPS.
+ * A stemcell with upstream's agent has neither. Our agent did not speak NATS in earlier versions, whose
+ * stemcells have only `agent`.
  */
-export const embeddedAgentProperties = { agent: 'bosh-kubernetes', agent_bus: 'nats' } as const;
+export interface AgentProperties {
+  readonly agent?: string;
+  readonly agent_bus?: string;
+}
+
+/** The properties of a stemcell with our present agent, which runs jobs without monit. */
+export const embeddedAgentProperties = {
+  agent: 'bosh-kubernetes',
+  agent_bus: 'nats',
+} as const satisfies AgentProperties;
 
 /**
- * Returns true if the agent of a stemcell can speak to a director. Upstream's agent can; ours says so since it
- * can.
+ * Returns true if the agent of a stemcell speaks NATS, as the agents of a director's VMs must. Upstream's agent
+ * does; a stemcell with ours says so.
  */
 export const speaksNats = (cloudProperties: Readonly<Record<string, unknown>>): boolean =>
   !hasEmbeddedAgent(cloudProperties) || cloudProperties['agent_bus'] === embeddedAgentProperties.agent_bus;

@@ -152,10 +152,13 @@ describe('director init', () => {
 
   test('prints the stemcell for the VMs of the director, and deploys no other', async (t) => {
     const { init, directory, stemcell } = await setting(t);
-    const withOurs = join(directory, '..', 'ours', 'stemcell.tgz');
-    const ofVms = join(directory, '..', 'vms', 'stemcell.tgz');
-    for (const path of [withOurs, ofVms]) await mkdir(join(path, '..', 'image'), { recursive: true });
+    const [withOurs = '', older = '', ofVms = ''] = ['ours', 'older', 'vms'].map((name) =>
+      join(directory, '..', name, 'stemcell.tgz'),
+    );
+    for (const path of [withOurs, older, ofVms]) await mkdir(join(path, '..', 'image'), { recursive: true });
     await packLightStemcell({ ...light, cloudProperties: embeddedAgentProperties }, withOurs);
+    const { agent } = embeddedAgentProperties;
+    await packLightStemcell({ ...light, cloudProperties: { agent } }, older);
     await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, ofVms);
     const lines = async (): Promise<string[]> =>
       (await readFile(join(directory, 'commands.sh'), 'utf8')).split('\n');
@@ -164,8 +167,15 @@ describe('director init', () => {
     assert.match(both.out, /^Stemcell of VMs +ok +light\/1 of '.*stemcell\.tgz', with upstream's agent$/mu);
     assert.ok((await lines()).includes(`bosh upload-stemcell --fix ${stemcell}`));
 
-    const none = await init('--stemcell', withOurs, directory);
-    assert.match(none.out, /^Stemcell of VMs +missing +.*ours.*does not support NATS.*--vm-stemcell FILE/mu);
+    const ours = await init('--stemcell', withOurs, directory);
+    assert.match(ours.out, /^Stemcell of VMs +ok +light\/1 of '.*ours\/stemcell\.tgz', with our agent$/mu);
+    assert.ok((await lines()).includes(`bosh upload-stemcell --fix ${withOurs}`));
+
+    const none = await init('--stemcell', older, directory);
+    assert.match(
+      none.out,
+      /^Stemcell of VMs +missing +.*older.*does not speak NATS.*stemcell build.*--vm-stemcell FILE/mu,
+    );
     const deployment = (await lines()).join('\n').replace(/^[^]*^# 4\./mu, '');
     assert.doesNotMatch(deployment, /upload-stemcell|deploy /u);
     assert.match(deployment, /^echo 'No first deployment: .*--vm-stemcell FILE.* >&2$/mu);
@@ -192,8 +202,8 @@ describe('director init', () => {
     const ops = /create-env .*/u.exec(script.join('\n'))?.[0] ?? '';
     assert.match(ops, /-o ops\/debian-stemcell\.yml/u, "the director's own decides");
 
-    const wrong = await problems(init('--vm-stemcell', withOurs, join(directory, '../other')));
-    assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*does not support NATS/u);
+    const wrong = await problems(init('--vm-stemcell', older, join(directory, '../other')));
+    assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*does not speak NATS/u);
     assert.equal(await isThere(join(directory, '../other')), false);
   });
 

@@ -38,6 +38,7 @@ test('stemcell build names an unsupported argument', () => {
     [['--from-debian', '--reference', 'v1', ...debian], /takes --reference only with --from/],
     [['--from-debian', '--monit', 'm', ...debian], /takes --monit only with --agent/],
     [['--from-debian', '--davcli', 'd', ...debian], /takes --davcli only with --agent/],
+    [['--from', 'a', '--without-compilers', '--output', 'c'], /takes --without-compilers only with/],
     [['--from', 'a', '--davcli', 'b', '--output', 'c'], /takes --davcli only with --from-debian/],
     [['--from-debian', '--version', 'v 1', ...debian], /as version/],
     [['--from-debian', '--image', 'no-host', ...debian], /HOST\/REPOSITORY:TAG/],

@@ -13,9 +13,9 @@ import {
 } from './push-arguments.ts';
 
 export const buildUsage =
-  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +
-  ' | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--operating-system NAME] [--architecture amd64|arm64] [--reference NAME]) --output FOLDER' +
-  ` [--name NAME] [--version VERSION] [--image HOST/REPOSITORY:TAG] [--push HOST/REPOSITORY[:TAG] ${pushUsage}]`;
+  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--without-compilers] [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +
+  ' | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--architecture amd64|arm64] [--reference NAME]) --output FOLDER' +
+  ` [--operating-system NAME] [--name NAME] [--version VERSION] [--image HOST/REPOSITORY:TAG] [--push HOST/REPOSITORY[:TAG] ${pushUsage}]`;
 
 export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
@@ -42,6 +42,8 @@ export interface DebianArguments {
   readonly monit: string | undefined;
   /** The path of bosh-davcli, through which upstream's agent reads and writes a director's blobstore. */
   readonly davcli: string | undefined;
+  /** True if the image has compilers and headers, which only compilation VMs need. */
+  readonly hasCompilers: boolean;
   readonly include: readonly string[];
   readonly mirrors: readonly string[];
   readonly isOffline: boolean;
@@ -64,6 +66,7 @@ export const buildOptions = {
   agent: text,
   monit: text,
   davcli: text,
+  'without-compilers': { type: 'boolean' },
   include: texts,
   mirror: texts,
   offline: { type: 'boolean' },
@@ -104,7 +107,8 @@ type Values = ReturnType<typeof parseFlags<typeof buildOptions>>;
 
 /** Returns the source of the image. A given root is used unchanged. */
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
-  const others = ['profile', 'agent', 'monit', 'davcli', 'include', 'mirror', 'offline'] as const;
+  const programs = ['agent', 'monit', 'davcli', 'without-compilers', 'include', 'mirror'] as const;
+  const others = ['profile', ...programs, 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
   if (foreign !== undefined) throw invalidArgument(`takes --${foreign} only with --from-debian`);
   return {
@@ -145,6 +149,7 @@ function debianOf(suite: string, values: Values): DebianArguments {
     agent: agent && expandHome(agent),
     monit: monit && expandHome(monit),
     davcli: davcli && expandHome(davcli),
+    hasCompilers: values['without-compilers'] !== true,
     include,
     mirrors,
     isOffline,

@@ -55,8 +55,9 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const architecture = requestedArchitecture ?? architectureOf(process);
   const isArchitectureRequired = requestedArchitecture !== undefined;
   const { signal } = context;
+  const warn = (sentence: string): void => context.terminal.error(sentence);
   const layout = { architecture, isArchitectureRequired, reference };
-  return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
+  return convertStemcell({ ...identity, ...layout, source, output, epoch, signal, warn });
 }
 
 /** Pushes the image. If the push fails, the built stemcell is kept. */
@@ -102,7 +103,14 @@ async function fromDebian(
         : { agent: from.agent, notice: undefined };
     const { epoch } = request;
     const parts = { root, agent, notice, architecture, epoch, isOwnAgent: from.agent === undefined };
-    return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
+    return await buildDebianStemcell({
+      ...identity,
+      ...from,
+      ...parts,
+      output,
+      signal,
+      warn: (sentence) => terminal.error(sentence),
+    });
   } finally {
     await removeTree(scratch, { within: tmpdir() });
   }

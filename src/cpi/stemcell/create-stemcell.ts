@@ -13,7 +13,7 @@ import type { JsonObject } from '../../platform/json.ts';
  * (stemcell-cid.ts). It creates nothing: nodes pull the image themselves and check the digest. The same
  * stemcell gives the same cid. Heavy (`warden-tar`): pushes the root file system to the configured registry
  * under a manifest of its own, which has the env's tags (push-stemcell.ts). Heavy without a registry:
- * NOT_SUPPORTED. With this project's agent, for a director: AGENT_NOT_SUPPORTED.
+ * NOT_SUPPORTED. With an agent that does not speak NATS, for a director: AGENT_NOT_SUPPORTED.
  */
 export async function createStemcell(
   call: CallContext,
@@ -60,16 +60,17 @@ export function readLightImage(properties: Field): string | undefined {
 }
 
 /**
- * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director.
- * This agent supports HTTPS only, so a deployment of that stemcell would wait for its first VM until the
- * timeout. Rejects with AGENT_NOT_SUPPORTED.
+ * Rejects a stemcell of an earlier version of this project, whose agent speaks HTTPS only, if the agents are
+ * called by NATS, as by a director: a deployment of that stemcell would wait for its first VM until the
+ * timeout. Upstream's stemcells do not say what their agent speaks, and are accepted. Rejects with
+ * AGENT_NOT_SUPPORTED.
  */
 export function assertAgentSupported(properties: JsonObject, { mbus = '' }: AgentConfig): void {
   if (speaksNats(properties) || !/^nats:/iu.test(mbus)) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',
-    "The stemcell's cloud_properties have 'agent: bosh-kubernetes' without 'agent_bus: nats', and that agent supports HTTPS only. The CPI's " +
-      'property agent.mbus is a NATS URL, which a director uses for its VMs, so no VM of this stemcell would respond; build the ' +
-      "stemcell again with this version of 'bosh-kubernetes stemcell build'",
+    "The stemcell's cloud_properties have 'agent: bosh-kubernetes' without 'agent_bus: nats': an earlier version of this project built it, " +
+      "and its agent speaks only HTTPS. The CPI's property agent.mbus is a NATS URL, which a director uses for its VMs, so no VM of this " +
+      "stemcell would respond. Build the stemcell again with this version of 'bosh-kubernetes stemcell build'",
   );
 }

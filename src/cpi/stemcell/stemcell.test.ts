@@ -210,28 +210,35 @@ describe('a heavy stemcell', () => {
   });
 });
 
-describe("a stemcell with our agent, which a director's NATS cannot reach", () => {
+describe('a stemcell with our agent', () => {
   const own = { ...embeddedAgentProperties, image_reference: 'registry.example/bosh/bookworm:1' };
+  const { agent_bus: _, ...older } = own;
   const imagePath = '/image';
 
-  test('is rejected if agent.mbus is a NATS URL, with the cause and the remedy', async (t) => {
+  test('is rejected only if agent.mbus is a NATS URL and the agent does not speak NATS', async (t) => {
     for (const mbus of ['nats://nats:hunter2@10.0.0.6:4222', 'NATS://10.0.0.6:4222']) {
       const { cloud } = await testCloud(t, { agent: { mbus } });
-      for (const cloudProperties of [own, { ...own, image_reference: undefined }])
+      for (const cloudProperties of [
+        older,
+        { ...older, agent_bus: 'https' },
+        { ...older, image_reference: undefined },
+      ])
         await assert.rejects(createStemcell(cloud, { imagePath, cloudProperties, env: {} }), (error) => {
           assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
           assert.match(
             error.message,
-            /HTTPS.*agent\.mbus.*NATS.*stemcell build .*--agent FILE.*--davcli FILE/u,
+            /without 'agent_bus: nats'.* HTTPS.*agent\.mbus.*NATS.* Build .* 'bosh-kubernetes stemcell build'/u,
           );
           assert.doesNotMatch(error.message, /hunter2/u);
           return true;
         });
-      const { agent: _, ...upstream } = own;
-      assert.equal(
-        await createStemcell(cloud, { imagePath, cloudProperties: upstream, env: {} }),
-        own.image_reference,
-      );
+      const { agent, ...upstream } = older;
+      assert.equal(agent, 'bosh-kubernetes');
+      for (const cloudProperties of [own, upstream])
+        assert.equal(
+          await createStemcell(cloud, { imagePath, cloudProperties, env: {} }),
+          own.image_reference,
+        );
     }
   });
 
@@ -239,7 +246,7 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
     for (const agent of [{ mbus: 'https://mbus:password@0.0.0.0:6868' }, {}]) {
       const { cloud } = await testCloud(t, { agent });
       assert.equal(
-        await createStemcell(cloud, { imagePath, cloudProperties: own, env: {} }),
+        await createStemcell(cloud, { imagePath, cloudProperties: older, env: {} }),
         own.image_reference,
       );
     }

@@ -4,11 +4,14 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { rootPath, RootRules } from './root-rules.ts';
 import type { TarHeader } from './tar-header.ts';
 import { tarInvalid } from './tar-header.ts';
-import { TarReader } from './tar-reader.ts';
+import { TarReader, type TakeContent } from './tar-reader.ts';
 
 export interface RootTarOptions {
-  /** Called with each entry of the tar and its path, without a leading `./` or a trailing `/`. */
-  readonly onEntry?: ((path: string, entry: TarHeader) => void) | undefined;
+  /**
+   * Called with each entry of the tar and its path, without a leading `./` or a trailing `/`. A function that
+   * it returns receives the entry's content, which is kept in memory until then.
+   */
+  readonly onEntry?: ((path: string, entry: TarHeader) => TakeContent | undefined) | undefined;
   /** A layer over others: it may delete files of them (image-spec, layer.md, whiteouts). */
   readonly isUpper?: boolean;
   /** Default: archiveLimits. */
@@ -38,7 +41,7 @@ export async function* checkRootTar(
     const beyond = counter.add(entry.name, entry.target);
     if (beyond !== undefined) throw tarInvalid(`its entry '${printableName(entry.name)}' ${beyond}`);
     rules.admit(entry);
-    onEntry?.(rootPath(entry.name), entry);
+    return onEntry?.(rootPath(entry.name), entry);
   });
   try {
     for await (const chunk of limited(source)) {

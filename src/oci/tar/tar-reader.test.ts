@@ -25,7 +25,7 @@ for (const format of ['gnu', 'pax', 'ustar', 'v7']) {
     const file = join(directory, 'root.tar');
     await run('tar', ['--format', format, '-C', root, '--sort=name', '-cf', file, '.']);
     const entries: TarHeader[] = [];
-    const reader = new TarReader((entry) => entries.push(entry));
+    const reader = new TarReader((entry) => void entries.push(entry));
     for await (const chunk of createReadStream(file, { highWaterMark: 300 })) reader.write(chunk as Buffer);
     reader.end();
     assert.deepEqual(
@@ -94,7 +94,7 @@ test('a header that other programs read differently is refused', async () => {
 test("a header is read as Go's archive/tar reads it", () => {
   const read = (...blocks: Buffer[]): string[] => {
     const entries: string[] = [];
-    const reader = new TarReader(({ name, type, size }) => entries.push(`${type} ${name} ${size}`));
+    const reader = new TarReader(({ name, type, size }) => void entries.push(`${type} ${name} ${size}`));
     reader.write(tarFrom(...blocks));
     reader.end();
     return entries;

@@ -1,32 +1,36 @@
 import { blockSize, parseTarHeader, tarInvalid } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 
+/** Receives the content of a file, after its last byte. */
+export type TakeContent = (content: Buffer) => void;
+
 /** Values for an entry from the headers before it. */
 type PaxOverrides = Readonly<Record<string, string>>;
 
 type State =
   | { readonly kind: 'header' }
   | { readonly kind: 'skip'; remaining: number }
-  | { readonly kind: 'collect'; readonly header: TarHeader; remaining: number; readonly parts: Buffer[] }
+  | { readonly kind: 'collect'; remaining: number; readonly parts: Buffer[]; readonly take: TakeContent }
   | { readonly kind: 'end' };
 
 /** Names and sets of attributes are always shorter. */
 const extensionLimit = 1024 * 1024;
 
 /**
- * Reads a tar in chunks of any size and reports each entry after its header. It keeps at most a header's
- * block and pax records in memory. Throws ARCHIVE_INVALID if the bytes are not a tar, or if `end` is called
- * before its end.
+ * Reads a tar in chunks of any size and reports each entry after its header. The listener may return a
+ * function, which then receives the entry's content; it must do so only for small files. Beside that content
+ * it keeps at most a header's block and pax records in memory. Throws ARCHIVE_INVALID if the bytes are not a
+ * tar, or if `end` is called before its end.
  */
 export class TarReader {
-  readonly #onEntry: (entry: TarHeader) => void;
+  readonly #onEntry: (entry: TarHeader) => TakeContent | undefined;
   #state: State = { kind: 'header' };
   #block = Buffer.alloc(0);
   /** The extensions that apply to the next entry: its pax records, and GNU's long names. */
   #pax: PaxOverrides | undefined;
   #long: PaxOverrides = {};
 
-  constructor(onEntry: (entry: TarHeader) => void) {
+  constructor(onEntry: (entry: TarHeader) => TakeContent | undefined) {
     this.#onEntry = onEntry;
   }
 
@@ -59,7 +63,10 @@ export class TarReader {
         const count = Math.min(state.remaining, bytes.length);
         state.parts.push(Buffer.from(bytes.subarray(0, count)));
         state.remaining -= count;
-        if (state.remaining === 0) this.#readExtension(state.header, Buffer.concat(state.parts));
+        if (state.remaining === 0) {
+          this.#state = { kind: 'header' };
+          state.take(Buffer.concat(state.parts));
+        }
         return count;
       }
       case 'end':
@@ -82,8 +89,7 @@ export class TarReader {
   #startEntry(header: TarHeader): void {
     if ('xgLK'.includes(header.type)) {
       if (header.size > extensionLimit) throw tarInvalid('a header is longer than 1 MiB');
-      this.#state = { kind: 'collect', header, remaining: padded(header.size), parts: [] };
-      if (header.size === 0) this.#readExtension(header, Buffer.alloc(0));
+      this.#collect(header.size, (content) => this.#readExtension(header.type, content));
       return;
     }
     const entry = completed(header, this.#pax ?? {}, this.#long);
@@ -92,11 +98,21 @@ export class TarReader {
     // Links and folders have no content, whatever their size field contains (POSIX; GNU tar and Go agree).
     const size = '07'.includes(entry.type) ? entry.size : 0;
     this.#state = size === 0 ? { kind: 'header' } : { kind: 'skip', remaining: padded(size) };
-    this.#onEntry(entry);
+    const take = this.#onEntry(entry);
+    if (take !== undefined) this.#collect(size, take);
   }
 
-  #readExtension({ type, size }: TarHeader, content: Buffer): void {
-    const bytes = content.subarray(0, size);
+  /** Collects the content of the current entry and passes it on. */
+  #collect(size: number, take: TakeContent): void {
+    if (size === 0) take(Buffer.alloc(0));
+    else
+      this.#state = {
+        ...{ kind: 'collect', remaining: padded(size), parts: [] },
+        take: (content) => take(content.subarray(0, size)),
+      };
+  }
+
+  #readExtension(type: string, bytes: Buffer): void {
     if (type === 'g') this.#checkGlobal(Object.keys(paxRecords(bytes)));
     else if (type === 'x') {
       // Go uses only the last one, and POSIX defines only one.
@@ -107,7 +123,6 @@ export class TarReader {
         ...this.#long,
         [type === 'L' ? 'path' : 'linkpath']: bytes.toString().replace(/\0.*$/s, ''),
       };
-    this.#state = { kind: 'header' };
   }
 
   /**

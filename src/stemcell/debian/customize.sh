@@ -21,11 +21,24 @@ rm -f "$root"/etc/ssh/ssh_host_*
 : > "$root/etc/machine-id"
 rm -f "$root/var/lib/dbus/machine-id"
 
-# These files are those of the build machine; a pod gets its own.
-rm -f "$root/etc/resolv.conf" "$root/etc/hostname"
+# These files are those of the build machine; a pod gets its own. The package resolvconf keeps copies of the first.
+rm -rf "$root/etc/resolv.conf" "$root/etc/hostname" "$root/etc/resolvconf/resolv.conf.d/original" "$root/run/resolvconf"
 
 # Setting the login uid needs a capability that only the profile privileged gives.
-sed -i -E 's/^(session[[:space:]]+)required([[:space:]]+pam_loginuid\.so)/\1optional\2/' "$root/etc/pam.d/sshd"
+for service in sshd cron; do
+  sed -i -E 's/^(session[[:space:]]+)required([[:space:]]+pam_loginuid\.so)/\1optional\2/' "$root/etc/pam.d/$service"
+done
+
+# Without the archive, which contains padding, equal builds give equal bytes.
+chroot "$root" localedef --no-archive --inputfile=en_US --charmap=UTF-8 en_US.UTF-8
+echo LANG=en_US.UTF-8 > "$root/etc/default/locale"
+
+# /etc/cron.hourly/logrotate of the VM replaces this (src/stemcell/root/rotate-logs.sh). It rotates the logs of jobs itself, and
+# logrotate must not: the file in which an agent names them is a configuration that makes root follow links of job users.
+rm -f "$root/etc/cron.daily/logrotate"
+# A VM is not updated by apt, and in a privileged container this would check the file systems of the node.
+rm -f "$root/etc/cron.daily/apt-compat" "$root/etc/cron.d/e2scrub_all"
+sed -i '1i taboopat + vcap' "$root/etc/logrotate.conf"
 
 rm -f "$root/var/cache/ldconfig/aux-cache" "$root/var/log/faillog" "$root/var/log/lastlog"
 find "$root/var/log" -type f -delete

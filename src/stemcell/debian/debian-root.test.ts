@@ -17,6 +17,7 @@ import { rootRequest } from './root-request.ts';
 const request = rootRequest({
   suite: 'bookworm',
   profile: 'baseline',
+  hasCompilers: true,
   mirrors: [],
   include: ['vim'],
   epoch: 5,

@@ -18,33 +18,53 @@ export interface RootRequest {
 }
 
 /** Programs that the CPI's scripts, the embedded agent, an upstream agent and an operator on the VM call. */
-const basePackages = [
-  ...[
-    'bash',
-    'ca-certificates',
-    'coreutils',
-    'curl',
-    'e2fsprogs',
-    'grep',
-    'gzip',
-    'hostname',
-    'iproute2',
-    'less',
-  ],
-  ...['lsof', 'mount', 'netbase', 'openssh-server', 'passwd', 'procps', 'rsyslog', 'sudo', 'tar'],
+const vmPackages = [
+  ...['bash', 'ca-certificates', 'coreutils', 'curl', 'e2fsprogs', 'grep', 'gzip', 'hostname', 'iproute2'],
+  ...['less', 'lsof', 'mount', 'netbase', 'openssh-server', 'passwd', 'procps', 'rsyslog', 'sudo', 'tar'],
   'util-linux',
+];
+
+/** Programs that scripts of published releases call, as they find them in a published stemcell. */
+const releasePackages = [
+  ...['bind9-dnsutils', 'bind9-host', 'bzip2', 'cron', 'ethtool', 'file', 'iputils-ping', 'kmod'],
+  ...['libcap2-bin', 'locales', 'logrotate', 'netcat-openbsd', 'openssl', 'perl', 'psmisc', 'resolvconf'],
+  ...['rsync', 'unzip', 'xfsprogs', 'xz-utils', 'zip'],
+];
+
+/**
+ * The libraries of the headers below, which compiled packages load when they run. An image without compilers
+ * has them, too, for packages that were compiled with another image of the same operating system. The first is
+ * a pattern of apt, because trixie calls the package libaio1t64 and does not provide the former name.
+ */
+const libraryPackages = [
+  ...['~n^libaio1', 'libbz2-1.0', 'libcurl4', 'libgcrypt20', 'libncurses6', 'libreadline8', 'libssl3'],
+  ...['libxml2', 'libxslt1.1'],
+];
+
+/**
+ * What packaging scripts compile with (bosh-linux-stemcell-builder: stages/base_ubuntu_build_essential and
+ * base_ubuntu_packages, with Debian's names).
+ */
+const compilerPackages = [
+  ...['bison', 'build-essential', 'clang', 'cmake', 'flex', 'gdb', 'libaio-dev', 'libbz2-dev', 'libcap-dev'],
+  ...['libcurl4-openssl-dev', 'libgcrypt20-dev', 'libncurses-dev', 'libreadline-dev', 'libssl-dev'],
+  ...['libxml2-dev', 'libxslt1-dev', 'pkg-config', 'uuid-dev', 'zlib1g-dev'],
 ];
 
 export function rootRequest(options: {
   readonly suite: string;
   readonly profile: Profile;
+  readonly hasCompilers: boolean;
   readonly mirrors: readonly string[];
   /** Names of more packages. */
   readonly include: readonly string[];
   readonly epoch: number;
 }): RootRequest {
-  const { suite, profile, mirrors, include, epoch } = options;
-  const packages = new Set([...basePackages, ...profileSettings(profile).packages, ...include]);
+  const { suite, profile, hasCompilers, mirrors, include, epoch } = options;
+  const packages = new Set([
+    ...[...vmPackages, ...releasePackages, ...libraryPackages, ...(hasCompilers ? compilerPackages : [])],
+    ...[...profileSettings(profile).packages, ...include],
+  ]);
   return {
     suite,
     mirrors,

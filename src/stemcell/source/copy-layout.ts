@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { imageInvalid, parseObject } from '../../oci/blob.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
@@ -13,7 +12,7 @@ import { stemcellLabels } from '../image-config.ts';
 import { collectGarbageWhileStreaming } from './stream-with-gc.ts';
 import { createRootInspector } from './root-inspector.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
-import { isObject } from '../../platform/json.ts';
+import { isObject, type JsonObject } from '../../platform/json.ts';
 
 export interface CopiedLayout {
   readonly manifest: Descriptor;
@@ -79,18 +78,25 @@ export async function copyLayout(
     await copyLayer(blobs, image, layer, expected);
   }
   root.check(`'${directory}'`);
+  const facts = {
+    ...factsOf(config),
+    ...{ content: image.descriptor.digest, architecture, osRelease: root.osRelease() },
+  };
+  return { manifest: await copyImage(blobs, image), facts };
+}
+
+/** Returns what the labels of an image say about the stemcell from which it was made. */
+function factsOf(config: JsonObject): Pick<SourceMetadata, 'name' | 'version' | 'operatingSystem' | 'agent'> {
   const labels = isObject(config['config']) ? config['config']['Labels'] : undefined;
   const label = (key: string): string | undefined => {
     const value = isObject(labels) ? labels[key] : undefined;
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
-  const facts = {
+  const [agent, bus] = [label(stemcellLabels.agent), label(stemcellLabels.agentBus)];
+  return {
     name: label(stemcellLabels.name) ?? 'stemcell',
     version: label(stemcellLabels.version),
     operatingSystem: label(stemcellLabels.operatingSystem),
-    content: image.descriptor.digest,
-    architecture,
-    hasEmbeddedAgent: hasEmbeddedAgent({ agent: label(stemcellLabels.agent) }),
+    agent: { ...(agent !== undefined && { agent }), ...(bus !== undefined && { agent_bus: bus }) },
   };
-  return { manifest: await copyImage(blobs, image), facts };
 }

@@ -79,7 +79,10 @@ async function detectContent(
 ): Promise<Content> {
   const file = opened.createReadStream({ start: 0, autoClose: false });
   const guess = new ContentGuess();
-  const reader = new TarReader((entry) => guess.add(entry));
+  const reader = new TarReader((entry) => {
+    guess.add(entry);
+    return undefined;
+  });
   const limited = limitedTo(limits.total, (excess) => tarInvalid(`it unpacks to ${excess}`));
   try {
     for await (const chunk of limited(decompressed(file, compression, 'it'))) {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { packTar, type TarHeader } from 'modern-tar';
 import { checkRootTar } from '../../oci/tar/check-root-tar.ts';
-import { createRootInspector } from './root-inspector.ts';
+import { createRootInspector, type RootInspector } from './root-inspector.ts';
 
-type Entry = Omit<TarHeader, 'size'>;
+type Entry = Omit<TarHeader, 'size'> & { readonly body?: string };
 
 const agent = 'var/vcap/bosh/bin/bosh-agent';
 const file = (name: string, mode = 0o755): Entry => ({ name, mode });
@@ -12,20 +12,25 @@ const directory = (name: string): Entry => ({ name, type: 'directory', mode: 0o7
 const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname, mode: 0o777 });
 const hard = (name: string, linkname: string): Entry => ({ name, type: 'link', linkname, mode: 0o755 });
 
-/**
- * Returns the missing programs of a root: empty, or the end of the error's first sentence. The bottom layer
- * comes first.
- */
-async function lackOf(...layers: Entry[][]): Promise<string> {
+/** Inspects a root. The bottom layer comes first. */
+async function inspect(layers: readonly Entry[][]): Promise<RootInspector> {
   const root = createRootInspector();
   for (const [index, entries] of layers.entries()) {
-    const tar = await packTar(entries.map((header) => ({ header: { ...header, size: 0 } })));
+    const tar = await packTar(
+      entries.map(({ body = '', ...header }) => ({ header: { ...header, size: body.length }, body })),
+    );
     const options = { onEntry: root.nextLayer(), isUpper: index > 0 };
     async function* bytes(): AsyncGenerator<Uint8Array> {
       yield tar;
     }
     for await (const _ of checkRootTar(bytes(), 'root', options));
   }
+  return root;
+}
+
+/** Returns the missing programs of a root: empty, or the end of the error's first sentence. */
+async function lackOf(...layers: Entry[][]): Promise<string> {
+  const root = await inspect(layers);
   try {
     root.check("'here'");
   } catch (error) {
@@ -110,4 +115,38 @@ test('an upper layer deletes and replaces files, and adds its own', async () => 
   ];
   for (const [index, [layers, lack]] of cases.entries())
     assert.equal(await lackOf(...layers), lack, `case ${index}`);
+});
+
+test('the operating system is that of the os-release which programs of the root read', async () => {
+  const release = (name: string, id: string, more = ''): Entry => ({
+    ...file(name, 0o644),
+    body: `ID=${id}\nVERSION_CODENAME=one\n${more}`,
+  });
+  const usual = [link('etc/os-release', '../usr/lib/os-release'), release('usr/lib/os-release', 'a')];
+  const cases: readonly [Entry[][], string | undefined][] = [
+    [[usual], 'a'],
+    [[[release('./etc/os-release', 'b'), release('usr/lib/os-release', 'a')]], 'b'],
+    [[[release('usr/lib/os-release', 'a')]], 'a'],
+    [[[release('usr/lib/os-release', 'a'), release('usr/lib/os-release', 'b')]], 'b'],
+    [[[release('a/os-release', 'a'), hard('etc/os-release', 'a/os-release')]], 'a'],
+    [[[link('etc', 'usr/etc'), release('usr/etc/os-release', 'a')]], 'a'],
+    [[[...usual], [release('usr/lib/os-release', 'b')]], 'b'],
+    [[[...usual], [file('etc/.wh.os-release', 0)]], 'a'],
+    [[[...usual], [file('usr/lib/.wh.os-release', 0)]], undefined],
+    [[[...usual], [file('usr/.wh..wh..opq', 0)]], undefined],
+    [[[link('etc/os-release', '/os-release'), release('usr/etc/os-release', 'a')]], undefined],
+    [[[link('etc/os-release', 'os-release')]], undefined],
+    [[[directory('etc/os-release')]], undefined],
+    [[[release('usr/lib/os-release', 'a', '#'.repeat(64 * 1024))]], undefined],
+    [[[{ ...file('etc/os-release'), body: '' }]], undefined],
+    [[whole], undefined],
+  ];
+  for (const [index, [layers, expected]] of cases.entries()) {
+    const found = (await inspect(layers)).osRelease();
+    assert.deepEqual(
+      found,
+      expected === undefined ? undefined : { distribution: expected, codeName: 'one' },
+      `case ${index}`,
+    );
+  }
 });

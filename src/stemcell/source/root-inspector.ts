@@ -1,13 +1,19 @@
 import { posix } from 'node:path';
 import { rootPath } from '../../oci/tar/root-rules.ts';
 import type { TarHeader } from '../../oci/tar/tar-header.ts';
+import type { TakeContent } from '../../oci/tar/tar-reader.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { RootTarOptions } from '../../oci/tar/check-root-tar.ts';
+import { type OsRelease, osReleaseLimit, osReleasePaths, parseOsRelease } from './os-release.ts';
 
-/** `target`: the target of a symbolic link; undefined for a program. */
+/** A program, a symbolic link, or a file whose content is known. */
 interface Entry {
   readonly layer: number;
-  readonly target: string | undefined;
+  /** The target of a symbolic link. */
+  readonly target?: string;
+  readonly isProgram?: boolean;
+  /** The content of os-release, after its last byte was read. */
+  content?: string;
 }
 
 /** Linux follows no more links than this (path_resolution(7)). */
@@ -16,10 +22,10 @@ const deletion = '.wh.';
 const opaque = '.wh..wh..opq';
 
 /**
- * Programs and symbolic links of a root in layers. An upper layer may delete files of lower ones (image-spec,
- * layer.md).
+ * Programs, symbolic links and files os-release of a root in layers. An upper layer may delete files of lower
+ * ones (image-spec, layer.md).
  */
-export class RootPrograms {
+export class RootFiles {
   readonly #found = new Map<string, Entry>();
   /** The highest layer that has deleted this path and everything below it. */
   readonly #deleted = new Map<string, number>();
@@ -27,47 +33,60 @@ export class RootPrograms {
   readonly #emptied = new Map<string, number>();
   #layer = -1;
 
-  nextLayer(): (path: string, entry: TarHeader) => void {
+  nextLayer(): (path: string, entry: TarHeader) => TakeContent | undefined {
     this.#layer += 1;
     return (path, entry) => this.#addEntry(path, entry);
   }
 
   /** Returns whether a program exists. Links are followed inside the root. */
-  has(path: string): boolean {
+  hasProgram(path: string): boolean {
+    return this.#resolve(path)?.isProgram === true;
+  }
+
+  /** Returns the content of a file os-release; undefined if there is none. Links are followed inside the root. */
+  contentOf(path: string): string | undefined {
+    return this.#resolve(path)?.content;
+  }
+
+  #resolve(path: string): Entry | undefined {
     let [location, rest, links] = ['', path.split('/'), 0];
     for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
       if (name === '' || name === '.') continue;
       location = name === '..' ? parentOf(location) : posix.join(location, name);
       const found = this.#at(location);
       if (found === undefined) continue;
-      if (found.target === undefined) return rest.length === 0;
+      if (found.target === undefined) return rest.length === 0 ? found : undefined;
       links += 1;
-      if (links > maxLinks) return false;
+      if (links > maxLinks) return undefined;
       rest = [...found.target.split('/'), ...rest];
       location = found.target.startsWith('/') ? '' : parentOf(location);
     }
-    return false;
+    return undefined;
   }
 
-  #addEntry(path: string, { type, mode, target }: TarHeader): void {
+  #addEntry(path: string, entry: TarHeader): TakeContent | undefined {
     const [directory, name] = [parentOf(path), posix.basename(path)];
     if (name === opaque) return void this.#emptied.set(directory, this.#layer);
     if (name.startsWith(deletion))
       return void this.#deleted.set(posix.join(directory, name.slice(deletion.length)), this.#layer);
-    const found = this.#lookup(type, mode, target);
+    const found = this.#lookup(entry, name);
     if (found === undefined) this.#found.delete(path);
     else this.#found.set(path, found);
+    if (found === undefined || !isOsRelease(entry, name)) return undefined;
+    return (content) => (found.content = content.toString('utf8'));
   }
 
-  #lookup(type: string, mode: number, target: string): Entry | undefined {
+  #lookup(entry: TarHeader, name: string): Entry | undefined {
     const layer = this.#layer;
+    const { type, mode, target } = entry;
     if (type === '2') return { layer, target };
     if (type === '1') {
       const linked = this.#at(rootPath(target));
       return linked && { ...linked, layer };
     }
     // Any execute bit counts, because the CPI runs the program as root.
-    return '07'.includes(type) && (mode & 0o111) !== 0 ? { layer, target: undefined } : undefined;
+    const isProgram = isFile(type) && (mode & 0o111) !== 0;
+    return isProgram || isOsRelease(entry, name) ? { layer, isProgram } : undefined;
   }
 
   /** Returns undefined if there is neither a program nor a link, or if an upper layer has deleted it. */
@@ -85,13 +104,21 @@ export class RootPrograms {
   }
 }
 
+const isFile = (type: string): boolean => '07'.includes(type);
+
+const isOsRelease = ({ type, size }: TarHeader, name: string): boolean =>
+  name === 'os-release' && isFile(type) && size <= osReleaseLimit;
+
 /** Returns the parent of a path in the root without a leading `/`; the root is ''. */
 function parentOf(path: string): string {
   const parent = posix.dirname(path);
   return parent === '.' ? '' : parent;
 }
 
-/** Inspects the entries of a root while it is read, and looks for the programs that a VM needs. */
+/**
+ * Inspects the entries of a root while it is read: the programs that a VM needs, and the operating system that
+ * it says to be.
+ */
 export interface RootInspector {
   /**
    * Returns the function that must be called with each entry of the next layer. The lowest layer comes first.
@@ -99,17 +126,23 @@ export interface RootInspector {
   nextLayer(): NonNullable<RootTarOptions['onEntry']>;
   /** Throws STEMCELL_INVALID, naming `what`, if the root has no executable agent or shell. */
   check(what: string): void;
+  /** Returns the operating system that the root says to be; undefined if it has no os-release. */
+  osRelease(): OsRelease | undefined;
 }
 
 /** The CPI starts these two (src/cpi/vm/scripts/entry.ts, pod.ts). */
 const needed = ['/var/vcap/bosh/bin/bosh-agent', '/bin/sh'];
 
 export function createRootInspector(): RootInspector {
-  const programs = new RootPrograms();
+  const files = new RootFiles();
   return {
-    nextLayer: () => programs.nextLayer(),
+    nextLayer: () => files.nextLayer(),
+    osRelease() {
+      const text = osReleasePaths.map((path) => files.contentOf(path)).find((found) => found !== undefined);
+      return text === undefined ? undefined : parseOsRelease(text);
+    },
     check: (what) => {
-      const missing = needed.filter((path) => !programs.has(path)).map((path) => `program ${path}`);
+      const missing = needed.filter((path) => !files.hasProgram(path)).map((path) => `program ${path}`);
       if (missing.length === 0) return;
       throw new ProductError(
         'STEMCELL_INVALID',

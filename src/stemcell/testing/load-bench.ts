@@ -42,6 +42,7 @@ cat > "$NOTES/stdin"
     output: join(directory, 'stemcell'),
     architecture: 'amd64',
     epoch: 0,
+    warn: () => undefined,
     signal: t.signal,
   });
   const image = await openLayout(layout);

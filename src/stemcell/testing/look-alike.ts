@@ -32,6 +32,12 @@ const link = (name: string, linkname: string): Entries[number] => ({
   header: { name, type: 'symlink', size: 0, linkname },
 });
 
+/** Returns the file with which an operating system names itself, for sampleBoshRoot. */
+export const osReleaseEntries = (distribution: string, codeName: string): Entries => [
+  link('./etc/os-release', '../usr/lib/os-release'),
+  file('./usr/lib/os-release', `ID=${distribution}\nVERSION_CODENAME=${codeName}\n`),
+];
+
 /**
  * Returns a root that looks like that of a stock stemcell: systemd as PID 1, the agent's paths. Nothing in it
  * runs.

@@ -14,6 +14,8 @@ export const digestOf = (bytes: Uint8Array): string =>
 /** A directory with sources, and functions that convert them into stemcells beside them. */
 export interface Workshop {
   readonly directory: string;
+  /** The warnings of all conversions. */
+  readonly warnings: readonly string[];
   readonly convert: (
     source: string,
     more?: {
@@ -35,13 +37,17 @@ export interface Workshop {
 
 export async function workshop(t: TestContext): Promise<Workshop> {
   const directory = await scratchDirectory(t);
+  const warnings: string[] = [];
+  const warn = (sentence: string): void => void warnings.push(sentence);
   const convert: Workshop['convert'] = (source, { output = 'out', ...more } = {}) =>
     convertStemcell({
       ...{ source, output: join(directory, output), architecture: 'amd64', epoch: 0, signal: t.signal },
+      warn,
       ...more,
     });
   return {
     directory,
+    warnings,
     convert,
     async fails(source, expected, operatingSystem) {
       const before = await readdir(directory);

@@ -104,18 +104,8 @@ exec env - PATH=$PATH runsvdir -P /etc/service 'log: ....................'
     '/etc/resolv.conf': link('../run/resolvconf/resolv.conf'),
     '/etc/resolvconf/resolv.conf.d/base': text(''),
     '/run/resolvconf/enable-updates': text(''),
+    '/run/resolvconf/interface/empty': text(''),
     '/run/resolvconf/resolv.conf': text(''),
-    '/usr/sbin/resolvconf': text(
-      `#!/bin/sh
-set -e
-[ "$1" = -u ]
-cd /run/resolvconf
-[ -e enable-updates ] || exit 0
-cat /etc/resolvconf/resolv.conf.d/base > resolv.conf_new
-mv -f resolv.conf_new resolv.conf
-`,
-      0o755,
-    ),
     '/etc/sv/agent/run': run(`cd /var/vcap/bosh\n${agent}`),
     '/etc/sv/monit/run': run(monit),
     '/etc/sv/ssh/run': run('mkdir -p /run/sshd\nssh-keygen -A\nexec /usr/sbin/sshd -D'),

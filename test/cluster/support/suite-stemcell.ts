@@ -17,8 +17,8 @@ import { codeDigest } from '../../support/code-digest.ts';
  * built once.
  */
 export const stemcellPackages = [
-  ...['runc', 'nodejs', 'iptables', 'kmod', 'nftables'],
-  ...['systemd-sysv', 'dbus', 'cron', 'runit'],
+  ...['runc', 'nodejs', 'iptables', 'nftables'],
+  ...['systemd-sysv', 'dbus', 'runit'],
 ];
 
 /** Returns the name of a profile's stemcell in the cache and for test files. */
@@ -59,6 +59,7 @@ async function build(
     '--from-debian',
     '--profile',
     profile,
+    '--without-compilers',
     '--output',
     directory,
     ...stemcellPackages.flatMap((name) => ['--include', name]),

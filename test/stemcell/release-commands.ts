@@ -1,0 +1,80 @@
+/** What a script of a published release runs on the VM itself, outside of bpm. */
+export interface ReleaseCommand {
+  /** The job, and its script. */
+  readonly caller: string;
+  /** A script for sh. It ends with 0 if what the job needs has happened. */
+  readonly script: string;
+  /** True if the profile sys-admin refuses it (docs/stemcells.md). */
+  readonly needsPrivileged?: boolean;
+}
+
+const director: readonly ReleaseCommand[] = [
+  {
+    caller: 'bpm: pre-start',
+    script: "echo 'export A=1' > /etc/profile.d/bpm.sh && bash -lc '[ \"$A\" = 1 ]'",
+  },
+  { caller: 'bpm: pre-start', script: "perl -MPOSIX -e 'POSIX::getpid() or die'" },
+  {
+    caller: 'nats: pre-start',
+    script: `sysctl -w net.ipv4.neigh.default.gc_thresh1=1024 || true
+      echo net.ipv4.neigh.default.gc_thresh1=1024 > /etc/sysctl.d/100-bosh-nats.conf`,
+  },
+  {
+    caller: 'nats: pre-start',
+    script: `cd "$(mktemp -d)" && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out pem \
+      -subj '/O=Cloud Foundry/CN=director' 2> /dev/null && [ "$(openssl x509 -subject -noout -in pem | cut -c 9-)" = 'O = Cloud Foundry, CN = director' ]`,
+  },
+  { caller: 'postgres: pre-start', script: 'sysctl -w kernel.shmmax=67108864', needsPrivileged: true },
+  { caller: 'postgres: pre-start', script: '[ "$(su - vcap -c "id -un")" = vcap ]' },
+  {
+    caller: 'postgres: pre-start',
+    script: "dpkg-query --show --showformat '${Version}' libc6 | egrep '^2[.]'",
+  },
+  {
+    caller: 'postgres: start',
+    script: `LC_ALL=en_US.UTF-8 perl -MPOSIX -e 'setlocale(LC_MESSAGES, "") eq "en_US.UTF-8" or die'`,
+  },
+  { caller: 'director: pre-start', script: "echo '0 * * * * true' | crontab - && crontab -l" },
+  {
+    caller: 'director: worker_ctl',
+    script: '[ "$(setpriv --reuid vcap --regid vcap --clear-groups id -un)" = vcap ]',
+  },
+  { caller: 'director: worker_ctl', script: '[ "$(ps --no-headers -o pid -p $$)" -eq $$ ]' },
+  { caller: 'director: post-start', script: 'timeout 5 curl --version' },
+  {
+    caller: 'user_add: pre-start',
+    script: `useradd --create-home --shell /bin/bash admin1 && usermod -G vcap,admin,bosh_sudoers,bosh_sshers admin1 &&
+      passwd -d admin1 && passwd -l admin1 && sudo -l -U admin1 | grep NOPASSWD`,
+  },
+];
+
+const boshDns: readonly ReleaseCommand[] = [
+  { caller: 'bosh-dns: pre-start', script: 'ip address add 169.254.0.2/32 dev lo', needsPrivileged: true },
+  {
+    caller: 'bosh-dns: pre-start',
+    script: `cp /usr/bin/perl /var/vcap/data/dns && setcap cap_net_bind_service=+ep /var/vcap/data/dns &&
+      sysctl -n net.ipv4.ip_unprivileged_port_start && setpriv --reuid vcap --regid vcap --clear-groups /var/vcap/data/dns \
+      -MIO::Socket::INET -e 'IO::Socket::INET->new(Proto => "udp", LocalAddr => "127.0.0.1:53") or die $!'`,
+  },
+  {
+    caller: 'bosh-dns: bosh-dns-nameserverconfig',
+    script: `echo nameserver 169.254.0.2 > /etc/resolvconf/resolv.conf.d/head && resolvconf -u &&
+      [ "$(cat /etc/resolv.conf)" = "$(printf 'nameserver 169.254.0.2\\nnameserver 10.96.0.10\\nsearch bosh.svc.cluster.local\\noptions ndots:5')" ]`,
+  },
+];
+
+/** Programs of which only the presence is tested. */
+const programs = [
+  ...['host', 'dig', 'nc', 'ping', 'rsync', 'zip', 'unzip', 'bzip2', 'xz', 'file', 'killall', 'ethtool'],
+  ...['modprobe', 'mkfs.xfs', 'xfs_quota', 'logger', 'getcap', 'logrotate', 'localedef'],
+];
+
+/**
+ * The commands of a director's jobs and of bosh-dns (bosh, nats, postgres, bpm-release, os-conf-release,
+ * bosh-dns-release: jobs/*\/templates), and the programs of other published releases.
+ */
+export const releaseCommands: readonly ReleaseCommand[] = [
+  ...director,
+  ...boshDns,
+  ...programs.map((name) => ({ caller: name, script: `command -v ${name}` })),
+];

@@ -1,0 +1,80 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type SecurityProfile, profileSecurity } from '../../src/cpi/config/profile.ts';
+import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
+import { eventually } from '../../src/agent/testing/eventually.ts';
+import type { PrivateContainerd } from './private-containerd.ts';
+
+export interface VmRequest {
+  readonly image: string;
+  readonly profile: SecurityProfile;
+  /** A folder for the files that the kubelet mounts. */
+  readonly directory: string;
+  /** The settings of the agent. */
+  readonly settings: string;
+}
+
+/** The resolv.conf of a pod. */
+export const podResolvConf = 'search bosh.svc.cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n';
+
+/** A container of a stemcell with the entry script, the rights and the mounts of a VM. */
+export class StemcellVm {
+  readonly name: string;
+  readonly #containerd: PrivateContainerd;
+  #count = 0;
+
+  private constructor(containerd: PrivateContainerd, name: string) {
+    this.#containerd = containerd;
+    this.name = name;
+  }
+
+  static async start(containerd: PrivateContainerd, request: VmRequest): Promise<StemcellVm> {
+    const { image, profile, directory, settings } = request;
+    const { privileged, capabilities } = profileSecurity(profile);
+    const rights =
+      privileged === true
+        ? ['--privileged']
+        : (capabilities?.add ?? []).flatMap((name) => ['--cap-add', `CAP_${name}`]);
+    const mounts: string[] = [];
+    for (const [name, target, content, mode] of [
+      ['settings', '/var/vcap/bosh/warden-cpi-agent-env.json', settings, 'ro'],
+      ['resolv', '/etc/resolv.conf', podResolvConf, 'rw'],
+    ] as const) {
+      const source = join(directory, `${profile}-${name}`);
+      await writeFile(source, content);
+      mounts.push('--mount', `type=bind,src=${source},dst=${target},options=rbind:${mode}`);
+    }
+    await containerd.ctr(
+      ...['run', '--detach', ...rights, ...mounts],
+      ...['--mount', 'type=tmpfs,src=hub,dst=/warden-cpi-dev', image, profile],
+      ...['/bin/sh', '-c', entryScript, 'sh', profile],
+    );
+    return new StemcellVm(containerd, profile);
+  }
+
+  /** Runs a script in the VM and returns its output. Rejects with the output of a script that fails. */
+  run(script: string): Promise<string> {
+    this.#count += 1;
+    const exec = ['task', 'exec', '--exec-id', `e${this.#count}`, this.name];
+    return this.#containerd.ctr(...exec, '/bin/sh', '-c', script);
+  }
+
+  /** Returns the id of the VM's first process on this machine. */
+  async pid(): Promise<string> {
+    const tasks = await this.#containerd.ctr('task', 'list');
+    return new RegExp(`^${this.name}\\s+(\\d+)`, 'mu').exec(tasks)?.[1] ?? '';
+  }
+
+  /** Ends the container as the kubelet does, waits for its end, and starts it again. */
+  async restart(): Promise<void> {
+    const { name } = this;
+    await this.#containerd.ctr('task', 'kill', '--signal', 'SIGTERM', name);
+    await eventually('the container to end', async () =>
+      new RegExp(`^${name}\\s+\\d+\\s+STOPPED`, 'mu').test(await this.#containerd.ctr('task', 'list'))
+        ? true
+        : undefined,
+    );
+    await this.#containerd.ctr('task', 'delete', name);
+    await this.#containerd.ctr('task', 'start', '--detach', name);
+  }
+}
