@@ -6,7 +6,11 @@ import { DirectorSetup } from '../director/scripted/director-setup.ts';
 import { describeScenario, type Scene } from '../director/scripted/scenario.ts';
 import { CpiProcess } from '../support/cpi-process.ts';
 import { checkout } from '../support/embedded-environment.ts';
-import { type UpstreamAgent, upstreamAgent, withoutUpstreamAgent } from '../support/upstream-programs.ts';
+import {
+  type UpstreamAgent,
+  upstreamAgent,
+  withoutUpstreamDirectorAgent,
+} from '../support/upstream-programs.ts';
 import { network } from './network.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
@@ -21,7 +25,7 @@ interface Run {
 }
 
 const ours = { upstream: undefined, skip: noNatsServer };
-const upstreams = { upstream: upstreamAgent(), skip: withoutUpstreamAgent() || noNatsServer };
+const upstreams = { upstream: upstreamAgent(), skip: withoutUpstreamDirectorAgent() || noNatsServer };
 const runs: readonly Run[] = [
   { name: 'our agent', ...ours, hasSignedUrls: true },
   { name: "upstream's agent", ...upstreams, hasSignedUrls: false },

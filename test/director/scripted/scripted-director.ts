@@ -313,7 +313,7 @@ export class ScriptedDirector {
     const { name, fingerprint: version } = release.job;
     return {
       ...{ deployment, name: group, index, id: vm.id, az: 'z1', networks },
-      job: { name: group, templates: [{ name, version, sha1: '', blobstore_id: '' }] },
+      job: { name: group, template: name, templates: [{ name, version, sha1: '', blobstore_id: '' }] },
       packages: this.#options.blobstore.signedPackages(packages, 'signed_url'),
       configuration_hash: createHash('sha1').update(archive).digest('hex'),
       rendered_templates_archive: { blobstore_id: blobId, sha1 },
