@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SecurityProfile } from '../../src/cpi/config/profile.ts';
 import { noNatsServer } from '../../src/agent/testing/nats-server.ts';
 import { DirectorSetup } from '../director/scripted/director-setup.ts';
 import { describeScenario, type Scene } from '../director/scripted/scenario.ts';
@@ -19,17 +19,25 @@ import { withoutNodes } from './test-cluster.ts';
 
 interface Run {
   readonly name: string;
-  readonly upstream: UpstreamAgent | undefined;
+  /** `kubernetes.attach`. */
+  readonly attach: 'hot' | 'recreate';
+  readonly profile: SecurityProfile;
   readonly hasSignedUrls: boolean;
+  readonly upstream: UpstreamAgent | undefined;
   readonly skip: string | false;
 }
 
 const ours = { upstream: undefined, skip: noNatsServer };
 const upstreams = { upstream: upstreamAgent(), skip: withoutUpstreamDirectorAgent() || noNatsServer };
+const hot = { attach: 'hot', profile: 'privileged' } as const;
 const runs: readonly Run[] = [
-  { name: 'our agent', ...ours, hasSignedUrls: true },
-  { name: "upstream's agent", ...upstreams, hasSignedUrls: false },
-  { name: "upstream's agent, signed URLs", ...upstreams, hasSignedUrls: true },
+  { name: 'our agent, signed URLs', ...ours, ...hot, hasSignedUrls: true },
+  {
+    ...{ name: 'our agent, profile baseline, a pod for each change of disks', ...ours },
+    ...{ attach: 'recreate', profile: 'baseline', hasSignedUrls: false },
+  },
+  { name: "upstream's agent", ...upstreams, ...hot, hasSignedUrls: false },
+  { name: "upstream's agent, signed URLs", ...upstreams, ...hot, hasSignedUrls: true },
 ];
 
 describeCluster('a scripted director on real kubelets', (world) => {
@@ -40,32 +48,32 @@ describeCluster('a scripted director on real kubelets', (world) => {
 /** Starts a director in the network of the pods. */
 async function openScene(world: ClusterWorld, number: number, run: Run): Promise<Scene> {
   const { cluster, namespace, api } = world;
+  const { attach, profile, upstream, hasSignedUrls } = run;
   const setup = await DirectorSetup.start({
-    ...{ address: network.controlPlane, hasSignedUrls: run.hasSignedUrls, out: () => undefined },
+    ...{ address: network.controlPlane, hasSignedUrls, out: () => undefined },
   });
-  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
-  const config = join(directory, 'cpi.json');
-  const kubelet = { kubelet_root_dir: cluster.kubeletRootDirectory };
-  const kubernetes = { kubeconfig: cluster.kubeconfig, namespace, ...kubelet };
-  const { url: mbus } = setup.server;
-  await writeFile(config, JSON.stringify({ kubernetes, agent: { mbus }, deadlines: { release: 2 } }), {
-    mode: 0o600,
-  });
-  const cpi = new CpiProcess(join(checkout, 'dist', 'cpi', 'cpi'), config);
-  const address = (index: number): string => fixedAddress(world, 'director', 5 * number + index);
-  const deployment = await setup.deployment({
-    cpi: (method, ...args) => cpi.call(method, ...args),
-    stemcell: (await cluster.stemcellFor('privileged', run.upstream)).archive,
-    vmProperties: { profile: 'privileged' },
-    diskProperties: world.diskProperties('loop'),
-    compilationAddress: address(4),
-  });
-  return {
-    ...{ setup, deployment, hello: await setup.hello(), smoke: await setup.smoke(), api, namespace },
-    ...{ addresses: [address(0), address(1), address(2), address(3)], hasSshd: true },
-    close: async () => {
-      await setup.close();
-      await rm(directory, { recursive: true });
-    },
-  };
+  try {
+    const { kubeconfig, kubeletRootDirectory } = cluster;
+    const kubernetes = { kubeconfig, namespace, attach, kubelet_root_dir: kubeletRootDirectory };
+    const config = { kubernetes, agent: { mbus: setup.server.url }, deadlines: { release: 2 } };
+    const path = join(setup.directory, 'cpi.json');
+    await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+    const cpi = new CpiProcess(join(checkout, 'dist', 'cpi', 'cpi'), path);
+    const address = (index: number): string => fixedAddress(world, 'director', 5 * number + index);
+    const deployment = await setup.deployment({
+      cpi: (method, ...args) => cpi.call(method, ...args),
+      stemcell: (await cluster.stemcellFor(profile, upstream)).archive,
+      vmProperties: { profile },
+      diskProperties: world.diskProperties('loop'),
+      compilationAddress: address(4),
+    });
+    return {
+      ...{ setup, deployment, hello: await setup.hello(), smoke: await setup.smoke(), api, namespace },
+      ...{ addresses: [address(0), address(1), address(2), address(3)], hasSshd: true },
+      close: () => setup.close(),
+    };
+  } catch (error) {
+    await setup.close();
+    throw error;
+  }
 }

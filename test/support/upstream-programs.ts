@@ -42,9 +42,7 @@ export function withoutUpstreamAgent(environment: NodeJS.ProcessEnv = process.en
 /** Returns the value of `skip` for a test of an upstream agent under a director. */
 export function withoutUpstreamDirectorAgent(environment: NodeJS.ProcessEnv = process.env): string | false {
   const missing = "needs upstream's bosh-davcli: BOSH_DAVCLI=<path>";
-  return (
-    withoutUpstreamAgent(environment) || (upstreamAgent(environment)?.davcli === undefined && missing)
-  );
+  return withoutUpstreamAgent(environment) || (upstreamAgent(environment)?.davcli === undefined && missing);
 }
 
 function isProgram(path: string): boolean {

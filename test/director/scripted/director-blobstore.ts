@@ -21,8 +21,8 @@ export class DirectorBlobstore {
   get settings(): readonly Json[] {
     const { provider, options } = this.#dav.settings;
     if (!this.hasSignedUrls) return [{ provider, options }];
-    const { user, password, ...others } = options;
-    return [{ provider, options: others }];
+    const { endpoint, tls } = options;
+    return [{ provider, options: { endpoint, tls } }];
   }
 
   /** Stores a blob and returns its id. */
@@ -44,10 +44,7 @@ export class DirectorBlobstore {
   }
 
   /** Adds the key with a signed URL to each package, if URLs are signed. */
-  signedPackages(
-    packages: CompiledPackages,
-    key: 'signed_url' | 'package_get_signed_url',
-  ): CompiledPackages {
+  signedPackages(packages: CompiledPackages, key: 'signed_url' | 'package_get_signed_url'): CompiledPackages {
     if (!this.hasSignedUrls) return packages;
     return Object.fromEntries(
       Object.entries(packages).map(([name, one]) => [

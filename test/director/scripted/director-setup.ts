@@ -34,7 +34,8 @@ export interface DeploymentPlan {
 export class DirectorSetup {
   readonly server: TestNatsServer;
   readonly monitor: HealthMonitor;
-  readonly #directory: string;
+  /** Removed by `close`. */
+  readonly directory: string;
   readonly #bus: NatsDirector;
   readonly #blobstore: DirectorBlobstore;
   readonly #out: (line: string) => void;
@@ -51,7 +52,7 @@ export class DirectorSetup {
     },
     ends: (() => Promise<void>)[],
   ) {
-    this.#directory = parts.directory;
+    this.directory = parts.directory;
     this.server = parts.server;
     this.monitor = parts.monitor;
     this.#bus = parts.bus;
@@ -88,7 +89,7 @@ export class DirectorSetup {
 
   /** Opens the errand of the release beside this file. */
   async smoke(): Promise<ReleaseOfJob> {
-    const outFile = join(this.#directory, 'scripted.tgz');
+    const outFile = join(this.directory, 'scripted.tgz');
     await packRelease({ directory: join(import.meta.dirname, 'release'), version: '1', outFile });
     return this.#open(outFile, 'smoke');
   }
@@ -100,7 +101,7 @@ export class DirectorSetup {
       ...{ cpi, out: this.#out },
     });
     const { imagePath, cloudProperties } = await openStemcell({
-      ...{ archivePath: stemcell, directory: join(this.#directory, 'stemcell'), within: this.#directory },
+      ...{ archivePath: stemcell, directory: join(this.directory, 'stemcell'), within: this.directory },
     });
     const stemcellCid = String(await director.cpi('create_stemcell', imagePath, cloudProperties));
     return new ScriptedDeployment({
@@ -122,7 +123,7 @@ export class DirectorSetup {
   }
 
   async #open(archivePath: string, job: string): Promise<ReleaseOfJob> {
-    const directory = join(this.#directory, job);
+    const directory = join(this.directory, job);
     await mkdir(directory);
     const release = await ReleaseOfJob.open(archivePath, job, directory);
     this.#ends.push(() => release.close());

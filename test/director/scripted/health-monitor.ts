@@ -1,14 +1,14 @@
 import { until } from '../../support/until.ts';
 import type { TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 
+type Subscription = Awaited<ReturnType<TestNatsServer['listen']>>;
+
 /** The health monitor's view: which agents have sent heartbeats. */
 export class HealthMonitor {
-  readonly #heard: readonly (readonly [subject: string, body: Record<string, unknown>])[];
-  readonly close: () => Promise<void>;
+  readonly #subscription: Subscription;
 
-  private constructor({ received, close }: Awaited<ReturnType<TestNatsServer['listen']>>) {
-    this.#heard = received;
-    this.close = close;
+  private constructor(subscription: Subscription) {
+    this.#subscription = subscription;
   }
 
   static async connect(server: TestNatsServer): Promise<HealthMonitor> {
@@ -25,13 +25,18 @@ export class HealthMonitor {
    * that runs sends one. Throws if the first agent has sent one.
    */
   async hearOnly(other: string, silent: string): Promise<void> {
-    const begin = this.#heard.length;
+    const begin = this.#subscription.received.length;
     await until(`two heartbeats of ${other}`, async () => this.#from(other, begin) >= 2);
     const count = this.#from(silent, begin);
     if (count > 0) throw new Error(`${silent} has sent ${count} heartbeats`);
   }
 
+  close(): Promise<void> {
+    return this.#subscription.close();
+  }
+
   #from(agentId: string, begin: number): number {
-    return this.#heard.slice(begin).filter(([subject]) => subject.endsWith(`.${agentId}`)).length;
+    const heard = this.#subscription.received.slice(begin);
+    return heard.filter(([subject]) => subject.endsWith(`.${agentId}`)).length;
   }
 }

@@ -132,13 +132,13 @@ async function fetchesLogs(scene: Scene): Promise<void> {
 
 async function enlargesDisks(scene: Scene): Promise<void> {
   const { deployment, api, namespace } = scene;
-  const before = await statesOf(deployment.instances);
+  const previous = await statesOf(deployment.instances);
   await deployment.deploy(manifest(scene, { diskSize: 128 }));
   const now = await statesOf(deployment.instances);
   for (const [index, { disk, ...others }] of now.entries()) {
-    const { disk: previous, ...same } = before[index] ?? {};
+    const { disk: smaller, ...same } = previous[index] ?? {};
     assert.deepEqual(others, same);
-    assert.notEqual(disk, previous);
+    assert.notEqual(disk, smaller);
     const reference = { resource: persistentVolumeClaims, namespace, name: disk ?? '' };
     const { spec } = await api.get<PersistentVolumeClaim>(reference);
     assert.equal(spec.resources?.requests?.['storage'], '128Mi');
@@ -147,14 +147,14 @@ async function enlargesDisks(scene: Scene): Promise<void> {
 
 async function scales(scene: Scene): Promise<void> {
   const { deployment, addresses } = scene;
-  const before = await statesOf(deployment.instances);
+  const previous = await statesOf(deployment.instances);
   await deployment.deploy(manifest(scene, { diskSize: 128, instances: 3 }));
   const [, , added] = deployment.instances;
   assert.ok(added !== undefined);
   assert.match(await pageOf(added), /For operators/u);
 
   await deployment.deploy(manifest(scene, { diskSize: 128 }));
-  assert.deepEqual(await statesOf(deployment.instances), before);
+  assert.deepEqual(await statesOf(deployment.instances), previous);
   await assert.rejects(fetch(`http://${addresses[2]}:8080/`, { signal: AbortSignal.timeout(3000) }));
 }
 
@@ -166,12 +166,12 @@ async function recreates(scene: Scene): Promise<void> {
 async function stopsAndStarts({ deployment }: Scene): Promise<void> {
   const [, instance] = deployment.instances;
   assert.ok(instance !== undefined);
-  const before = await statesOf([instance]);
+  const previous = await statesOf([instance]);
   await deployment.stop(instance);
   await assert.rejects(pageOf(instance), /fetch failed/u);
   assert.equal(await deployment.jobState(instance), 'stopped');
   await deployment.start(instance);
-  assert.deepEqual(await statesOf([instance]), before);
+  assert.deepEqual(await statesOf([instance]), previous);
 }
 
 async function resurrects({ deployment, setup, api, namespace }: Scene): Promise<void> {
@@ -205,11 +205,11 @@ async function deletes({ deployment, api, namespace }: Scene): Promise<void> {
 
 /** Asserts that a change gives the instance another VM, and that its disk keeps its content. */
 async function keepsDisk(instance: ScriptedInstance, change: () => Promise<void>): Promise<void> {
-  const [before] = await statesOf([instance]);
+  const [previous] = await statesOf([instance]);
   await change();
   const [now] = await statesOf([instance]);
-  assert.notEqual(now?.vm, before?.vm);
-  assert.deepEqual({ ...now, vm: before?.vm }, before);
+  assert.notEqual(now?.vm, previous?.vm);
+  assert.deepEqual({ ...now, vm: previous?.vm }, previous);
 }
 
 interface State {

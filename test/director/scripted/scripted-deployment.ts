@@ -165,8 +165,7 @@ export class ScriptedDeployment {
 
   /** `bosh delete-deployment`. */
   async delete(): Promise<void> {
-    for (const { vm } of this.instances)
-      await this.#options.director.deleteInstance(vm, 'delete_deployment');
+    for (const { vm } of this.instances) await this.#options.director.deleteInstance(vm, 'delete_deployment');
     this.instances = [];
   }
 
@@ -182,7 +181,8 @@ export class ScriptedDeployment {
     const missing = new Set(groups.map(({ release }) => release));
     for (const release of this.#compiled.keys()) missing.delete(release);
     if (missing.size === 0) return;
-    const vm = await director.createVm(this.#request('compilation', 0, compilationAddress));
+    const request = this.#request('compilation', 0, compilationAddress);
+    const vm = await director.createVm({ ...request, isCompilation: true });
     for (const release of missing) this.#compiled.set(release, await director.compile(vm, release));
     await director.deleteVm(vm);
   }

@@ -26,6 +26,8 @@ export interface VmRequest {
   readonly vmProperties?: Json;
   readonly networks: Json;
   readonly address: string;
+  /** The VM only compiles packages, with its first certificate. */
+  readonly isCompilation?: boolean;
 }
 
 /** What an instance shall run, and its persistent disk. */
@@ -80,7 +82,7 @@ export class ScriptedDirector {
     this.#options = options;
   }
 
-  /** Creates a VM, waits for its agent, attaches the instance's disk and gives it its lasting certificate. */
+  /** Creates a VM, waits for its agent, attaches the instance's disk and sends the settings. */
   async createVm(
     request: VmRequest,
     { id, disk }: InstanceState = { id: randomUUID(), disk: undefined },
@@ -117,19 +119,17 @@ export class ScriptedDirector {
   }
 
   /**
-   * Sends the settings; with a new VM also the lasting certificate and the blobstores, after which nats-sync
-   * removes the user of the short-lived certificate.
+   * Sends the settings. The first time they contain the lasting certificate, and then nats-sync removes the user
+   * of the short-lived one.
    */
   async updateSettings(vm: ScriptedVm): Promise<void> {
     const settings = { trusted_certs: '', disk_associations: [] };
-    if (!this.#bootstrapping.has(vm.agentId)) {
+    if (!this.#bootstrapping.has(vm.agentId) || vm.request.isCompilation === true) {
       await this.agent(vm, 'update_settings', settings);
       return;
     }
-    const { server, blobstore } = this.#options;
-    const cert = certificateOf(await server.agentCertificate(vm.agentId, 'permanent'));
-    const { settings: blobstores } = blobstore;
-    await this.agent(vm, 'update_settings', { ...settings, blobstores, mbus: { cert } });
+    const cert = certificateOf(await this.#options.server.agentCertificate(vm.agentId, 'permanent'));
+    await this.agent(vm, 'update_settings', { ...settings, mbus: { cert } });
     this.#bootstrapping.delete(vm.agentId);
     await this.#syncUsers();
   }
@@ -286,7 +286,8 @@ export class ScriptedDirector {
 
   /** Calls a method of an agent and follows its task. Prints a line. */
   agent(vm: ScriptedVm, method: string, ...args: readonly unknown[]): Promise<unknown> {
-    return this.#step(`agent ${vm.cid} ${method}`, () => this.#options.bus.call(vm.agentId, method, ...args));
+    const name = method === 'run_script' ? `${method} ${String(args[0])}` : method;
+    return this.#step(`agent ${vm.cid} ${name}`, () => this.#options.bus.call(vm.agentId, method, ...args));
   }
 
   /** Calls a method of the CPI. Prints a line. */
