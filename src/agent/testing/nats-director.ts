@@ -7,20 +7,21 @@ import type { TestNatsServer } from './nats-server.ts';
 /** How often the director repeats a request after a timeout (agent_client.rb). */
 const retries: Readonly<Record<string, number>> = { get_task: 4, get_state: 2, upload_blob: 3 };
 
-/** The director's pause is a second. */
-const pollMs = 20;
-
 /** The director's side of the bus: sends requests to agents as bosh-director does (nats_rpc.rb). */
 export class NatsDirector {
   readonly #connection: NatsConnection;
   readonly #id = randomUUID();
   readonly #pending = new Map<string, (response: unknown) => void>();
 
-  private constructor(connection: NatsConnection) {
+  readonly #pollMs: number;
+
+  private constructor(connection: NatsConnection, pollMs: number) {
     this.#connection = connection;
+    this.#pollMs = pollMs;
   }
 
-  static async connect(server: TestNatsServer): Promise<NatsDirector> {
+  /** `pollMs`: the pause between two get_task. That of a director is a second. */
+  static async connect(server: TestNatsServer, { pollMs = 20 } = {}): Promise<NatsDirector> {
     const { ca = '', ...pair } = await server.directorCertificate();
     const director: NatsDirector = new NatsDirector(
       await NatsConnection.open({
@@ -32,6 +33,7 @@ export class NatsDirector {
           throw error;
         },
       }),
+      pollMs,
     );
     return director;
   }
@@ -69,7 +71,7 @@ export class NatsDirector {
   async call(agentId: string, method: string, ...args: readonly unknown[]): Promise<unknown> {
     let value = await this.#ask(agentId, method, args);
     for (let polls = 0; isRunning(value); polls += 1) {
-      if (polls > 0) await systemClock.sleep(pollMs);
+      if (polls > 0) await systemClock.sleep(this.#pollMs);
       value = await this.#ask(agentId, 'get_task', [value.agent_task_id]);
     }
     return value;

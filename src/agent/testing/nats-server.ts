@@ -78,8 +78,11 @@ export class TestNatsServer {
     return this.#authorities[0].ca;
   }
 
-  /** Receives all messages of a subject, as the health monitor does. */
-  async listen(subject: string): Promise<{
+  /** Receives all messages of a subject, as the health monitor does, and calls `onMessage` for each. */
+  async listen(
+    subject: string,
+    onMessage: (subject: string) => void = () => undefined,
+  ): Promise<{
     readonly received: (readonly [subject: string, body: Record<string, unknown>])[];
     close(): Promise<void>;
   }> {
@@ -89,7 +92,10 @@ export class TestNatsServer {
       server: { host: this.address, port: this.port },
       credentials: { ...pair, ca },
       subject,
-      onMessage: (body, of) => received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]),
+      onMessage: (body, of) => {
+        received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]);
+        onMessage(of);
+      },
       onError: (error) => {
         throw error;
       },
