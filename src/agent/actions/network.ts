@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Field } from '../../platform/field.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../log.ts';
-import { describeExit, type Programs, runProgram } from '../process/programs.ts';
+import { describeExit, type Programs, runAgentProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
 import { type Action, argument } from './action.ts';
 
@@ -22,7 +22,7 @@ export function deleteArpEntries(options: DeleteArpEntriesOptions): Action {
     mode: 'synchronous',
     async run(args) {
       for (const address of addressesOf(argument(args, 0, 'request').get('ips'))) {
-        const exit = await runProgram(
+        const exit = await runAgentProgram(
           options,
           { file: 'ip', arguments: ['neigh', 'flush', 'to', address], environment: { PATH: scriptPath } },
           new AbortController().signal,

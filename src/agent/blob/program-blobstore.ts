@@ -10,7 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { errorCode } from '../file/error-code.ts';
 import { outputTail, writeDurableFile } from '../file/files.ts';
-import { describeExit, type Programs, runProgram } from '../process/programs.ts';
+import { describeExit, type Programs, runAgentProgram } from '../process/programs.ts';
 import type { BlobstoreSettings } from '../settings/settings.ts';
 import type { RemoteBlobstore } from './remote-blobstore.ts';
 
@@ -59,7 +59,7 @@ export class ProgramBlobstore implements RemoteBlobstore {
     const output = join(this.#ports.directories.temporary, `${name}-${randomUUID()}`);
     try {
       await using stderr = await open(output, 'wx', 0o600);
-      const exit = await runProgram(
+      const exit = await runAgentProgram(
         this.#ports,
         {
           file,

@@ -64,7 +64,7 @@ const cases: Readonly<Record<string, (t: TestContext, program: Program) => Promi
   },
   'a server with another common name is not used': async (t, program) => {
     const { start } = await scene(t, program);
-    const other = await TestNatsServer.start('default.blobstore.bosh-internal');
+    const other = await TestNatsServer.start({ commonName: 'default.blobstore.bosh-internal' });
     t.after(() => other.stop());
     const agent = await start(await other.agentCertificate(id, 'bootstrap'), other.url);
     await assertLoggedOnce(agent, other, /is not \*\.nats\.bosh-internal; check that/u);

@@ -6,7 +6,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
 import { exists, readFileIfPresent, writeDurableFile } from '../file/files.ts';
-import { describeExit, type Programs, runProgram } from '../process/programs.ts';
+import { describeExit, type Programs, runAgentProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
 
 export interface TrustedCertificatesOptions {
@@ -78,7 +78,7 @@ export class TrustedCertificates {
 
   async #update(): Promise<void> {
     const { timeoutMs = defaultTimeoutMs } = this.#options;
-    const exit = await runProgram(
+    const exit = await runAgentProgram(
       this.#options,
       { file: 'update-ca-certificates', arguments: ['-f'], environment: { PATH: scriptPath } },
       AbortSignal.timeout(timeoutMs),

@@ -20,7 +20,7 @@ export const noNatsServer: string | false =
     ? false
     : 'needs the program nats-server of the Debian package nats-server';
 
-const host = '127.0.0.1';
+const loopback = '127.0.0.1';
 const director = 'default.director.bosh-internal';
 const monitor = 'default.hm.bosh-internal';
 
@@ -32,6 +32,13 @@ interface NatsUser {
   readonly subscribe: readonly string[];
 }
 
+interface ServerOptions {
+  readonly authority: TestAuthority;
+  readonly address: string;
+  readonly port: number;
+  readonly commonName: string;
+}
+
 /**
  * Debian's nats-server with the configuration of a director's job nats (bosh: jobs/nats/templates/nats.cfg.erb):
  * the subject of a certificate is the user, and each user has its subjects. Agents are admitted late, as
@@ -41,34 +48,37 @@ export class TestNatsServer {
   readonly #directory: string;
   /** The newest is the first. */
   #authorities: readonly [TestAuthority, ...TestAuthority[]];
+  readonly address: string;
   readonly port: number;
   readonly #commonName: string;
   #users: readonly NatsUser[];
   #process: ChildProcess | undefined;
 
-  private constructor(
-    directory: string,
-    options: { readonly authority: TestAuthority; readonly port: number; readonly commonName: string },
-  ) {
+  private constructor(directory: string, { authority, address, port, commonName }: ServerOptions) {
     this.#directory = directory;
-    this.#authorities = [options.authority];
-    this.port = options.port;
-    this.#commonName = options.commonName;
+    this.#authorities = [authority];
+    this.address = address;
+    this.port = port;
+    this.#commonName = commonName;
     this.#users = fixedUsers;
   }
 
-  /** Starts a server that admits the director and the health monitor only. */
-  static async start(commonName = 'default.nats.bosh-internal'): Promise<TestNatsServer> {
+  /** Starts a server at an address of this machine. It admits the director and the health monitor only. */
+  static async start({
+    address = loopback,
+    commonName = 'default.nats.bosh-internal',
+  }: { readonly address?: string; readonly commonName?: string } = {}): Promise<TestNatsServer> {
     const directory = await mkdtemp(join(tmpdir(), 'nats-'));
     const authority = await createTestAuthority({ name: 'nats-ca' });
-    const server = new TestNatsServer(directory, { authority, port: await freePort(), commonName });
+    const port = await freePort(address);
+    const server = new TestNatsServer(directory, { authority, address, port, commonName });
     await server.#writeCertificates();
     await server.run();
     return server;
   }
 
   get url(): string {
-    return `nats://${host}:${this.port}`;
+    return `nats://${this.address}:${this.port}`;
   }
 
   /** All CAs, whose certificates the server accepts. */
@@ -81,18 +91,24 @@ export class TestNatsServer {
     return this.#authorities[0].ca;
   }
 
-  /** Receives all messages of a subject, as the health monitor does. */
-  async listen(subject: string): Promise<{
+  /** Receives all messages of a subject, as the health monitor does, and calls `onMessage` for each. */
+  async listen(
+    subject: string,
+    onMessage: (subject: string) => void = () => undefined,
+  ): Promise<{
     readonly received: (readonly [subject: string, body: Record<string, unknown>])[];
     close(): Promise<void>;
   }> {
     const { ca = '', ...pair } = await this.#certificate(monitor);
     const received: (readonly [string, Record<string, unknown>])[] = [];
     const connection = await NatsConnection.open({
-      server: { host, port: this.port },
+      server: { host: this.address, port: this.port },
       credentials: { ...pair, ca },
       subject,
-      onMessage: (body, of) => received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]),
+      onMessage: (body, of) => {
+        received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]);
+        onMessage(of);
+      },
       onError: (error) => {
         throw error;
       },
@@ -185,7 +201,7 @@ export class TestNatsServer {
   }
 
   async #writeCertificates(): Promise<void> {
-    const pair: KeyPair = await this.#authorities[0].server({ ip: host }, this.#commonName);
+    const pair: KeyPair = await this.#authorities[0].server({ ip: this.address }, this.#commonName);
     await writeFile(this.#path('server.pem'), pair.certificate);
     await writeFile(this.#path('server.key'), pair.key, { mode: 0o600 });
     await writeFile(this.#path('ca.pem'), this.ca);
@@ -199,7 +215,7 @@ export class TestNatsServer {
     await writeFile(
       this.#path('nats.conf'),
       JSON.stringify({
-        listen: `${host}:${this.port}`,
+        listen: `${this.address}:${this.port}`,
         log_file: this.#path('nats.log'),
         tls: {
           cert_file: this.#path('server.pem'),
@@ -233,8 +249,8 @@ const agentUser = (agentId: string, kind: 'bootstrap' | 'permanent'): string =>
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 /** The server writes its port nowhere, so that a free one is chosen before. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, host);
+export async function freePort(address = loopback): Promise<number> {
+  const probe = createServer().listen(0, address);
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
   probe.close();
