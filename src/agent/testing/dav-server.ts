@@ -19,27 +19,30 @@ export class DavServer {
   putStatus: number | undefined;
   readonly ca: string;
   readonly #server: Server;
+  readonly #address: string;
 
-  private constructor(server: Server, ca: string) {
+  private constructor(server: Server, ca: string, address: string) {
     this.#server = server;
     this.ca = ca;
+    this.#address = address;
   }
 
-  static async start(): Promise<DavServer> {
+  /** Starts a server at an address of this machine. */
+  static async start({ address = '127.0.0.1' }: { address?: string } = {}): Promise<DavServer> {
     const authority = await createTestAuthority({ name: 'blobstore-ca' });
-    const { certificate, key } = await authority.server({ ip: '127.0.0.1' });
+    const { certificate, key } = await authority.server({ ip: address });
     const server = createServer({ cert: certificate, key });
-    const dav = new DavServer(server, authority.ca);
+    const dav = new DavServer(server, authority.ca, address);
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       dav.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
     });
-    server.listen(0, '127.0.0.1');
+    server.listen(0, address);
     await once(server, 'listening');
     return dav;
   }
 
   get endpoint(): string {
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `https://${this.#address}:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** The blobstore in env.bosh.blobstores. */

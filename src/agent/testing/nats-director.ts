@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { NatsConnection } from '../mbus/nats-connection.ts';
-import { parseJsonObject } from '../../platform/json.ts';
-import { isObject } from '../../platform/json.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { isObject, parseJsonObject } from '../../platform/json.ts';
 import type { TestNatsServer } from './nats-server.ts';
+
+/** How often the director repeats a request after a timeout (agent_client.rb). */
+const retries: Readonly<Record<string, number>> = { get_task: 4, get_state: 2, upload_blob: 3 };
 
 /** The director's side of the bus: sends requests to agents as bosh-director does (nats_rpc.rb). */
 export class NatsDirector {
@@ -10,15 +13,19 @@ export class NatsDirector {
   readonly #id = randomUUID();
   readonly #pending = new Map<string, (response: unknown) => void>();
 
-  private constructor(connection: NatsConnection) {
+  readonly #pollMs: number;
+
+  private constructor(connection: NatsConnection, pollMs: number) {
     this.#connection = connection;
+    this.#pollMs = pollMs;
   }
 
-  static async connect(server: TestNatsServer): Promise<NatsDirector> {
+  /** `pollMs`: the pause between two get_task. That of a director is a second. */
+  static async connect(server: TestNatsServer, { pollMs = 20 } = {}): Promise<NatsDirector> {
     const { ca = '', ...pair } = await server.directorCertificate();
     const director: NatsDirector = new NatsDirector(
       await NatsConnection.open({
-        server: { host: '127.0.0.1', port: server.port },
+        server: { host: server.address, port: server.port },
         credentials: { ...pair, ca },
         subject: 'director.>',
         onMessage: (body, subject) => director.#receive(subject, body),
@@ -26,6 +33,7 @@ export class NatsDirector {
           throw error;
         },
       }),
+      pollMs,
     );
     return director;
   }
@@ -61,10 +69,21 @@ export class NatsDirector {
 
   /** Calls a method, follows its task to the end, and returns its value. Throws the exception's message. */
   async call(agentId: string, method: string, ...args: readonly unknown[]): Promise<unknown> {
-    let value = valueOf(method, await this.request(agentId, method, args));
-    while (isObject(value) && typeof value['agent_task_id'] === 'string' && value['state'] === 'running')
-      value = valueOf(method, await this.request(agentId, 'get_task', [value['agent_task_id']]));
+    let value = await this.#ask(agentId, method, args);
+    for (let polls = 0; isRunning(value); polls += 1) {
+      if (polls > 0) await systemClock.sleep(this.#pollMs);
+      value = await this.#ask(agentId, 'get_task', [value.agent_task_id]);
+    }
     return value;
+  }
+
+  /** Sends a request again as often as the director does if no response arrives in time. */
+  async #ask(agentId: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    for (let left = retries[method] ?? 0; left > 0; left -= 1) {
+      const response = await this.request(agentId, method, args);
+      if (response !== undefined) return valueOf(method, response);
+    }
+    return valueOf(method, await this.request(agentId, method, args));
   }
 
   /** Sends any text to an agent. */
@@ -81,6 +100,9 @@ export class NatsDirector {
     this.#pending.get(subject)?.(parseJsonObject(text));
   }
 }
+
+const isRunning = (value: unknown): value is { readonly agent_task_id: string } =>
+  isObject(value) && typeof value['agent_task_id'] === 'string' && value['state'] === 'running';
 
 function valueOf(method: string, response: Record<string, unknown> | undefined): unknown {
   if (response === undefined) throw new Error(`${method}: the agent did not answer in time`);

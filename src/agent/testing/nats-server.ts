@@ -20,7 +20,7 @@ export const noNatsServer: string | false =
     ? false
     : 'needs the program nats-server of the Debian package nats-server';
 
-const host = '127.0.0.1';
+const loopback = '127.0.0.1';
 const director = 'default.director.bosh-internal';
 const monitor = 'default.hm.bosh-internal';
 
@@ -41,32 +41,31 @@ export class TestNatsServer {
   readonly #directory: string;
   /** The newest is the first. */
   #authorities: readonly [TestAuthority, ...TestAuthority[]];
+  readonly address: string;
   readonly port: number;
   #users: readonly NatsUser[];
   #process: ChildProcess | undefined;
 
-  private constructor(directory: string, authority: TestAuthority, port: number) {
+  private constructor(directory: string, authority: TestAuthority, address: string, port: number) {
     this.#directory = directory;
     this.#authorities = [authority];
+    this.address = address;
     this.port = port;
     this.#users = fixedUsers;
   }
 
-  /** Starts a server that admits the director and the health monitor only. */
-  static async start(): Promise<TestNatsServer> {
+  /** Starts a server at an address of this machine. It admits the director and the health monitor only. */
+  static async start({ address = loopback }: { address?: string } = {}): Promise<TestNatsServer> {
     const directory = await mkdtemp(join(tmpdir(), 'nats-'));
-    const server = new TestNatsServer(
-      directory,
-      await createTestAuthority({ name: 'nats-ca' }),
-      await freePort(),
-    );
+    const authority = await createTestAuthority({ name: 'nats-ca' });
+    const server = new TestNatsServer(directory, authority, address, await freePort(address));
     await server.#writeCertificates();
     await server.run();
     return server;
   }
 
   get url(): string {
-    return `nats://${host}:${this.port}`;
+    return `nats://${this.address}:${this.port}`;
   }
 
   /** All CAs, whose certificates the server accepts. */
@@ -79,18 +78,24 @@ export class TestNatsServer {
     return this.#authorities[0].ca;
   }
 
-  /** Receives all messages of a subject, as the health monitor does. */
-  async listen(subject: string): Promise<{
+  /** Receives all messages of a subject, as the health monitor does, and calls `onMessage` for each. */
+  async listen(
+    subject: string,
+    onMessage: (subject: string) => void = () => undefined,
+  ): Promise<{
     readonly received: (readonly [subject: string, body: Record<string, unknown>])[];
     close(): Promise<void>;
   }> {
     const { ca = '', ...pair } = await this.#certificate(monitor);
     const received: (readonly [string, Record<string, unknown>])[] = [];
     const connection = await NatsConnection.open({
-      server: { host, port: this.port },
+      server: { host: this.address, port: this.port },
       credentials: { ...pair, ca },
       subject,
-      onMessage: (body, of) => received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]),
+      onMessage: (body, of) => {
+        received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]);
+        onMessage(of);
+      },
       onError: (error) => {
         throw error;
       },
@@ -183,7 +188,10 @@ export class TestNatsServer {
   }
 
   async #writeCertificates(): Promise<void> {
-    const pair: KeyPair = await this.#authorities[0].server({ ip: host }, 'default.nats.bosh-internal');
+    const pair: KeyPair = await this.#authorities[0].server(
+      { ip: this.address },
+      'default.nats.bosh-internal',
+    );
     await writeFile(this.#path('server.pem'), pair.certificate);
     await writeFile(this.#path('server.key'), pair.key, { mode: 0o600 });
     await writeFile(this.#path('ca.pem'), this.ca);
@@ -197,7 +205,7 @@ export class TestNatsServer {
     await writeFile(
       this.#path('nats.conf'),
       JSON.stringify({
-        listen: `${host}:${this.port}`,
+        listen: `${this.address}:${this.port}`,
         log_file: this.#path('nats.log'),
         tls: {
           cert_file: this.#path('server.pem'),
@@ -231,8 +239,8 @@ const agentUser = (agentId: string, kind: 'bootstrap' | 'permanent'): string =>
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 /** The server writes its port nowhere, so that a free one is chosen before. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, host);
+async function freePort(address: string): Promise<number> {
+  const probe = createServer().listen(0, address);
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
   probe.close();

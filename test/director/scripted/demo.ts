@@ -2,7 +2,6 @@
 // agent of this project, over NATS, and deletes them. The real CPI runs as one process per call.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openStemcell } from '../../../src/bosh/stemcell/open-stemcell.ts';
 import { NatsDirector } from '../../../src/agent/testing/nats-director.ts';
 import { noNatsServer, TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
@@ -10,6 +9,7 @@ import { checkout, EmbeddedEnvironment, namespace } from '../../support/embedded
 import { DavServer } from '../../../src/agent/testing/dav-server.ts';
 import { ReleaseOfJob } from './release-of-job.ts';
 import { ScriptedDirector } from './scripted-director.ts';
+import { uploadStemcell } from './upload-stemcell.ts';
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 const atEnd: (() => Promise<void>)[] = [];
@@ -57,19 +57,6 @@ async function deployAndDelete(): Promise<void> {
   if (violations.length > 0)
     throw new Error(`forbidden subjects of NATS were used:\n${violations.join('\n')}`);
   out('nothing left');
-}
-
-async function uploadStemcell(
-  cpi: (method: string, ...args: readonly unknown[]) => Promise<unknown>,
-  directory: string,
-): Promise<string> {
-  const archivePath = join(checkout, 'dist', 'embedded-stemcell.tgz');
-  const opened = await openStemcell({
-    archivePath,
-    directory: join(directory, 'stemcell'),
-    within: directory,
-  });
-  return String(await cpi('create_stemcell', opened.imagePath, opened.cloudProperties));
 }
 
 async function assertNothingLeft(line: EmbeddedEnvironment): Promise<void> {
