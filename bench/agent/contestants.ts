@@ -1,5 +1,6 @@
-import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { chmod, copyFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { packArchive } from '../../src/bosh/archive/pack-archive.ts';
 import { vmFiles } from '../../src/stemcell/vm-files.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import { upstreamAgent, withoutUpstreamAgent } from '../../test/support/upstream-programs.ts';
@@ -13,6 +14,8 @@ export interface Contestant {
 
 /** The folder of a VM in which the files of a `TestAgent` are. */
 const installed = '/opt/bosh-kubernetes';
+/** Where these files stay visible, because upstream's agent mounts `/var/vcap/data/root_opt` over `/opt`. */
+const moved = '/var/vcap/data/bench-programs';
 
 /** Our agent as a stemcell has it. The embedded cluster has the bundle for Node instead. */
 export const ourAgent = (executable: string): Contestant => ({
@@ -38,32 +41,26 @@ export function theUpstreamAgent(): Contestant | string {
       await copyFile(programs.agent, join(directory, 'bosh-agent'));
       await copyFile(programs.monit, join(directory, 'monit'));
       await copyFile(programs.davcli, join(directory, 'bosh-blobstore-dav'));
-      await writeVmFiles(directory, programs);
+      const request = { profile: 'sys-admin', version: '1', operatingSystem: 'host-root' } as const;
+      const entries = await vmFiles({ ...request, ...programs, isOwnAgent: false });
+      const settings = entries.filter(({ kind, name }) => kind === 'content' && name.startsWith('var/vcap/'));
+      await packArchive(settings, join(directory, 'settings.tar'), { compression: 'none' });
       await writeStart(
         directory,
         // The first argument is `monit` if the VM's program of that name was called, with the path of a socket.
         `if [ "\${1:-}" = monit ]; then shift 2; exec ${installed}/monit "$@"; fi
-cp -R ${installed}/root/. /
+if [ -f ${installed}/settings.tar ] && [ ! -e ${moved} ]; then
+  tar -xf ${installed}/settings.tar -C /
+  mkdir -p ${moved} /var/vcap/data/root_opt && mount --rbind ${installed} ${moved}
+  ln -s ${moved} /var/vcap/data/root_opt/bosh-kubernetes
+  mkdir /tmp/certs && cp -RP /etc/ssl/certs/. /tmp/certs
+  mount -t tmpfs none /etc/ssl/certs && cp -RP /tmp/certs/. /etc/ssl/certs && : > /etc/ca-certificates.conf
+fi
 PATH=${installed}:$PATH
 exec ${installed}/bosh-agent -P ubuntu -C /var/vcap/bosh/agent.json`,
       );
     },
   };
-}
-
-/** Writes the configuration that a stemcell with upstream's agent has. */
-async function writeVmFiles(
-  directory: string,
-  programs: { readonly agent: string; readonly monit: string; readonly davcli: string },
-): Promise<void> {
-  const request = { profile: 'baseline', version: '1', operatingSystem: 'host-root', isOwnAgent: false } as const;
-  for (const entry of await vmFiles({ ...request, ...programs })) {
-    if (entry.kind !== 'content' || !entry.name.startsWith('var/vcap/bosh/')) continue;
-    const path = join(directory, 'root', entry.name);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, entry.content);
-    await chmod(path, entry.mode);
-  }
 }
 
 /**

@@ -70,6 +70,7 @@ export class MeasuredAgent {
     const { address } = this.#ports;
     const request: InstanceRequest = {
       ...{ deployment: 'hello', group: 'hello', index: 0, stemcellCid, address },
+      vmProperties: { profile: 'sys-admin' },
       networks: { default: { type: 'manual', ip: address, netmask: '255.255.255.0', cloud_properties: {} } },
     };
     const compilation = await this.#director.createVm(request);
