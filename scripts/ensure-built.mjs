@@ -51,8 +51,8 @@ async function build(wanted, beside, run) {
 }
 
 /**
- * Checks that the pinned Node starts. It needs glibc; if that is missing or older, the system reports only
- * that there is no such file.
+ * Checks that the pinned Node starts. It needs glibc. If that is missing or older, the system's error only
+ * says `no such file`.
  */
 function checkPinnedNode() {
   const { error, status, signal, stderr } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' });

@@ -128,7 +128,8 @@ test('every command that a page shows exists', () => {
 test('every page that a comment or a message names exists', () => {
   const missing = sources.flatMap((file) => {
     const text = read(file);
-    // A path behind the name of another project, as in `containerd: docs/hosts.md`, is a page of that project.
+    // A path behind the name of another project, as in `containerd: docs/hosts.md`, is a page of that
+    // project.
     const named = [
       ...text.matchAll(/(?<![\w/.-]|[\w-]: )docs\/[\w/-]+\.md/gu),
       ...text.matchAll(/(?<![\w/.-])(?:embedded-cluster\/)?(?:README|SECURITY|CONTRIBUTING)\.md/gu),

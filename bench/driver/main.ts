@@ -91,7 +91,10 @@ async function measureMounts(driver: MeasuredDriver, directory: string): Promise
   );
 }
 
-/** Mounts volumes with `driver`, stops it, and compares the start of its successors with parsing the mountinfo. */
+/**
+ * Mounts volumes with `driver`, stops it, and compares the start of its successors with parsing the
+ * mountinfo.
+ */
 async function measureRecovery(
   driver: MeasuredDriver,
   restart: () => Promise<MeasuredDriver>,

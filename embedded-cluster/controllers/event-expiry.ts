@@ -1,4 +1,4 @@
-import { deleteIfUnchanged } from '../../src/kubernetes/controllers/conditional-writes.ts';
+import { deleteSameVersion } from '../../src/kubernetes/controllers/conditional-writes.ts';
 import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { events } from '../../src/kubernetes/resources.ts';
@@ -39,7 +39,7 @@ export class EventExpiry extends Controller {
       this.queue.addAfter(key, wait);
       return;
     }
-    await deleteIfUnchanged(this.#api, events, event);
+    await deleteSameVersion(this.#api, events, event);
   }
 
   #remaining(event: EventRecord): number {

@@ -3,7 +3,7 @@ import { ignoreNotFound } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject, OwnerReference, Stored } from '../../src/kubernetes/object.ts';
 import { groupResource } from '../api-server/errors/status-errors.ts';
 import type { ControllerContext } from './controller-context.ts';
-import { deleteIfUnchanged, patchIfUnchanged } from '../../src/kubernetes/controllers/conditional-writes.ts';
+import { deleteSameVersion, patchSameVersion } from '../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf, splitKey, type Informer } from '../../src/kubernetes/controllers/informer.ts';
 import type { Informers } from './informers.ts';
 
@@ -92,9 +92,9 @@ export class GarbageCollector extends Controller {
     const exists = await Promise.all(owners.map((owner) => this.#ownerExists(owner, object)));
     const kept = owners.filter((_, index) => exists[index]);
     if (kept.length === 0) {
-      await deleteIfUnchanged(this.#api, kind.informer.resource, object);
+      await deleteSameVersion(this.#api, kind.informer.resource, object);
     } else if (kept.length < owners.length) {
-      await patchIfUnchanged(this.#api, kind.informer.resource, object, {
+      await patchSameVersion(this.#api, kind.informer.resource, object, {
         metadata: { ownerReferences: kept },
       });
     }

@@ -26,7 +26,7 @@ export const objectAnnotations = {
 
 /**
  * The version of the scripts in a VM's pod (src/cpi/vm/scripts/entry.ts, prepare-and-stop.ts). It is
- * increased with a change for which VMs should be recreated, for example one that prevents an attack. `status` lists
- * the VMs of earlier versions.
+ * increased with a change for which VMs should be recreated, for example one that prevents an attack.
+ * `status` lists the VMs of earlier versions.
  */
 export const vmScriptsVersion = 4;

@@ -6,9 +6,9 @@ import { describe, test, type TestContext } from 'node:test';
 import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
-import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { writeReplacement } from '../director/write-replacement.ts';
 import { checkout } from '../support/embedded-environment.ts';
+import { leftObjects } from '../support/left-objects.ts';
 import { until } from '../support/until.ts';
 import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
 import { runWell } from '../support/run.ts';
@@ -171,15 +171,10 @@ async function stemcellOfNoble(home: string, archivePath: string): Promise<strin
 async function assertNothingLeft(): Promise<void> {
   const api = await openApi(await clusterAccess());
   try {
-    const leftovers = async (): Promise<string[]> => {
-      const lists = await Promise.all(
-        [pods, services, persistentVolumeClaims, secrets].map((resource) =>
-          api.list(resource, { namespace: 'bosh' }),
-        ),
-      );
-      return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
-    };
-    await until('all objects of the director to go', async () => (await leftovers()).length === 0);
+    await until(
+      'all objects of the director to go',
+      async () => (await leftObjects(api, 'bosh')).length === 0,
+    );
   } finally {
     api.close();
   }

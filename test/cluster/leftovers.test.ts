@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
+import { leftObjects } from '../support/left-objects.ts';
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
@@ -57,12 +57,7 @@ describeCluster(
 );
 
 async function untilNoObjects({ api, namespace }: ClusterWorld): Promise<void> {
-  for (const resource of [pods, secrets, services, persistentVolumeClaims]) {
-    await until(
-      `the ${resource.plural} to go`,
-      async () => (await api.list(resource, { namespace })).items.length === 0,
-    );
-  }
+  await until('the objects to go', async () => (await leftObjects(api, namespace)).length === 0);
 }
 
 async function untilNothingAdded(before: Traces, traces: () => Promise<Traces>): Promise<void> {

@@ -44,6 +44,7 @@ export const disruptiveSuites = [
 export const long = [
   'foreign',
   'create-env',
+  'scripted-director',
   'your-cluster',
   'vm-deleted',
   'stock-stemcell',

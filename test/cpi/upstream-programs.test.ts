@@ -8,6 +8,7 @@ import {
   upstreamAgent,
   withoutBoshCli,
   withoutUpstreamAgent,
+  withoutUpstreamDirectorAgent,
 } from '../support/upstream-programs.ts';
 
 test('the bosh CLI is what BOSH_CLI names, else the first program bosh on PATH', async (t) => {
@@ -28,8 +29,14 @@ test('the bosh CLI is what BOSH_CLI names, else the first program bosh on PATH',
   assert.match(String(withoutBoshCli({})), /BOSH_CLI/u);
 });
 
-test('an upstream agent is tested with a monit only', () => {
-  assert.deepEqual(upstreamAgent({ BOSH_AGENT: '/a', BOSH_MONIT: '/m' }), { agent: '/a', monit: '/m' });
+test('an upstream agent is tested with a monit only, and under a director with bosh-davcli, too', () => {
+  const both = { BOSH_AGENT: '/a', BOSH_MONIT: '/m' };
+  assert.deepEqual(upstreamAgent(both), { agent: '/a', monit: '/m', davcli: undefined });
   assert.equal(upstreamAgent({ BOSH_AGENT: '/a' }), undefined);
   assert.match(String(withoutUpstreamAgent({ BOSH_AGENT: '/a' })), /BOSH_MONIT/u);
+  assert.match(String(withoutUpstreamDirectorAgent({ BOSH_AGENT: '/a' })), /BOSH_MONIT/u);
+  assert.match(String(withoutUpstreamDirectorAgent(both)), /BOSH_DAVCLI/u);
+  const all = { ...both, BOSH_DAVCLI: '/d' };
+  assert.equal(upstreamAgent(all)?.davcli, '/d');
+  assert.equal(withoutUpstreamDirectorAgent(all), false);
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,13 +6,12 @@ import { builtCluster } from '../../embedded-cluster/daemon/cluster-state.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon, type DaemonInfo } from '../../embedded-cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
-import type { CpiError } from '../../src/cpi/protocol/protocol.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { Access } from '../../src/kubernetes/access/access.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { openApi, type RestApi } from '../../src/kubernetes/client/rest-api.ts';
 import { execInPod, type ExecResult } from '../../src/kubernetes/client/exec.ts';
-import { call, type Artefact } from '../cpi/artefact.ts';
+import { CpiProcess, type CpiOutcome } from './cpi-process.ts';
 import { childrenOf, killHard, parentOf, processesOf } from './machine.ts';
 
 export const checkout = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -22,11 +20,6 @@ export const mbusPassword = 'mbus-password-of-the-test';
 
 /** The target of a kill -9 of the cluster. */
 export type KillTarget = 'the node' | 'the first process' | 'unshare' | 'everything';
-
-export interface CpiOutcome {
-  readonly result: unknown;
-  readonly error: CpiError | null;
-}
 
 /**
  * The real components in a separate directory: the daemon with its node and agents, and the CPI's executable
@@ -42,7 +35,7 @@ export class EmbeddedEnvironment {
   readonly #runtimeDirectory: string;
   readonly #config: string;
   readonly #mbus: string;
-  readonly #artefact: Artefact;
+  readonly #cpi: CpiProcess;
   #access: Access | undefined;
   #api: RestApi | undefined;
 
@@ -56,7 +49,7 @@ export class EmbeddedEnvironment {
     this.#mbus = mbus;
     this.clusterDirectory = join(directory, 'cluster');
     this.#config = join(directory, 'cpi.json');
-    this.#artefact = { name: 'executable', command: [program] };
+    this.#cpi = new CpiProcess(program, this.#config);
   }
 
   /**
@@ -142,17 +135,13 @@ export class EmbeddedEnvironment {
   }
 
   /** Makes one call of the CPI's executable and returns the response unchanged. */
-  async cpi(method: string, ...args: readonly unknown[]): Promise<CpiOutcome> {
-    const context = { director_uuid: 'director-1', request_id: randomUUID() };
-    const request = { method, arguments: args, context, api_version: 2 };
-    return call(this.#artefact, request, { config: this.#config });
+  cpi(method: string, ...args: readonly unknown[]): Promise<CpiOutcome> {
+    return this.#cpi.respond(method, ...args);
   }
 
   /** Makes one call that must succeed, and returns its result. */
-  async call(method: string, ...args: readonly unknown[]): Promise<unknown> {
-    const { result, error } = await this.cpi(method, ...args);
-    if (error !== null) throw new Error(`${method}: ${error.type}: ${error.message}`);
-    return result;
+  call(method: string, ...args: readonly unknown[]): Promise<unknown> {
+    return this.#cpi.call(method, ...args);
   }
 
   /** Runs a shell command in a pod; a non-zero exit code is a result. */

@@ -15,17 +15,21 @@ export function withoutBoshCli(environment: NodeJS.ProcessEnv = process.env): st
   return boshCli(environment) === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>';
 }
 
-/** Paths of the upstream agent and of its monit. */
+/** Paths of the upstream agent, of its monit, and of the program with which it uses a director's blobstore. */
 export interface UpstreamAgent {
   readonly agent: string;
   readonly monit: string;
+  readonly davcli: string | undefined;
 }
 
-/** Returns the paths in BOSH_AGENT and BOSH_MONIT; undefined unless both are set. */
+/** Returns the paths in BOSH_AGENT, BOSH_MONIT and BOSH_DAVCLI; undefined unless the first two are set. */
 export function upstreamAgent(environment: NodeJS.ProcessEnv = process.env): UpstreamAgent | undefined {
-  const { BOSH_AGENT: agent = '', BOSH_MONIT: monit = '' } = environment;
+  const { BOSH_AGENT: agent = '', BOSH_MONIT: monit = '', BOSH_DAVCLI: davcli = '' } = environment;
   if (agent === '' || monit === '') return undefined;
-  return { agent: resolve(agent), monit: resolve(monit) };
+  return {
+    ...{ agent: resolve(agent), monit: resolve(monit) },
+    davcli: davcli === '' ? undefined : resolve(davcli),
+  };
 }
 
 /** Returns the value of `skip` for a test that needs an upstream agent. */
@@ -33,6 +37,12 @@ export function withoutUpstreamAgent(environment: NodeJS.ProcessEnv = process.en
   const missing =
     'needs an upstream agent and the monit 5.2.5 of its jobs: BOSH_AGENT=<path> BOSH_MONIT=<path>';
   return upstreamAgent(environment) === undefined && missing;
+}
+
+/** Returns the value of `skip` for a test of an upstream agent under a director. */
+export function withoutUpstreamDirectorAgent(environment: NodeJS.ProcessEnv = process.env): string | false {
+  const missing = "needs upstream's bosh-davcli: BOSH_DAVCLI=<path>";
+  return withoutUpstreamAgent(environment) || (upstreamAgent(environment)?.davcli === undefined && missing);
 }
 
 function isProgram(path: string): boolean {

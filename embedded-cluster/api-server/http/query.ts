@@ -36,7 +36,10 @@ export function checkTimeout(query: URLSearchParams): void {
   );
 }
 
-/** Returns false for `[]` and true for `["All"]` (the parameter `dryRun`). Throws ApiError 422 for anything else. */
+/**
+ * Returns false for `[]` and true for `["All"]` (the parameter `dryRun`). Throws ApiError 422 for anything
+ * else.
+ */
 export function isDryRun(values: readonly string[]): boolean {
   const bad = values.find((value) => value !== 'All');
   if (bad !== undefined)

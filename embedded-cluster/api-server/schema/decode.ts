@@ -18,8 +18,8 @@ interface DecodeErrors {
 /**
  * Returns a new copy of `value` with only the fields of the schema. Nulls, empty lists and empty maps are
  * dropped, as a real server does (`omitempty`). Decoding is always strict, whatever the query parameter
- * `fieldValidation` says: if a field that this server does not implement were dropped, the author of the object
- * would rely on it.
+ * `fieldValidation` says: if a field that this server does not implement were dropped, the author of the
+ * object would rely on it.
  *
  * Throws ApiError 400: for a field of the wrong type with the text of encoding/json, for an unknown or
  * duplicate field with the text of the real server's strict decoding.

@@ -52,8 +52,8 @@ type TokenVerifier = Pick<Registry, 'store' | 'clock' | 'tokenKey'>;
 
 /**
  * Verifies a token. Returns its service account, and the audiences of `accepted` that it has. Throws
- * InvalidTokenError if the token has another key, is not valid at this time, is for other audiences, or if its
- * account or bound object was deleted or recreated.
+ * InvalidTokenError if the token has another key, is not valid at this time, is for other audiences, or if
+ * its account or bound object was deleted or recreated.
  */
 export function verifyAccountToken(
   registry: TokenVerifier,

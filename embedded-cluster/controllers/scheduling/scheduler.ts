@@ -7,7 +7,7 @@ import type { Pod, PodCondition } from '../../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { patchSameVersion } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
 import { type VolumeLister, checkClaims } from './volume-binding.ts';
@@ -141,7 +141,7 @@ export class Scheduler extends Controller {
     for (const claim of claims) {
       if (claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined) {
         const annotations = { [volumeAnnotations.selectedNode]: nodeName };
-        await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
+        await patchSameVersion(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
       }
     }
   }
@@ -179,7 +179,7 @@ export class Scheduler extends Controller {
       lastTransitionTime: timestamp(this.#clock.now()),
     };
     const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
-    await patchIfUnchanged(
+    await patchSameVersion(
       this.#api,
       podResource,
       pod,

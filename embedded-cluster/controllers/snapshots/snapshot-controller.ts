@@ -22,7 +22,7 @@ import {
   addFinalizer,
   deleteSame,
   hasFinalizer,
-  patchIfUnchanged,
+  patchSameVersion,
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { ignoreNotFound } from '../../../src/kubernetes/api.ts';
@@ -80,7 +80,7 @@ export class SnapshotController extends Controller {
     const missing = ownFinalizers.filter((finalizer) => !hasFinalizer(snapshot, finalizer));
     if (missing.length > 0) {
       const finalizers = [...(snapshot.metadata.finalizers ?? []), ...missing];
-      await patchIfUnchanged(this.#api, volumeSnapshots, snapshot, { metadata: { finalizers } });
+      await patchSameVersion(this.#api, volumeSnapshots, snapshot, { metadata: { finalizers } });
       return;
     }
     const content = this.#informers.snapshotContents.get(contentNameOf(snapshot));
@@ -125,7 +125,7 @@ export class SnapshotController extends Controller {
     const className = snapshotClass.metadata.name;
     if (snapshot.spec.volumeSnapshotClassName === undefined) {
       const spec = { volumeSnapshotClassName: className };
-      await patchIfUnchanged(this.#api, volumeSnapshots, snapshot, { spec });
+      await patchSameVersion(this.#api, volumeSnapshots, snapshot, { spec });
       return;
     }
     try {
@@ -139,7 +139,7 @@ export class SnapshotController extends Controller {
   async #syncStatus(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): Promise<void> {
     const status = statusFrom(content);
     if (JSON.stringify(sortedStatus(snapshot.status)) !== JSON.stringify(sortedStatus(status))) {
-      await patchIfUnchanged(
+      await patchSameVersion(
         this.#api,
         volumeSnapshots,
         snapshot,
@@ -152,7 +152,7 @@ export class SnapshotController extends Controller {
   async #setError(snapshot: VolumeSnapshot, message: string): Promise<void> {
     if (snapshot.status?.error?.message === message) return;
     const error = { message, time: timestamp(this.#clock.now()) };
-    await patchIfUnchanged(
+    await patchSameVersion(
       this.#api,
       volumeSnapshots,
       snapshot,
@@ -176,7 +176,7 @@ export class SnapshotController extends Controller {
     if (content !== undefined) {
       if (content.metadata.annotations?.[snapshotAnnotations.beingDeleted] !== 'yes') {
         const annotations = { [snapshotAnnotations.beingDeleted]: 'yes' };
-        await patchIfUnchanged(this.#api, volumeSnapshotContents, content, { metadata: { annotations } });
+        await patchSameVersion(this.#api, volumeSnapshotContents, content, { metadata: { annotations } });
         return;
       }
       if (content.spec.deletionPolicy === 'Delete') {
@@ -190,7 +190,7 @@ export class SnapshotController extends Controller {
     const own: readonly string[] = Object.values(snapshotFinalizers);
     const others = finalizers.filter((finalizer) => !own.includes(finalizer));
     if (others.length < finalizers.length) {
-      await patchIfUnchanged(this.#api, volumeSnapshots, snapshot, { metadata: { finalizers: others } });
+      await patchSameVersion(this.#api, volumeSnapshots, snapshot, { metadata: { finalizers: others } });
     }
   }
 

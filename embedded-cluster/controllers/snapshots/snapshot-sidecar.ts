@@ -12,7 +12,7 @@ import { sizeOf } from '../volumes/data-source.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import {
   isBlockedBy,
-  patchIfUnchanged,
+  patchSameVersion,
   removeFinalizer,
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 
@@ -73,7 +73,7 @@ export class SnapshotSidecar extends Controller {
   }
 
   async #updateStatus(content: VolumeSnapshotContent, status: Record<string, unknown>): Promise<void> {
-    await patchIfUnchanged(this.#api, volumeSnapshotContents, content, { status }, 'status');
+    await patchSameVersion(this.#api, volumeSnapshotContents, content, { status }, 'status');
   }
 
   async #finish(content: Stored<VolumeSnapshotContent>): Promise<void> {

@@ -13,7 +13,7 @@ import {
   volumeAnnotations,
 } from '../../../src/kubernetes/types/storage.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { patchSameVersion } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { decideBinding } from './binding-decision.ts';
 import { VolumeCreator } from './provisioning.ts';
@@ -124,7 +124,7 @@ export class ClaimBinder extends Controller {
       return false;
     }
     const annotations = { [volumeAnnotations.storageProvisioner]: provisioner };
-    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
+    await patchSameVersion(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
     return true;
   }
 
@@ -138,7 +138,7 @@ export class ClaimBinder extends Controller {
     if (standard === undefined) {
       return false;
     }
-    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, {
+    await patchSameVersion(this.#api, persistentVolumeClaims, claim, {
       spec: { storageClassName: standard.metadata.name },
     });
     return true;
@@ -150,7 +150,7 @@ export class ClaimBinder extends Controller {
       const annotations =
         volume.spec.claimRef === undefined ? { [volumeAnnotations.boundByController]: 'yes' } : {};
       const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
-      await patchIfUnchanged(this.#api, persistentVolumes, volume, {
+      await patchSameVersion(this.#api, persistentVolumes, volume, {
         metadata: { annotations },
         spec: { claimRef },
       });
@@ -161,7 +161,7 @@ export class ClaimBinder extends Controller {
       claim.spec.volumeName === undefined || claim.spec.volumeName === ''
         ? { [volumeAnnotations.boundByController]: 'yes' }
         : {};
-    const bound = await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, {
+    const bound = await patchSameVersion(this.#api, persistentVolumeClaims, claim, {
       metadata: { annotations: { [volumeAnnotations.bindCompleted]: 'yes', ...boundByController } },
       spec: { volumeName: volume.metadata.name },
     });
@@ -214,12 +214,12 @@ export class ClaimBinder extends Controller {
         ? {}
         : { currentVolumeAttributesClassName: volumeAttributesClassName };
     const status = { phase: 'Bound', accessModes, capacity, ...attributes };
-    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchSameVersion(this.#api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
   async #setPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): Promise<void> {
     if (claim.status?.phase !== phase) {
-      await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
+      await patchSameVersion(this.#api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
     }
   }
 

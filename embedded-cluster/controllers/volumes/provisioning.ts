@@ -12,7 +12,7 @@ import {
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../controller-context.ts';
 import {
-  patchIfUnchanged,
+  patchSameVersion,
   addFinalizer,
   hasFinalizer,
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
@@ -60,7 +60,7 @@ export class VolumeCreator {
         : this.#missingClass(claim.spec.volumeAttributesClassName);
     if (node === undefined || missing !== undefined) {
       if (claim.status?.phase !== 'Pending') {
-        await patchIfUnchanged(
+        await patchSameVersion(
           this.#api,
           persistentVolumeClaims,
           claim,
@@ -73,7 +73,7 @@ export class VolumeCreator {
     }
     if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] !== localProvisioner) {
       const annotations = { [volumeAnnotations.storageProvisioner]: localProvisioner };
-      await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
+      await patchSameVersion(this.#api, persistentVolumeClaims, claim, { metadata: { annotations } });
       return;
     }
     const path = await this.#makeDirectory(claim, source);

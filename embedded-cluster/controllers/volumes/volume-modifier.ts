@@ -11,7 +11,7 @@ import type {
 } from '../../../src/kubernetes/types/storage.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { patchSameVersion } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
@@ -65,7 +65,7 @@ export class VolumeModifier extends Controller {
     const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = claim.status;
     if (desiredClass === undefined && modifyVolumeStatus !== undefined) {
       const status = { modifyVolumeStatus: null, conditions: rolledBackConditions(claim) };
-      await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
+      await patchSameVersion(this.#api, persistentVolumeClaims, claim, { status }, 'status');
     }
     if (desiredClass !== undefined && (desiredClass !== current || modifyVolumeStatus !== undefined)) {
       await this.#applyClass(desiredClass, claim, volume);
@@ -90,12 +90,12 @@ export class VolumeModifier extends Controller {
     await this.#provisioner.modify(volume.metadata.name, attributesClass?.parameters ?? {});
     if (volume.spec.volumeAttributesClassName !== desiredClass) {
       const spec = { volumeAttributesClassName: desiredClass };
-      await patchIfUnchanged(this.#api, persistentVolumes, volume, { spec });
+      await patchSameVersion(this.#api, persistentVolumes, volume, { spec });
       return;
     }
     const conditions = withoutModification(claim);
     const status = { currentVolumeAttributesClassName: desiredClass, modifyVolumeStatus: null, conditions };
-    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchSameVersion(this.#api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
   async #setConditions(
@@ -114,7 +114,7 @@ export class VolumeModifier extends Controller {
     const at = timestamp(this.#clock.now());
     const conditions = state === 'Infeasible' ? refusedConditions(claim, { target, message, at }) : undefined;
     const status = { modifyVolumeStatus, ...(conditions !== undefined && { conditions }) };
-    await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchSameVersion(this.#api, persistentVolumeClaims, claim, { status }, 'status');
     this.#recorder.record(involved('PersistentVolumeClaim', claim), {
       type: 'Warning',
       reason: 'VolumeModifyFailed',

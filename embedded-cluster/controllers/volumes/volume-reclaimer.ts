@@ -2,7 +2,7 @@ import type { Stored } from '../../../src/kubernetes/object.ts';
 import {
   deleteSame,
   isBlockedBy,
-  patchIfUnchanged,
+  patchSameVersion,
   removeFinalizer,
 } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { type EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
@@ -123,7 +123,7 @@ export class VolumeReclaimer extends Controller {
 
   async #fail(volume: PersistentVolume, message: string): Promise<void> {
     if (volume.status?.phase !== 'Failed') {
-      await patchIfUnchanged(
+      await patchSameVersion(
         this.#api,
         persistentVolumes,
         volume,
@@ -145,7 +145,7 @@ export class VolumeReclaimer extends Controller {
       return false;
     }
     const status = { phase, lastPhaseTransitionTime: timestamp(this.#clock.now()) };
-    await patchIfUnchanged(this.#api, persistentVolumes, volume, { status }, 'status');
+    await patchSameVersion(this.#api, persistentVolumes, volume, { status }, 'status');
     return true;
   }
 

@@ -3,7 +3,7 @@ import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../controller-context.ts';
-import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { patchSameVersion } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { requestOf, sizeOf } from './data-source.ts';
 import { isLocalVolume } from './local-volume.ts';
@@ -46,7 +46,7 @@ export class VolumeResizer extends Controller {
     const requested = claim.spec.resources?.requests?.['storage'] ?? '0';
     const capacity = volume.spec.capacity?.['storage'];
     if (requestOf(claim) > sizeOf(capacity)) {
-      await patchIfUnchanged(this.#api, persistentVolumes, volume, {
+      await patchSameVersion(this.#api, persistentVolumes, volume, {
         spec: { capacity: { storage: requested } },
       });
       // The change of the volume adds this claim to the queue again.
@@ -54,7 +54,7 @@ export class VolumeResizer extends Controller {
     }
     if (sizeOf(claim.status.capacity?.['storage']) < sizeOf(capacity)) {
       const status = { capacity: volume.spec.capacity };
-      await patchIfUnchanged(this.#api, persistentVolumeClaims, claim, { status }, 'status');
+      await patchSameVersion(this.#api, persistentVolumeClaims, claim, { status }, 'status');
       this.#recorder.record(involved('PersistentVolumeClaim', claim), {
         type: 'Normal',
         reason: 'VolumeResizeSuccessful',

@@ -89,9 +89,9 @@ const name = 'en_US.utf8';
 
 /**
  * Provides en_US.UTF-8, which stemcells have and jobs request, if the machine does not have it: it is C.UTF-8
- * under that name. It is made in `directory`, which replaces the machine's directory of locales and contains its
- * other locales, too. (To generate it by localedef takes two seconds of CPU time at each start.) Returns the
- * mounts; none if the machine has the locale or has no C.UTF-8.
+ * under that name. It is made in `directory`, which replaces the machine's directory of locales and contains
+ * its other locales, too. (To generate it by localedef takes two seconds of CPU time at each start.) Returns
+ * the mounts; none if the machine has the locale or has no C.UTF-8.
  */
 export async function ownLocale(host: string, directory: string): Promise<FstabEntry[]> {
   const plain = join(systemLocaleDirectory, 'C.utf8');

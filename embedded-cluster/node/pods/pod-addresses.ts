@@ -102,8 +102,8 @@ export async function waitForFreeAddress(pod: Stored<Pod>, addresses: PodAddress
   }
   if (!isPodAddress(requested)) {
     throw new Error(
-      `address ${requested} is not in 127.64.0.0 - 127.126.255.255, where the embedded node's pods live, ` +
-        'one address each',
+      `address ${requested} is not in 127.64.0.0 - 127.126.255.255, the range of the embedded node; each of ` +
+        'its pods has its own address',
     );
   }
   if (addresses.reserve(requested, uid).owner !== uid) {

@@ -6,7 +6,7 @@ import { nodeLeaseNamespace, type Node, type Taint } from '../../../src/kubernet
 import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
 import type { ControllerContext } from '../../controllers/controller-context.ts';
-import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { patchSameVersion } from '../../../src/kubernetes/controllers/conditional-writes.ts';
 
 type Context = ControllerContext<'leases' | 'nodes' | 'pods'>;
 
@@ -76,7 +76,7 @@ export class NodeLifecycle extends Controller {
 
   async #markUnknown(node: Node): Promise<void> {
     const now = timestamp(this.#clock.now());
-    await patchIfUnchanged(
+    await patchSameVersion(
       this.#api,
       nodeResource,
       node,
@@ -94,7 +94,7 @@ export class NodeLifecycle extends Controller {
     const present = node.spec?.taints ?? [];
     const taints = desiredTaints(node, timestamp(this.#clock.now()));
     if (isDeepStrictEqual(new Set(taints), new Set(present))) return;
-    await patchIfUnchanged(this.#api, nodeResource, node, { spec: { taints } });
+    await patchSameVersion(this.#api, nodeResource, node, { spec: { taints } });
   }
 
   /** Sets the pods of such a node to not ready, because their state is unknown (MarkPodsNotReady). */
@@ -115,7 +115,7 @@ export class NodeLifecycle extends Controller {
           }
         : condition,
     );
-    await patchIfUnchanged(this.#api, podResource, pod, { status: { conditions } }, 'status');
+    await patchSameVersion(this.#api, podResource, pod, { status: { conditions } }, 'status');
   }
 }
 

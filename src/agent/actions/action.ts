@@ -13,6 +13,9 @@ export interface Action {
   run(args: readonly unknown[], signal: AbortSignal, taskId: string): Promise<unknown>;
 }
 
-/** Returns an argument by its position; absent if the list is too short. Its errors are AGENT_ARGUMENT_INVALID. */
+/**
+ * Returns an argument by its position; absent if the list is too short. Its errors are
+ * AGENT_ARGUMENT_INVALID.
+ */
 export const argument = (args: readonly unknown[], position: number, name: string): Field =>
   new Field(args[position], `argument ${position + 1} (${name})`, 'AGENT_ARGUMENT_INVALID');

@@ -51,7 +51,7 @@ export function parseCommand(args: readonly string[]): BpmCommand {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/explicit-function-return-type -- parseArgs infers it from the options
+// eslint-disable-next-line @typescript-eslint/explicit-function-return-type -- inferred from the options
 function parse(args: readonly string[]) {
   try {
     return parseArgs({

@@ -1,8 +1,9 @@
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { JsonObject } from '../../platform/json.ts';
 import { parseJsonObject } from '../../platform/json.ts';
+import { writeFile } from '../../platform/write-file.ts';
 import type { BlobSource, Blobs } from '../blob/blobs.ts';
 import type { Directories } from '../directories.ts';
 import { errorCode } from '../file/error-code.ts';

@@ -18,8 +18,8 @@ interface Entry {
 }
 
 /**
- * Extracts a tar archive, gzipped or plain, into an existing empty directory. With `topDirectory`, extracts only
- * the content of that top-level directory, without its name. Does not restore owners. Rejects paths that
+ * Extracts a tar archive, gzipped or plain, into an existing empty directory. With `topDirectory`, extracts
+ * only the content of that top-level directory, without its name. Does not restore owners. Rejects paths that
  * leave the directory, devices, named pipes, and archives beyond archiveLimits. Creates symbolic links last,
  * so that no file is ever written through one. They may point anywhere, because packages link to other
  * packages by absolute path.

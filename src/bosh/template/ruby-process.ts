@@ -75,8 +75,8 @@ export class RubyProcess {
 
   /**
    * Waits for the result of the next template; `name` names it in errors. Throws RUBY_FAILED if the process
-   * ends or takes longer than `idleTimeoutMs` milliseconds, and INTERRUPTED if the signal is aborted. Errors do
-   * not contain the output of the process, because templates may have printed secrets.
+   * ends or takes longer than `idleTimeoutMs` milliseconds, and INTERRUPTED if the signal is aborted. Errors
+   * do not contain the output of the process, because templates may have printed secrets.
    */
   async answer(name: string, idleTimeoutMs: number): Promise<string> {
     const { engine } = this.#command;

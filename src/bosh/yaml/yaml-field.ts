@@ -37,9 +37,9 @@ function comparePositions(a: Position, b: Position): number {
 }
 
 /**
- * A position in a YAML file that an operator writes, with or without a value. Reading a value of the wrong type
- * adds a problem with file, line and column and returns a placeholder, so that reading continues to the next
- * problem. `Field` of src/platform reads values that have no position, and throws the first problem.
+ * A position in a YAML file that an operator writes, with or without a value. Reading a value of the wrong
+ * type adds a problem with file, line and column and returns a placeholder, so that reading continues to the
+ * next problem. `Field` of src/platform reads values that have no position, and throws the first problem.
  */
 export class YamlField {
   readonly path: string;

@@ -11,7 +11,9 @@ export function invalidArguments(usage: string): InvalidArguments {
   return (problem) => new ProductError('INVALID_ARGUMENT', `${problem}. Usage: ${usage}`);
 }
 
-/** Parses flags and positional arguments. Throws the error of `invalid` for an unknown flag or a wrong value. */
+/**
+ * Parses flags and positional arguments. Throws the error of `invalid` for an unknown flag or a wrong value.
+ */
 export function parseCommandLine<T extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: T,

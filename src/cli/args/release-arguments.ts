@@ -32,7 +32,8 @@ export interface ReleaseArguments extends CreateReleaseOptions {
 }
 
 /**
- * Throws INVALID_ARGUMENT for a flag that is unknown or not in `allowedFlags`, and for an invalid version or name.
+ * Throws INVALID_ARGUMENT for a flag that is unknown or not in `allowedFlags`, and for an invalid version or
+ * name.
  */
 export function parseReleaseArguments(
   args: readonly string[],

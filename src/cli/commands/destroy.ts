@@ -41,8 +41,8 @@ export const destroy: Command = {
 };
 
 /**
- * Throws FILE_NOT_FOUND if neither the manifest nor a recorded deployment exists. A mistyped path must not cost the
- * disks of other deployments on the cluster.
+ * Throws FILE_NOT_FOUND if neither the manifest nor a recorded deployment exists. A mistyped path must not
+ * cost the disks of other deployments on the cluster.
  */
 async function assertNamesDeployment(parsed: EnvArguments): Promise<void> {
   const { manifestPath } = parsed;
@@ -75,8 +75,8 @@ async function confirmed(
 
 /**
  * Removes everything in this order: the workspace (may fail because of mounts), the cluster, the state file
- * (lists what is left), and the record of the cluster last. After an interruption the next run needs that record to
- * recognise that the removed cluster was the right one.
+ * (lists what is left), and the record of the cluster last. After an interruption the next run needs that
+ * record to recognise that the removed cluster was the right one.
  */
 async function removeAll(parsed: EnvArguments, { installation, secrets }: CommandContext): Promise<void> {
   const deployment = await filesOf(parsed);

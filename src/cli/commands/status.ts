@@ -57,8 +57,8 @@ export const status: Command = {
 };
 
 /**
- * Returns undefined if no deployment was named. Rejects with FILE_NOT_FOUND if the `--state`, or the manifest of
- * a deployment without a state, does not exist.
+ * Returns undefined if no deployment was named. Rejects with FILE_NOT_FOUND if the `--state`, or the manifest
+ * of a deployment without a state, does not exist.
  */
 async function findDeployment({
   manifestPath,

@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
 
 /**
- * Returns the help text, with one line for each command or sub-command, without flags, which would make it wider
- * than a screen.
+ * Returns the help text, with one line for each command or sub-command, without flags, which would make it
+ * wider than a screen.
  */
 export function usage(commands: readonly Command[]): string {
   const lines = commands.flatMap(({ name, usage: args, summary, subCommands = [[args, summary]] }) =>

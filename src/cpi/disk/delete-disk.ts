@@ -10,7 +10,7 @@ import {
   Replacement,
   removeOrphanedReplacements,
 } from './update/replacement.ts';
-import { claimReference, findDisk, patchIfUnchanged } from './disks.ts';
+import { claimReference, findDisk, patchClaim } from './disks.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 
 /**
@@ -70,7 +70,7 @@ async function markDeleting(
 ): Promise<Stored<PersistentVolumeClaim> | undefined> {
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
-  return patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: 'true' } });
+  return patchClaim(call, claim, { annotations: { [annotation.deleting]: 'true' } });
 }
 
 /**

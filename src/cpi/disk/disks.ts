@@ -1,12 +1,12 @@
 import type { Stored } from '../../kubernetes/object.ts';
 import type { DiskProperties } from './disk-properties.ts';
-import { ignoreConflict, ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
+import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import type { CallContext } from '../call.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
 import { annotation, baseLabels, isManaged, label } from '../objects/labels.ts';
 import { isDiskCid } from '../objects/names.ts';
-import { conflictError } from '../objects/objects.ts';
+import { conflictError, patchIfUnchanged } from '../objects/objects.ts';
 import { selectorsOf } from './previous-cids.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseQuantity } from '../../kubernetes/types/quantity.ts';
@@ -88,19 +88,13 @@ export interface ClaimPatch {
   readonly annotations?: Readonly<Record<string, string | null | undefined>>;
 }
 
-/**
- * Writes to exactly the version of the claim that was read. Returns undefined, without writing, if the claim
- * has changed since, or is deleted.
- */
-export async function patchIfUnchanged(
+/** {@link patchIfUnchanged} for the metadata of a claim. */
+export const patchClaim = (
   call: CallContext,
-  { metadata: { name, resourceVersion } }: Stored<PersistentVolumeClaim>,
+  claim: Stored<PersistentVolumeClaim>,
   metadata: ClaimPatch,
-): Promise<Stored<PersistentVolumeClaim> | undefined> {
-  return ignoreConflict(
-    call.api.patch(claimReference(call, name), { metadata: { resourceVersion, ...metadata } }),
-  );
-}
+): Promise<Stored<PersistentVolumeClaim> | undefined> =>
+  patchIfUnchanged(call, claimReference(call, claim.metadata.name), claim, { metadata });
 
 /** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */
 const maxAttempts = 3;

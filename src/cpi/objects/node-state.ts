@@ -152,7 +152,7 @@ export function lostNodeError(
   { name, since, message: reason }: LostNode,
   { stakes, isDeleting }: NodeLoss,
 ): ProductError {
-  const risk = stakes.length === 0 ? '' : `; the node may still use ${stakes.join(' and ')}`;
+  const risk = stakes.length === 0 ? '' : `; ${stakes.join(' and ')} may still be in use on it`;
   return new ProductError(
     'NODE_LOST',
     `${what}: its node '${name}' has not answered since ${since} (${reason})${risk}. ` +

@@ -98,6 +98,20 @@ export async function deleteIfUnchanged(
   }
 }
 
+/**
+ * Applies a merge patch to exactly the version of the object that was read. Returns undefined, without a change,
+ * if the object has changed since, or is deleted.
+ */
+export async function patchIfUnchanged<T extends KubernetesObject>(
+  call: CallContext,
+  reference: ObjectReference,
+  { metadata: { resourceVersion } }: Stored<T>,
+  patch: { readonly metadata?: object; readonly [field: string]: unknown },
+): Promise<Stored<T> | undefined> {
+  const metadata = { ...patch.metadata, resourceVersion };
+  return ignoreConflict(call.api.patch<T>(reference, { ...patch, metadata }));
+}
+
 export interface DeletionWaitOptions {
   readonly reference: ObjectReference;
   readonly uid: string;

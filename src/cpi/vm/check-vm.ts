@@ -89,7 +89,7 @@ function unverifiableAddress(
   if (requested === undefined || isKnown || isVisible) return undefined;
   return (
     `whether the cluster's network gives a pod the address ${requested} is not known: it needs the static-ip CNI plugin, Calico or ` +
-    'Kube-OVN, and without them create_vm fails; use a dynamic network, or set networks.address_strategy if it has one of them'
+    'Kube-OVN, and without them create_vm fails; use a dynamic network, or set networks.address_strategy if the cluster has one of them'
   );
 }
 

@@ -87,6 +87,17 @@ test('job_dir.tmpfs becomes a volume of the pod, and the agent mounts none over 
   assert.deepEqual(settings.env, { bosh: { parallel: 2 } });
 });
 
+test('a size of job_dir without tmpfs has no effect', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const env = { bosh: { job_dir: { tmpfs: false, tmpfs_size: '50%' } } };
+  const [name] = await createVm(cloud, createVmRequest({ env }));
+  const pod = await api.get<Pod>({ resource: pods, namespace, name });
+  assert.equal(
+    pod.spec.volumes?.some((volume) => volume.name === 'jobs'),
+    false,
+  );
+});
+
 test('a job_dir that is none is refused before anything is made', async (t) => {
   const { cloud, api } = await testCloud(t);
   for (const [job_dir, message] of [

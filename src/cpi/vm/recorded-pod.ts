@@ -8,8 +8,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../call.ts';
-import { ignoreConflict } from '../../kubernetes/api.ts';
-import { createOrGet, deleteIfUnchanged, waitForDeletion } from '../objects/objects.ts';
+import { createOrGet, deleteIfUnchanged, patchIfUnchanged, waitForDeletion } from '../objects/objects.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
 /** The key in the VM's Secret with the desired pod as JSON. It contains nothing secret. */
@@ -190,7 +189,9 @@ export async function ensurePod(
  */
 export async function openGate(call: CallContext, pod: Stored<Pod>): Promise<Stored<Pod> | undefined> {
   if (!isAsRecorded(pod, await readRecordedPod(call, pod.metadata.name))) return undefined;
-  return patchUnchanged(call, pod, { spec: { schedulingGates: otherGates(pod) } });
+  return patchIfUnchanged(call, podReference(call, pod.metadata.name), pod, {
+    spec: { schedulingGates: otherGates(pod) },
+  });
 }
 
 /** Reads the recorded pod of the VM. Rejects with VM_NOT_FOUND if there is no record. */
@@ -231,17 +232,9 @@ async function tryPod(
  * it gets a conflict and reads it again.
  */
 const renewVersion = (call: CallContext, pod: Stored<Pod>): Promise<Stored<Pod> | undefined> =>
-  patchUnchanged(call, pod, { metadata: { annotations: { [annotation.changedBy]: call.newUuid() } } });
-
-/** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
-async function patchUnchanged(
-  call: CallContext,
-  { metadata: { name, resourceVersion } }: Stored<Pod>,
-  patch: { metadata?: object; spec?: object },
-): Promise<Stored<Pod> | undefined> {
-  const metadata = { ...patch.metadata, resourceVersion };
-  return ignoreConflict(call.api.patch(podReference(call, name), { ...patch, metadata }));
-}
+  patchIfUnchanged(call, podReference(call, pod.metadata.name), pod, {
+    metadata: { annotations: { [annotation.changedBy]: call.newUuid() } },
+  });
 
 function isAsRecorded(pod: Pod, recorded: Pod): boolean {
   return (

@@ -93,8 +93,8 @@ function parseJobsInMemory(env: Field): JobsInMemory {
   const { job_dir: directory, ...others } = bosh.record();
   if (directory === undefined) return { jobsInMemory: undefined, env: env.record() };
   const isTmpfs = bosh.get('job_dir').get('tmpfs').optional()?.boolean() === true;
-  const size = toQuantity(bosh.get('job_dir').get('tmpfs_size'));
-  return { jobsInMemory: isTmpfs ? size : undefined, env: { ...env.record(), bosh: others } };
+  const size = bosh.get('job_dir').get('tmpfs_size');
+  return { jobsInMemory: isTmpfs ? toQuantity(size) : undefined, env: { ...env.record(), bosh: others } };
 }
 
 /** Converts a size of mount(8) to a quantity of Kubernetes, in which `100m` is a tenth of a byte. */

@@ -135,7 +135,7 @@ test('a plugin that fails says why, and what it printed is not quoted', async (t
       { command: '/nonexistent/plugin' },
       /\(\/nonexistent\/plugin\) is not there; give its absolute path/u,
     ],
-    ['echo s3cret', {}, /the output of users\[0\]\.user\.exec\.command is not JSON; correct the plugin/u],
+    ['echo s3cret', {}, /the output of users\[0\]\.user\.exec\.command is not a JSON object; correct the plugin/u],
     [
       `echo '{"status":{"token":"s3cret"}}'`,
       {},

@@ -81,7 +81,7 @@ function readIssued(plugin: ExecPlugin, output: string): IssuedCredentials {
       `kubeconfig: ${location} ${problem}; correct the plugin, or name another one`,
     );
   });
-  if (!printed.isPresent) throw printed.error('is not JSON');
+  if (!printed.isPresent) throw printed.error('is not a JSON object');
   if (printed.get('kind').value !== 'ExecCredential' || printed.get('apiVersion').value !== plugin.apiVersion)
     throw printed.error(`is not an ExecCredential of ${plugin.apiVersion}`);
   const status = printed.get('status');
@@ -176,14 +176,16 @@ function commandPath(field: Field, directory: string | undefined): string {
 function clusterInfo(cluster: Field): object {
   const { extensions, ...known } = cluster.record();
   const extension = Array.isArray(extensions)
-    ? (extensions as { name?: unknown; extension?: unknown }[]).find(({ name }) => name === extensionName)
+    ? (extensions as ({ name?: unknown; extension?: unknown } | null)[]).find(
+        (one) => one?.name === extensionName,
+      )
     : undefined;
   const environment = ['server', 'tls-server-name', 'certificate-authority-data', 'proxy-url'].filter(
     (name) => known[name] !== undefined && known[name] !== null,
   );
   return {
     ...Object.fromEntries(environment.map((name) => [name, known[name]])),
-    ...(extension !== undefined && { config: extension.extension }),
+    ...(extension?.name === extensionName && { config: extension.extension }),
   };
 }
 

@@ -18,7 +18,7 @@ export async function removeFinalizer(
   finalizer: string,
 ): Promise<void> {
   const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
-  await patchIfUnchanged(api, resource, object, { metadata: { finalizers } });
+  await patchSameVersion(api, resource, object, { metadata: { finalizers } });
 }
 
 /** Adds a finalizer to an object that is not being deleted. */
@@ -29,14 +29,14 @@ export async function addFinalizer(
   finalizer: string,
 ): Promise<void> {
   const finalizers = [...(object.metadata.finalizers ?? []), finalizer];
-  await patchIfUnchanged(api, resource, object, { metadata: { finalizers } });
+  await patchSameVersion(api, resource, object, { metadata: { finalizers } });
 }
 
 /**
  * Applies a merge patch on the condition that uid and resourceVersion are unchanged. Returns undefined if the
  * object does not exist.
  */
-export async function patchIfUnchanged<T extends KubernetesObject>(
+export async function patchSameVersion<T extends KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,
   object: T,
@@ -64,7 +64,7 @@ export async function deleteSame(
 }
 
 /** Like `deleteSame`, on the condition that also the resourceVersion is the same. */
-export async function deleteIfUnchanged(
+export async function deleteSameVersion(
   api: KubernetesApi,
   resource: Resource,
   { metadata: { namespace, name, uid, resourceVersion } }: Stored<KubernetesObject>,

@@ -10,10 +10,11 @@ const firstOf = {
   ssh: 23,
   recreate: 24,
   stock: 40,
+  director: 60,
 } as const;
 /**
  * The number of addresses that all suites need together, except those that run only on the suite's own
- * cluster: `stock` and loss-driver.test.ts.
+ * cluster: `stock`, `director` and loss-driver.test.ts.
  */
 const needed = 27;
 

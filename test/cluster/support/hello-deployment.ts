@@ -10,8 +10,9 @@ import { type ObjectKind, label } from '../../../src/cpi/objects/labels.ts';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
+import { leftObjects } from '../../support/left-objects.ts';
 import { until } from '../../support/until.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { DiskClass } from './cluster-under-test.ts';
@@ -247,12 +248,7 @@ async function deployAgain(
   assert.deepEqual({ ...kept, pod: grown.pod, vm: grown.vm }, grown);
 
   await deployment.deleteEnv(larger);
-  for (const resource of [pods, secrets, persistentVolumeClaims]) {
-    await until(`the ${resource.plural} to go`, async () => {
-      const query = { namespace, labelSelector: label.kind };
-      return (await api.list(resource, query)).items.length === 0;
-    });
-  }
+  await until('the objects to go', async () => (await leftObjects(api, namespace, label.kind)).length === 0);
 }
 
 interface Deployed {

@@ -63,10 +63,20 @@ async function build(
     directory,
     ...stemcellPackages.flatMap((name) => ['--include', name]),
   ];
-  const args = upstream === undefined ? own : [...own, '--agent', upstream.agent, '--monit', upstream.monit];
+  const args = upstream === undefined ? own : [...own, ...flagsOf(upstream)];
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
   await runWell([process.execPath, program, 'stemcell', 'build', '--offline', ...args]);
 }
+
+const flagsOf = ({ agent, monit, davcli }: UpstreamAgent): readonly string[] => [
+  ...['--agent', agent, '--monit', monit],
+  ...(davcli === undefined ? [] : ['--davcli', davcli]),
+];
+
+const pathsOf = ({ agent, monit, davcli }: UpstreamAgent): readonly string[] => [
+  ...[agent, monit],
+  ...(davcli === undefined ? [] : [davcli]),
+];
 
 /**
  * Returns the digest of everything that a stemcell of the suite is made from: its agent, the files for its
@@ -82,7 +92,7 @@ async function stemcellDigest(
   const programs =
     upstream === undefined
       ? [await codeDigest('src/agent/main.ts'), await codeDigest('scripts/build-agent.ts')]
-      : [await readFile(upstream.agent), await readFile(upstream.monit)];
+      : await Promise.all(pathsOf(upstream).map((path) => readFile(path)));
   for (const program of programs) hash.update(program);
   for (const asset of await assetsBelow('src/stemcell'))
     hash.update(asset).update(await readFile(join(checkout, asset)));

@@ -116,7 +116,8 @@ const buildMountContainer = ({ diskCid, vm }: AttachmentPlan): Container => ({
   name: mountContainer,
   image: vmContainerStatus(vm.spec.containers)?.image ?? '',
   command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, vm.metadata.uid],
-  // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods first
+  // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods
+  // first
   resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
   securityContext: { privileged: true, runAsUser: 0 },
   terminationMessagePolicy: 'FallbackToLogsOnError',

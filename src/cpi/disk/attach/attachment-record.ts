@@ -5,7 +5,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { annotation, label } from '../../objects/labels.ts';
 import { conflictError } from '../../objects/objects.ts';
 import { discardReplacement } from '../update/replacement.ts';
-import { type PersistentVolumeClaim, findClaim, diskDeletedError, patchIfUnchanged } from '../disks.ts';
+import { type PersistentVolumeClaim, findClaim, diskDeletedError, patchClaim } from '../disks.ts';
 import type { AttachmentPod } from './attachment-pod.ts';
 import { assertNotLocked, clearStaleLock } from './disk-lock.ts';
 import { assertClaimsRetained } from './retained-claims.ts';
@@ -113,7 +113,7 @@ async function raiseMark(
   const { diskCid } = attachmentPod;
   let claim = first;
   for (let attempt = 1; attempt <= maxRecordAttempts; attempt += 1) {
-    const recorded = await patchIfUnchanged(call, claim, {
+    const recorded = await patchClaim(call, claim, {
       labels: { [label.unclaimed]: null },
       annotations: {
         [annotation.attachment]: String(markOf(claim) + 1),
@@ -147,7 +147,7 @@ async function removeDeletionMark(
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(diskCid, 'was deleted during this call');
     if (claim.metadata.annotations?.[annotation.deleting] === undefined) return claim;
-    const unmarked = await patchIfUnchanged(call, claim, { annotations: { [annotation.deleting]: null } });
+    const unmarked = await patchClaim(call, claim, { annotations: { [annotation.deleting]: null } });
     if (unmarked !== undefined) return unmarked;
     claim = await findClaim(call, diskCid);
   }
@@ -164,7 +164,7 @@ export async function revertAttachment(call: CallContext, diskCid: string, mark:
     const claim = await findClaim(call, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
     // the mark stays: the next one must be higher
-    const reverted = await patchIfUnchanged(call, claim, { annotations: { [annotation.attachedTo]: null } });
+    const reverted = await patchClaim(call, claim, { annotations: { [annotation.attachedTo]: null } });
     if (reverted !== undefined) return;
   }
   throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
@@ -189,7 +189,7 @@ export async function recordDetach(
     if (wasAttachedAgain(claim, vmUid, markOf(first))) throw attachedAgainError(attachmentPod);
     if (markOf(claim) !== markOf(first)) return;
     if (claim.metadata.annotations?.[annotation.detachedFrom] === vmUid) return;
-    const recorded = await patchIfUnchanged(call, claim, {
+    const recorded = await patchClaim(call, claim, {
       annotations: { [annotation.detachedFrom]: vmUid },
     });
     if (recorded !== undefined) {

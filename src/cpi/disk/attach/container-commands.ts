@@ -105,7 +105,9 @@ async function runReleaseScript(
   }
 }
 
-/** Returns false for an attachment pod that never reached the VM's hub: it got no image, no node or no volume. */
+/**
+ * Returns false for an attachment pod that never reached the VM's hub: it got no image, no node or no volume.
+ */
 async function mayStillBeMounted(call: CallContext, attachmentPod: AttachmentPod): Promise<boolean> {
   // a pod that ended during the call proves nothing: the next detach checks the VM
   if (attachmentPod.isTerminal) return true;

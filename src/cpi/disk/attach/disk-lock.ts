@@ -8,7 +8,7 @@ import { findVm, findVmSecret, type VmSecret } from '../../vm/vms.ts';
 import { podReference } from '../../objects/names.ts';
 import { recordedDiskCids } from '../../vm/recorded-pod.ts';
 import { discardReplacement } from '../update/replacement.ts';
-import { type PersistentVolumeClaim, patchIfUnchanged, findClaim, diskDeletedError } from '../disks.ts';
+import { type PersistentVolumeClaim, patchClaim, findClaim, diskDeletedError } from '../disks.ts';
 
 const maxAttempts = 5;
 
@@ -87,7 +87,7 @@ export async function lockDisk(
   const { name } = claim.metadata;
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     if (!isLockedBy(claim, secret)) await assertNotLocked(call, claim);
-    const locked = await patchIfUnchanged(call, claim, {
+    const locked = await patchClaim(call, claim, {
       labels: { [label.vmId]: secret.metadata.name, [label.unclaimed]: null },
       annotations: {
         [annotation.vmUid]: secret.metadata.uid,
@@ -157,7 +157,7 @@ const removeLock = (
   claim: Stored<PersistentVolumeClaim>,
   detachedFrom?: string,
 ): Promise<PersistentVolumeClaim | undefined> =>
-  patchIfUnchanged(call, claim, {
+  patchClaim(call, claim, {
     labels: { [label.vmId]: null },
     annotations: {
       [annotation.vmUid]: null,

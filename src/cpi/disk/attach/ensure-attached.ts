@@ -66,9 +66,9 @@ export async function ensureAttached(
 }
 
 /**
- * Returns the attachment pod of the disk and the VM. Before it creates one, it removes a stale one, and checks
- * that no other VM has the disk mounted. In place of a terminal one of the same VM it creates one that adopts
- * its mount. Rejects with DISK_ATTACHED_ELSEWHERE.
+ * Returns the attachment pod of the disk and the VM. Before it creates one, it removes a stale one, and
+ * checks that no other VM has the disk mounted. In place of a terminal one of the same VM it creates one that
+ * adopts its mount. Rejects with DISK_ATTACHED_ELSEWHERE.
  */
 async function findOrCreatePod(
   call: CallContext,

@@ -146,21 +146,21 @@ export async function changeAttributesClass(
   const reason = outcome.reason ?? (await claimEvents(call, { namespace, name }));
   throw await rollBackAttributesClass(call, {
     claim,
-    wanted: requested,
+    requested,
     reason: reason === '' ? 'it gave no reason' : reason,
   });
 }
 
 interface DriverRejection {
   readonly claim: PersistentVolumeClaim;
-  readonly wanted: string;
+  readonly requested: string;
   /** The message of the driver. */
   readonly reason: string;
 }
 
 async function rollBackAttributesClass(
   call: CallContext,
-  { claim, wanted: requested, reason }: DriverRejection,
+  { claim, requested, reason }: DriverRejection,
 ): Promise<ProductError> {
   const { name, namespace } = claim.metadata;
   const before = claim.status?.currentVolumeAttributesClassName ?? null;

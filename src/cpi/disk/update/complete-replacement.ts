@@ -2,7 +2,7 @@ import type { Stored } from '../../../kubernetes/object.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
 import { annotation } from '../../objects/labels.ts';
-import { claimReference, isProvisional, isReplaced, diskDeletedError, patchIfUnchanged } from '../disks.ts';
+import { claimReference, isProvisional, isReplaced, diskDeletedError, patchClaim } from '../disks.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
 import {
   concurrentChangeError,
@@ -46,7 +46,7 @@ export async function recordReplaced(
       throw diskDeletedError(first.metadata.name, 'is being deleted');
     assertNotShrinking(claim, sizeMiB);
     await waitUntilDetached(call, claim, 'updated');
-    const replaced = await patchIfUnchanged(call, claim, { annotations: { [annotation.replaced]: 'true' } });
+    const replaced = await patchClaim(call, claim, { annotations: { [annotation.replaced]: 'true' } });
     if (replaced !== undefined) return replaced;
   }
   throw concurrentChangeError(first);
@@ -68,7 +68,7 @@ export async function completeReplacement(
   if (!(await promoteReplacement(call, disk))) {
     const { replacement, replacementDiscarded, replaced } = annotation;
     const annotations = { [replacement]: null, [replacementDiscarded]: null, [replaced]: null };
-    if (deletionTimestamp === undefined) await patchIfUnchanged(call, disk, { annotations });
+    if (deletionTimestamp === undefined) await patchClaim(call, disk, { annotations });
     return false;
   }
   // of a killed attach_disk; a running one sees that the disk is replaced, and deletes its attachment pod
@@ -88,7 +88,7 @@ async function promoteReplacement(call: CallContext, disk: PersistentVolumeClaim
     const claim = await replacement.find();
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return false;
     if (!isProvisional(claim)) return true;
-    if ((await patchIfUnchanged(call, claim, promotionPatch(disk))) !== undefined) return true;
+    if ((await patchClaim(call, claim, promotionPatch(disk))) !== undefined) return true;
   }
   throw concurrentChangeError(disk);
 }

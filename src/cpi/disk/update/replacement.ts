@@ -3,7 +3,7 @@ import { ignoreNotFound, type ObjectReference } from '../../../kubernetes/api.ts
 import { ProductError } from '../../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/types/storage.ts';
 import type { CallContext } from '../../call.ts';
-import { claimReference, isReplaced, isProvisional, patchIfUnchanged } from '../disks.ts';
+import { claimReference, isReplaced, isProvisional, patchClaim } from '../disks.ts';
 import type { KubernetesObject, Stored } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import { requestDeletion, waitForDeletion } from '../../objects/objects.ts';
@@ -117,7 +117,7 @@ async function updateReplacementAnnotation(
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
     if (replacementName(claim) !== replacementName(first) || isReplaced(claim)) return undefined;
     if (claim !== first) await recheck?.(claim);
-    const written = await patchIfUnchanged(call, claim, { annotations });
+    const written = await patchClaim(call, claim, { annotations });
     if (written !== undefined) return written;
     claim = await rereadClaim(call, first);
   }
@@ -184,10 +184,6 @@ export class Replacement {
     return `copy-${this.cid}`;
   }
 
-  get consumerName(): string {
-    return consumerName(this.cid);
-  }
-
   /** Returns the claim, also a terminating one; undefined if it does not exist. */
   async find(): Promise<Stored<PersistentVolumeClaim> | undefined> {
     const { api } = this.#call;
@@ -227,7 +223,7 @@ export class Replacement {
 
   async #removeConsumer(): Promise<void> {
     const namespace = this.#call.diskNamespace;
-    await this.#deleteIf(isHelper, { resource: pods, namespace, name: this.consumerName });
+    await this.#deleteIf(isHelper, { resource: pods, namespace, name: consumerName(this.cid) });
   }
 
   async #removeSnapshot(): Promise<void> {
