@@ -1,9 +1,9 @@
 import { chmod, copyFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { packArchive } from '../../src/bosh/archive/pack-archive.ts';
 import { vmFiles } from '../../src/stemcell/vm-files.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
-import { upstreamAgent, withoutUpstreamAgent } from '../../test/support/upstream-programs.ts';
+import { upstreamAgent, withoutUpstreamDirectorAgent } from '../../test/support/upstream-programs.ts';
 
 /** An agent that is measured, with the programs that it consists of. */
 export interface Contestant {
@@ -29,18 +29,17 @@ export const ourAgent = (executable: string): Contestant => ({
 
 /** Upstream's agent with its monit and bosh-davcli; a sentence if variables do not name these programs. */
 export function theUpstreamAgent(): Contestant | string {
-  const { BOSH_DAVCLI: davcli = '' } = process.env;
-  const upstream = upstreamAgent();
-  if (upstream === undefined) return String(withoutUpstreamAgent());
-  if (davcli === '') return 'needs bosh-davcli, with which that agent uses a blobstore: BOSH_DAVCLI=<path>';
-  const programs = { ...upstream, davcli: resolve(davcli) };
+  const missing = withoutUpstreamDirectorAgent();
+  const programs = upstreamAgent();
+  if (missing !== false || programs?.davcli === undefined) return String(missing);
+  const { agent, monit, davcli } = programs;
   return {
     name: "upstream's agent",
     programs: [join(installed, 'bosh-agent'), join(installed, 'monit')],
     agent: async (directory) => {
-      await copyFile(programs.agent, join(directory, 'bosh-agent'));
-      await copyFile(programs.monit, join(directory, 'monit'));
-      await copyFile(programs.davcli, join(directory, 'bosh-blobstore-dav'));
+      await copyFile(agent, join(directory, 'bosh-agent'));
+      await copyFile(monit, join(directory, 'monit'));
+      await copyFile(davcli, join(directory, 'bosh-blobstore-dav'));
       const request = { profile: 'sys-admin', version: '1', operatingSystem: 'host-root' } as const;
       const entries = await vmFiles({ ...request, ...programs, isOwnAgent: false });
       const settings = entries.filter(({ kind, name }) => kind === 'content' && name.startsWith('var/vcap/'));

@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { buildExecutable } from '../../scripts/build-executable.ts';
-import { DavServer } from '../../src/agent/testing/dav-server.ts';
-import { NatsDirector } from '../../src/agent/testing/nats-director.ts';
-import { noNatsServer, TestNatsServer } from '../../src/agent/testing/nats-server.ts';
+import { noNatsServer, type TestNatsServer } from '../../src/agent/testing/nats-server.ts';
 import { formatTable } from '../../src/cli/output/terminal.ts';
+import { DirectorSetup } from '../../test/director/scripted/director-setup.ts';
 import { checkout } from '../../test/support/embedded-environment.ts';
 import { residentMemory } from '../broker/child-server.ts';
 import { median } from '../median.ts';
@@ -43,8 +42,8 @@ if (noNatsServer === false) {
 async function compare(): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-bench-'));
   atEnd.push(() => rm(scratch, { recursive: true }));
-  const server = await TestNatsServer.start();
-  atEnd.push(() => server.stop());
+  const setup = await DirectorSetup.start({ pollMs: 1000 });
+  atEnd.push(() => setup.close());
   const bareClient = await executable('bench/agent/bare-client.ts', join(scratch, 'bare-client'));
   const upstream = theUpstreamAgent();
   if (typeof upstream === 'string') process.stdout.write(`upstream's agent: skipped, ${upstream}\n`);
@@ -52,12 +51,12 @@ async function compare(): Promise<void> {
     ourAgent(await executable('src/agent/main.ts', join(scratch, 'bosh-agent'))),
     ...(typeof upstream === 'string' ? [] : [upstream]),
   ];
-  const lives = await startAll(contestants, server);
+  const agents = await startAll(contestants, setup);
   const bare: Sample[] = [];
   const samples: Sample[][] = contestants.map(() => []);
   for (let round = 0; round < rounds; round += 1) {
-    bare.push(await runBare(bareClient, server));
-    for (const [index, live] of lives.entries()) samples[index]?.push(await live());
+    bare.push(await runBare(bareClient, setup.server));
+    for (const [index, agent] of agents.entries()) samples[index]?.push(await agent.live());
   }
   print(contestants, bare, samples);
 }
@@ -68,29 +67,26 @@ async function executable(entry: string, outFile: string): Promise<string> {
   return built;
 }
 
-/** Starts a cluster for each agent, and returns what deploys an instance to it. */
+/** Starts a cluster for each agent. */
 async function startAll(
   contestants: readonly Contestant[],
-  server: TestNatsServer,
-): Promise<(() => Promise<Sample>)[]> {
-  const dav = await DavServer.start();
-  atEnd.push(() => dav.close());
-  const bus = await NatsDirector.connect(server, { pollMs: 1000 });
-  atEnd.push(() => bus.close());
+  setup: DirectorSetup,
+): Promise<readonly MeasuredAgent[]> {
   const firstHeartbeats = new Map<string, number>();
-  const monitor = await server.listen('hm.agent.heartbeat.*', (subject) => {
+  const monitor = await setup.server.listen('hm.agent.heartbeat.*', (subject) => {
     const agentId = subject.slice('hm.agent.heartbeat.'.length);
     if (!firstHeartbeats.has(agentId)) firstHeartbeats.set(agentId, performance.now());
   });
   atEnd.push(() => monitor.close());
-  const lives: (() => Promise<Sample>)[] = [];
+  const release = await setup.hello();
+  const agents: MeasuredAgent[] = [];
   for (const [index, contestant] of contestants.entries()) {
-    const ports = { server, bus, dav, firstHeartbeats, address: `127.64.77.${10 + index}`, restMs };
+    const ports = { setup, release, firstHeartbeats, address: `127.64.77.${10 + index}`, restMs };
     const agent = await MeasuredAgent.start(contestant, ports);
     atEnd.push(() => agent.close());
-    lives.push(await agent.prepare());
+    agents.push(agent);
   }
-  return lives;
+  return agents;
 }
 
 /** Measures the bare client. It stands for each of the times, and for the memory. */

@@ -1,21 +1,16 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DavServer } from '../../src/agent/testing/dav-server.ts';
-import type { NatsDirector } from '../../src/agent/testing/nats-director.ts';
-import type { TestNatsServer } from '../../src/agent/testing/nats-server.ts';
-import { ReleaseOfJob } from '../../test/director/scripted/release-of-job.ts';
-import { type InstanceRequest, ScriptedDirector } from '../../test/director/scripted/scripted-director.ts';
-import { uploadStemcell } from '../../test/director/scripted/upload-stemcell.ts';
+import type { DirectorSetup } from '../../test/director/scripted/director-setup.ts';
+import type { ReleaseOfJob } from '../../test/director/scripted/release-of-job.ts';
+import type { ScriptedDeployment } from '../../test/director/scripted/scripted-deployment.ts';
 import { checkout, EmbeddedEnvironment } from '../../test/support/embedded-environment.ts';
 import { processesOf } from '../../test/support/machine.ts';
 import { residentMemory } from '../broker/child-server.ts';
 import type { Contestant } from './contestants.ts';
 
 export interface AgentPorts {
-  readonly server: TestNatsServer;
-  readonly bus: NatsDirector;
-  readonly dav: DavServer;
+  readonly setup: DirectorSetup;
+  readonly release: ReleaseOfJob;
   /** When the first heartbeat of an agent arrived, on the clock of performance.now(). */
   readonly firstHeartbeats: ReadonlyMap<string, number>;
   /** An address of a manual network that no other VM has. */
@@ -32,91 +27,82 @@ export interface Sample {
   readonly memory: number;
 }
 
-type Packages = Awaited<ReturnType<ScriptedDirector['compile']>>;
-
-/** An embedded cluster whose VMs have one agent, and the director that deploys to it. */
+/** An embedded cluster whose VMs have one agent, and the deployment on it. */
 export class MeasuredAgent {
-  readonly contestant: Contestant;
+  readonly #contestant: Contestant;
   readonly #ports: AgentPorts;
   readonly #line: EmbeddedEnvironment;
-  readonly #director: ScriptedDirector;
+  /** The requests of the newest VM. */
   readonly #steps: { readonly name: string; readonly ms: number; readonly end: number }[] = [];
-  #began = 0;
-  #release: ReleaseOfJob | undefined;
+  #began = NaN;
+  #deployment: ScriptedDeployment | undefined;
 
   private constructor(contestant: Contestant, ports: AgentPorts, line: EmbeddedEnvironment) {
-    this.contestant = contestant;
+    this.#contestant = contestant;
     this.#ports = ports;
     this.#line = line;
-    const cpi = (method: string, ...args: readonly unknown[]): Promise<unknown> => {
-      if (method === 'create_vm') this.#began = performance.now();
-      return line.call(method, ...args);
-    };
-    this.#director = new ScriptedDirector({ ...ports, cpi, out: (text) => this.#note(text) });
   }
 
   static async start(contestant: Contestant, ports: AgentPorts): Promise<MeasuredAgent> {
-    const line = await EmbeddedEnvironment.start({ agent: contestant.agent, mbus: ports.server.url });
+    const mbus = ports.setup.server.url;
+    const line = await EmbeddedEnvironment.start({ agent: contestant.agent, mbus });
     return new MeasuredAgent(contestant, ports, line);
   }
 
-  /** Compiles the example, and returns a function that deploys and deletes an instance of it. */
-  async prepare(): Promise<() => Promise<Sample>> {
-    const scratch = join(this.#line.directory, 'director');
-    await mkdir(scratch);
-    const stemcellCid = await uploadStemcell((...call) => this.#line.call(...call), scratch);
-    const release = await ReleaseOfJob.open(join(checkout, 'dist', 'hello-release.tgz'), 'hello', scratch);
-    this.#release = release;
-    const { address } = this.#ports;
-    const request: InstanceRequest = {
-      ...{ deployment: 'hello', group: 'hello', index: 0, stemcellCid, address },
-      vmProperties: { profile: 'sys-admin' },
-      networks: { default: { type: 'manual', ip: address, netmask: '255.255.255.0', cloud_properties: {} } },
+  /** Deploys the example with one instance, and deletes it. The first time, it also compiles. */
+  async live(): Promise<Sample> {
+    const { release, address, restMs, firstHeartbeats } = this.#ports;
+    this.#deployment ??= await this.#openDeployment();
+    const properties = { hello: { port: 8080, audience: 'operators' } };
+    const group = { name: 'hello', lifecycle: 'service', release, addresses: [address], properties } as const;
+    await this.#deployment.deploy([group]);
+    await delay(restMs);
+    const [instance] = this.#deployment.instances;
+    const update = this.#steps.findIndex(({ name }) => name === 'update_settings');
+    const sample = {
+      heartbeat: (firstHeartbeats.get(instance?.vm.agentId ?? '') ?? NaN) - this.#began,
+      running: (this.#steps.find(({ name }) => name === 'running')?.end ?? NaN) - this.#began,
+      // with the answer to the request after it: an agent that restarts does not get that request
+      update: (this.#steps[update]?.ms ?? NaN) + (this.#steps[update + 1]?.ms ?? NaN),
+      memory: await this.#memory(),
     };
-    const compilation = await this.#director.createVm(request);
-    const packages = await this.#director.compile(compilation, release);
-    await this.#director.deleteVm(compilation);
-    return () => this.#live(request, release, packages);
+    await this.#deployment.delete();
+    return sample;
   }
 
   async close(): Promise<void> {
-    await this.#release?.close();
     await this.#line.destroy();
     await this.#line.remove();
   }
 
-  async #live(request: InstanceRequest, release: ReleaseOfJob, packages: Packages): Promise<Sample> {
-    this.#steps.length = 0;
-    const vm = await this.#director.createVm(request);
-    await this.#director.update(vm, release, packages, { hello: { port: 8080, audience: 'operators' } });
-    await delay(this.#ports.restMs);
-    const memory = await this.#memory();
-    const update = this.#steps.findIndex(({ name }) => name === 'update_settings');
-    const sample = {
-      heartbeat: (this.#ports.firstHeartbeats.get(vm.agentId) ?? NaN) - this.#began,
-      running: (this.#steps.find(({ name }) => name === 'running')?.end ?? NaN) - this.#began,
-      // with the answer to the request after it: an agent that restarts does not get that request
-      update: (this.#steps[update]?.ms ?? NaN) + (this.#steps[update + 1]?.ms ?? NaN),
-      memory,
-    };
-    await this.#director.deleteVm(vm);
-    return sample;
+  #openDeployment(): Promise<ScriptedDeployment> {
+    return this.#ports.setup.deployment({
+      cpi: (method, ...args) => {
+        if (method === 'create_vm') {
+          this.#began = performance.now();
+          this.#steps.length = 0;
+        }
+        return this.#line.call(method, ...args);
+      },
+      out: (text) => this.#note(text),
+      stemcell: join(checkout, 'dist', 'embedded-stemcell.tgz'),
+      vmProperties: { profile: 'sys-admin' },
+      compilationAddress: this.#ports.address,
+    });
   }
 
   /** Reads the time of a request to the agent from the line that the director prints at its end. */
   #note(text: string): void {
-    const [, name, ms] = /^agent \S+ (\S+) (\d+) ms$/u.exec(text) ?? [];
+    const [, name, ms] = /^agent \S+ (\S+)(?: \S+)? (\d+) ms$/u.exec(text) ?? [];
     if (name !== undefined) this.#steps.push({ name, ms: Number(ms), end: performance.now() });
   }
 
   async #memory(): Promise<number> {
-    const { programs } = this.contestant;
-    const processes = (await processesOf(this.#line.directory)).filter(({ command }) =>
-      programs.includes(command.split(' ')[0] ?? ''),
-    );
-    if (processes.length !== programs.length)
-      throw new Error(`${this.contestant.name} has ${processes.length} processes`);
-    const memories = await Promise.all(processes.map(({ pid }) => residentMemory(pid)));
+    const { name, programs } = this.#contestant;
+    const all = await processesOf(this.#line.directory);
+    const found = all.filter(({ command }) => programs.includes(command.split(' ')[0] ?? ''));
+    if (found.length !== programs.length) throw new Error(`${name} has ${found.length} processes`);
+    const memories = await Promise.all(found.map(({ pid }) => residentMemory(pid)));
     return memories.reduce((sum, each) => sum + each, 0);
   }
 }
