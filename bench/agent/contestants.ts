@@ -14,7 +14,7 @@ export interface Contestant {
 
 /** The folder of a VM in which the files of a `TestAgent` are. */
 const installed = '/opt/bosh-kubernetes';
-/** Where these files stay visible, because upstream's agent mounts `/var/vcap/data/root_opt` over `/opt`. */
+/** The same files: upstream's agent mounts `/var/vcap/data/root_opt` over `/opt`. */
 const moved = '/var/vcap/data/bench-programs';
 
 /** Our agent as a stemcell has it. The embedded cluster has the bundle for Node instead. */
@@ -27,7 +27,11 @@ export const ourAgent = (executable: string): Contestant => ({
   },
 });
 
-/** Upstream's agent with its monit and bosh-davcli; a sentence if variables do not name these programs. */
+/**
+ * Upstream's agent with its monit and bosh-davcli; a sentence if variables do not name these programs. Its
+ * update_settings rebuilds the certificates in /etc/ssl/certs, which are the machine's and read-only in these
+ * VMs, so it gets a copy. The mounts need the profile sys-admin.
+ */
 export function theUpstreamAgent(): Contestant | string {
   const missing = withoutUpstreamDirectorAgent();
   const programs = upstreamAgent();
@@ -46,9 +50,9 @@ export function theUpstreamAgent(): Contestant | string {
       await packArchive(settings, join(directory, 'settings.tar'), { compression: 'none' });
       await writeStart(
         directory,
-        // The first argument is `monit` if the VM's program of that name was called, with the path of a socket.
+        // The first argument is `monit` if the VM's command of that name was called, with the path of a socket
         `if [ "\${1:-}" = monit ]; then shift 2; exec ${installed}/monit "$@"; fi
-if [ -f ${installed}/settings.tar ] && [ ! -e ${moved} ]; then
+if [ ! -e ${moved} ]; then
   tar -xf ${installed}/settings.tar -C /
   mkdir -p ${moved} /var/vcap/data/root_opt && mount --rbind ${installed} ${moved}
   ln -s ${moved} /var/vcap/data/root_opt/bosh-kubernetes

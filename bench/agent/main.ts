@@ -17,11 +17,11 @@ import { type Contestant, ourAgent, theUpstreamAgent } from './contestants.ts';
 import { MeasuredAgent, type Sample } from './measured-agent.ts';
 
 /**
- * Measures our agent's executable in VMs of the embedded cluster under the scripted director, which waits a
- * second between two requests about a task, as a real one does: create_vm to the first heartbeat and to a running job,
- * update_settings to the answer to the next request, and memory at rest. It compares them with a program that
- * only connects, does the TLS handshake and publishes, and with upstream's agent if BOSH_AGENT, BOSH_MONIT and
- * BOSH_DAVCLI name it, in turn. `npm run bench:agent [-- --rounds N]`
+ * Measures our agent's executable in VMs of the embedded cluster: create_vm to the first heartbeat and to a
+ * running job, update_settings to the answer to the next request, and memory at rest. The scripted director
+ * waits a second between two get_task, as a real one does. The agent is compared with a program that only
+ * connects, does the TLS handshake and publishes, and with upstream's agent if BOSH_AGENT, BOSH_MONIT and
+ * BOSH_DAVCLI name its programs, in turn. `npm run bench:agent [-- --rounds N]`
  */
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
 const rounds = Number(values.rounds);
@@ -122,16 +122,16 @@ function print(
     ['update_settings to the next answer, ms', ({ update }) => update],
     ['memory at rest, MiB', ({ memory }) => memory],
   ];
-  const titles = contestants.flatMap(({ name }) => [name, 'over bare']);
+  const titles = contestants.flatMap(({ name }) => [name, 'ratio to bare']);
   const heading = [`medians of ${rounds}`, 'bare client', ...titles];
-  if (contestants.length > 1) heading.push("ours over upstream's");
+  if (contestants.length > 1) heading.push("this agent's ratio to upstream's");
   const cells = rows.map(([title, pick]) => {
     const least = median(bare.map(pick));
     const figures = samples.map((each) => median(each.map(pick)));
     const [ours = NaN, upstream] = figures;
     const row = [title, least.toFixed(1)];
     for (const figure of figures) row.push(figure.toFixed(0), (figure / least).toFixed(1));
-    if (upstream !== undefined) row.push((ours / upstream).toFixed(2));
+    if (upstream !== undefined) row.push((ours / upstream).toPrecision(2));
     return row;
   });
   process.stdout.write(`${formatTable(heading, cells)}\n`);

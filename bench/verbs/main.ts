@@ -37,8 +37,7 @@ try {
         await inWorld(artefacts, scenario, (world) => callOnce(world, scenario, artefact.command)),
       );
     }
-    const figure = (pick: (sample: Measured) => number): string =>
-      median(samples.map(pick)).toFixed(1);
+    const figure = (pick: (sample: Measured) => number): string => median(samples.map(pick)).toFixed(1);
     rows.push([
       scenario.name,
       String(reads),

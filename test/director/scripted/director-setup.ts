@@ -17,7 +17,7 @@ export interface DirectorSetupOptions {
   /** Where NATS and the blobstore listen. The VMs reach it. */
   readonly address?: string;
   readonly hasSignedUrls?: boolean;
-  /** The pause between two get_task; without it tests wait only shortly. */
+  /** The pause between two get_task; a short one by default, that of a director is a second. */
   readonly pollMs?: number;
   readonly out?: (line: string) => void;
 }
@@ -65,7 +65,12 @@ export class DirectorSetup {
     this.#ends = ends;
   }
 
-  static async start({ address, hasSignedUrls = false, pollMs, out = () => undefined }: DirectorSetupOptions): Promise<DirectorSetup> {
+  static async start({
+    address,
+    hasSignedUrls = false,
+    pollMs,
+    out = () => undefined,
+  }: DirectorSetupOptions): Promise<DirectorSetup> {
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scripted-'));
     const ends = [(): Promise<void> => rm(directory, { recursive: true })];
     const at = address === undefined ? {} : { address };
