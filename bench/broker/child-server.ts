@@ -19,12 +19,13 @@ export async function startChildServer(args: readonly string[]): Promise<ChildSe
     const [url] = /http:\/\/127\.0\.0\.1:\d+/u.exec(line) ?? [];
     if (url === undefined) continue;
     child.stdout.resume();
-    return { url, memory: () => memoryOf(child), stop: () => stopped(child) };
+    return { url, memory: () => residentMemory(child.pid), stop: () => stopped(child) };
   }
   throw new Error(`node ${args.join(' ')} ended before it listened`);
 }
 
-async function memoryOf({ pid }: ChildProcess): Promise<number> {
+/** Returns the resident memory of a process in MiB. */
+export async function residentMemory(pid: number | undefined): Promise<number> {
   const [, kibibytes] = /^VmRSS:\s+(\d+)/mu.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kibibytes) / 1024;
 }

@@ -8,6 +8,7 @@ import { MountError } from '../../src/volumes/driver/mount/mount-error.ts';
 import { parseMountInfo } from '../../src/platform/mountinfo.ts';
 import { runMountProgram } from '../../src/volumes/driver/mount/run-program.ts';
 import { rate } from '../broker/load.ts';
+import { median } from '../median.ts';
 import { createVolume, type MeasuredDriver, measuredDriver, mountAndUnmount } from './measured-driver.ts';
 
 /**
@@ -40,9 +41,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   await work();
   return performance.now() - began;
 }
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? NaN;
 
 const ms = (number: number): string => `${number.toFixed(1)} ms`;
 

@@ -10,6 +10,7 @@ import {
 import type { TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
 import { formatTable } from '../../src/cli/output/terminal.ts';
 import { childrenOf } from '../../test/support/machine.ts';
+import { median } from '../median.ts';
 
 /**
  * Measures ratios of ruby.wasm to an installed ruby, in one run and in turn: the time until it can render,
@@ -110,8 +111,6 @@ for (let round = 0; round <= Number(values.rounds); round += 1)
     if (round > 0) samples[name].push(sample);
   }
 
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 const row = (what: string, unit: string, pick: (sample: Sample) => number): readonly string[] => {
   const [native, wasm] = [median(samples.ruby.map(pick)), median(samples['ruby.wasm'].map(pick))];
   return [what, `${native.toFixed(1)} ${unit}`, `${wasm.toFixed(1)} ${unit}`, (wasm / native).toFixed(1)];

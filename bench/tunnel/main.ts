@@ -8,6 +8,7 @@ import { mainModulePath } from '../../src/cli/installation.ts';
 import { formatTable } from '../../src/cli/output/terminal.ts';
 import { PodWorld } from '../../test/cluster/pod-world.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';
+import { median } from '../median.ts';
 
 /**
  * Compares the tunnel with kubectl port-forward, to the same pod in the same run: the time to the first byte
@@ -125,11 +126,6 @@ async function throughput(open: Open): Promise<number> {
   }
   if (length < size) throw new Error(`received ${length} bytes instead of ${size}`);
   return length / 1024 / 1024 / ((performance.now() - begun) / 1000);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 function hex(port: number): string {

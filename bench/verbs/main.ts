@@ -13,6 +13,7 @@ import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { type VerbScenario, verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { buildArtefacts, CpiWorld } from '../../test/cpi/cpi-world.ts';
+import { median } from '../median.ts';
 import { type Measured, runMeasured } from './run-measured.ts';
 
 /**
@@ -36,7 +37,7 @@ try {
         await inWorld(artefacts, scenario, (world) => callOnce(world, scenario, artefact.command)),
       );
     }
-    const figure = (pick: (sample: Measured) => number): string => median(samples.map(pick));
+    const figure = (pick: (sample: Measured) => number): string => median(samples.map(pick)).toFixed(1);
     rows.push([
       scenario.name,
       String(reads),
@@ -115,10 +116,4 @@ async function callOnce(
   const { error } = JSON.parse(measured.stdout) as { error: unknown };
   if (error !== null) throw new Error(`${name} returned ${measured.stdout}`);
   return measured;
-}
-
-function median(values: readonly number[]): string {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted[Math.floor(sorted.length / 2)];
-  return middle === undefined ? '-' : middle.toFixed(1);
 }

@@ -17,7 +17,9 @@ export interface DirectorSetupOptions {
   /** Where NATS and the blobstore listen. The VMs reach it. */
   readonly address?: string;
   readonly hasSignedUrls?: boolean;
-  readonly out: (line: string) => void;
+  /** The pause between two get_task; a short one by default, that of a director is a second. */
+  readonly pollMs?: number;
+  readonly out?: (line: string) => void;
 }
 
 export interface DeploymentPlan {
@@ -28,6 +30,8 @@ export interface DeploymentPlan {
   readonly vmProperties?: Json;
   readonly diskProperties?: Json;
   readonly compilationAddress: string;
+  /** Gets a line for each call, instead of that of the setup. */
+  readonly out?: (line: string) => void;
 }
 
 /** NATS, the blobstore and the health monitor of a scripted director, and what it has uploaded. */
@@ -61,7 +65,12 @@ export class DirectorSetup {
     this.#ends = ends;
   }
 
-  static async start({ address, hasSignedUrls = false, out }: DirectorSetupOptions): Promise<DirectorSetup> {
+  static async start({
+    address,
+    hasSignedUrls = false,
+    pollMs,
+    out = () => undefined,
+  }: DirectorSetupOptions): Promise<DirectorSetup> {
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scripted-'));
     const ends = [(): Promise<void> => rm(directory, { recursive: true })];
     const at = address === undefined ? {} : { address };
@@ -72,7 +81,7 @@ export class DirectorSetup {
       ends.push(() => dav.close());
       const monitor = await HealthMonitor.connect(server);
       ends.push(() => monitor.close());
-      const bus = await NatsDirector.connect(server);
+      const bus = await NatsDirector.connect(server, pollMs === undefined ? {} : { pollMs });
       ends.push(() => bus.close());
       const blobstore = new DirectorBlobstore(dav, { hasSignedUrls });
       return new DirectorSetup({ directory, server, monitor, bus, blobstore, out }, ends);
@@ -95,10 +104,10 @@ export class DirectorSetup {
   }
 
   /** Uploads the stemcell and returns a deployment without instances. */
-  async deployment({ cpi, stemcell, ...plan }: DeploymentPlan): Promise<ScriptedDeployment> {
+  async deployment({ cpi, stemcell, out = this.#out, ...plan }: DeploymentPlan): Promise<ScriptedDeployment> {
     const director = new ScriptedDirector({
       ...{ server: this.server, bus: this.#bus, blobstore: this.#blobstore },
-      ...{ cpi, out: this.#out },
+      ...{ cpi, out },
     });
     const { imagePath, cloudProperties } = await openStemcell({
       ...{ archivePath: stemcell, directory: join(this.directory, 'stemcell'), within: this.directory },
