@@ -9,7 +9,7 @@ const root = new URL('../../', import.meta.url);
 
 /** Matches a clause with the next step, or with the rule for a value. */
 const verbs =
-  'add|ask|attach|bring|check|choose|correct|create|delete|detach|download|give|have|install|leave|let|look|make|' +
+  'add|ask|attach|bring|build|check|choose|correct|create|delete|detach|download|give|have|install|leave|let|look|make|' +
   'mend|name|put|raise|recreate|remove|rename|run|see|set|stop|switch|try|update|upgrade|use|write';
 const step = new RegExp(
   `(?:[;,:.] |\\bor )(?:then )?(?:${verbs})\\b|\\b(?:has|have) to\\b|\\bneeds? (?:a|both)\\b|\\blists those\\b|\\bnothing to detach\\b`,

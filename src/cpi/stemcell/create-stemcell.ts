@@ -71,6 +71,6 @@ export function assertAgentSupported(properties: JsonObject, { mbus = '' }: Agen
     'AGENT_NOT_SUPPORTED',
     "The stemcell's cloud_properties have 'agent: bosh-kubernetes' without 'agent_bus: nats': an earlier version of this project built it, " +
       "and its agent speaks only HTTPS. The CPI's property agent.mbus is a NATS URL, which a director uses for its VMs, so no VM of this " +
-      "stemcell would respond. Build the stemcell again with this version of 'bosh-kubernetes stemcell build'",
+      "stemcell would respond; build the stemcell again with this version of 'bosh-kubernetes stemcell build'",
   );
 }

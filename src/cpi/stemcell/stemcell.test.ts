@@ -227,7 +227,7 @@ describe('a stemcell with our agent', () => {
           assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
           assert.match(
             error.message,
-            /without 'agent_bus: nats'.* HTTPS.*agent\.mbus.*NATS.* Build .* 'bosh-kubernetes stemcell build'/u,
+            /without 'agent_bus: nats'.* HTTPS.*agent\.mbus.*NATS.* build .* 'bosh-kubernetes stemcell build'/u,
           );
           assert.doesNotMatch(error.message, /hunter2/u);
           return true;
