@@ -1,12 +1,13 @@
-/** cf-deployment's ops files that this project's files name in their first lines. */
+/** cf-deployment's ops files that this project's files name in their first lines, in an order that fits. */
 export const upstreamFiles = [
   'bosh-lite',
   'scale-to-one-az',
+  // use-postgres.yml goes after it
+  'use-compiled-releases',
   'use-postgres',
   'experimental/fast-deploy-with-downtime-and-danger',
   'enable-nfs-volume-service',
   'enable-smb-volume-service',
-  'use-compiled-releases',
 ] as const;
 
 /** Returns the name of an ops file's list of paths. */
