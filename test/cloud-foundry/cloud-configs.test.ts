@@ -37,7 +37,12 @@ const groups: readonly Group[] = [
       ['router', 'cf-router-network-properties'],
       ['tcp-router', 'cf-tcp-router-network-properties'],
     ] as const
-  ).map(([name, extension]): Group => ({ name, type: 'minimal', extensions: [extension], instances: [1, 2] })),
+  ).map(([name, extension]): Group => ({
+    name,
+    type: 'minimal',
+    extensions: [extension],
+    instances: [1, 2],
+  })),
   { name: 'log-cache', type: 'small-highmem', instances: [1, 1] },
   { name: 'doppler', type: 'minimal', instances: [1, 3] },
   { name: 'diego-cell', type: 'small-highmem', extensions: ['100GB_ephemeral_disk'], instances: [1, 3] },
@@ -163,7 +168,10 @@ describe('cloud-configs for Cloud Foundry', () => {
     const rows = [directorRow(), compilationRow(config), attachmentRow(3)];
     const all = total('all', [...foundry, ...rows]);
     assert.ok(all.cpu <= 8000 - 1000, `${all.cpu} leaves less than 1 CPU to the pods of the cluster`);
-    assert.ok(all.memory <= 24 * 1024 - 512, `${all.memory} leaves less than 512 MiB to the pods of the cluster`);
+    assert.ok(
+      all.memory <= 24 * 1024 - 512,
+      `${all.memory} leaves less than 512 MiB to the pods of the cluster`,
+    );
     for (const row of [...foundry, total('Cloud Foundry', foundry), ...rows, all])
       assert.ok(page.includes(lineOf(row)), `the page has not this line: ${lineOf(row)}`);
   });
@@ -199,7 +207,9 @@ describe('cloud-configs for Cloud Foundry', () => {
     test(`the Services of ${name} have the ports of router, tcp-router and ssh-proxy`, async () => {
       const config = await readConfig(name);
       const portsOf = (extension: string): number[] =>
-        propertiesOf(config, 'minimal', [extension]).services.flatMap(({ ports }) => ports.map(({ port }) => port));
+        propertiesOf(config, 'minimal', [extension]).services.flatMap(({ ports }) =>
+          ports.map(({ port }) => port),
+        );
       assert.deepEqual(portsOf('cf-router-network-properties'), [80, 443]);
       assert.deepEqual(portsOf('diego-ssh-proxy-network-properties'), [2222]);
       assert.deepEqual(portsOf('ssh-proxy-and-router-lb'), [80, 443, 2222]);

@@ -27,7 +27,8 @@ after(() => {
 
 const lists = new URL('paths/', import.meta.url);
 const whole = pathsIn(lists, 'cf-deployment');
-const manifest = checkout === '' ? made('cf-deployment', treeOf(whole)) : resolve(checkout, 'cf-deployment.yml');
+const manifest =
+  checkout === '' ? made('cf-deployment', treeOf(whole)) : resolve(checkout, 'cf-deployment.yml');
 const upstream = new Map(upstreamFiles.map((name) => [name as string, upstreamPath(name)]));
 
 function made(name: string, document: unknown): string {
@@ -149,10 +150,17 @@ describe('manifests/cf-deployment', () => {
       for (const missing of needs) {
         const rest = needs.filter((other) => other !== missing);
         const belongs = `${name} belongs after`;
-        await assertRefused([...rest, name], neededOf(name).length > 0 ? belongs : `${belongs} ${missing}.yml`);
+        await assertRefused(
+          [...rest, name],
+          neededOf(name).length > 0 ? belongs : `${belongs} ${missing}.yml`,
+        );
       }
       const twice = [...first, name, name];
-      if (/Applied twice it changes\s+(?:# )?nothing/u.test(readFileSync(pathOf(name), 'utf8').replaceAll('\n# ', ' ')))
+      if (
+        /Applied twice it changes\s+(?:# )?nothing/u.test(
+          readFileSync(pathOf(name), 'utf8').replaceAll('\n# ', ' '),
+        )
+      )
         assert.deepEqual(await render(twice), await render([...first, name]));
       else await assertRefused(twice, `${name} is applied twice`);
     });
@@ -175,13 +183,40 @@ describe('manifests/cf-deployment', () => {
     assert.deepEqual(comparable(await render(names)), comparable(await render(names.toReversed())));
   });
 
+  test('the commands of docs/cloud-foundry.md apply, and name the values of all variables of our files', async () => {
+    const page = readFileSync(new URL('../../docs/cloud-foundry.md', import.meta.url), 'utf8');
+    const commands = page.replaceAll(/\\\n/gu, '').match(/^ {4}bosh -d cf deploy .*$/gmu) ?? [];
+    assert.equal(commands.length, 2);
+    const [volumes = ''] = /(?:^ {6}-[ov] .*\n)+(?=\n## )/mu.exec(page) ?? [];
+    assert.match(volumes, /replace-volume-brokers/u);
+    for (const command of commands.flatMap((each) => [each, `${each} ${volumes}`])) {
+      const names = [...command.matchAll(/-o (\S+)\.yml/gu)].map(([, path = '']) =>
+        path.startsWith('cf-deployment/')
+          ? path.replace('cf-deployment/operations/', '')
+          : `${basename(path)}.yml`,
+      );
+      await render(names);
+      const files = names.filter((name) => own.has(name)).map((name) => readFileSync(pathOf(name), 'utf8'));
+      const [, values = ''] = / -l (\S+)/u.exec(command) ?? [];
+      const given = Object.keys(
+        parse(readFileSync(new URL(`../../${values}`, import.meta.url), 'utf8')) as object,
+      );
+      const onLine = [...command.matchAll(/ -v (\w+)=/gu)].map(([, name = '']) => name);
+      const used = new Set(files.join('').match(/(?<=\(\()\w+(?=\)\))/gu) ?? []);
+      const missing = [...used].filter((name) => ![...given, ...onLine].includes(name));
+      assert.deepEqual(missing, [], command);
+    }
+  });
+
   test("dns.yml adds the stemcell to bosh-deployment's addon of stemcells with resolvconf, once", async () => {
     const template = made('dns', treeOf(pathsIn(lists, 'dns')));
     const dns = join(directories[0] ?? '', 'dns.yml');
     const { addons } = (await render([dns], template)) as {
       addons: { name: string; include: { stemcell: readonly { os: string }[] } }[];
     };
-    const having = addons.filter(({ include }) => include.stemcell.some(({ os }) => os === 'debian-bookworm'));
+    const having = addons.filter(({ include }) =>
+      include.stemcell.some(({ os }) => os === 'debian-bookworm'),
+    );
     assert.deepEqual(
       having.map(({ name }) => name),
       ['bosh-dns'],

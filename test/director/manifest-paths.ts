@@ -63,8 +63,11 @@ export function operationsBetween(before: Tree, after: Tree, at = ''): object[] 
 const keys = ['name', 'alias'];
 
 function tokenOf(item: unknown, index: number): string {
-  const key = isObject(item) ? keys.find((each) => typeof item[each] === 'string') : undefined;
-  return key === undefined ? String(index) : `${key}=${String((item as Readonly<Record<string, Tree>>)[key])}`;
+  for (const key of isObject(item) ? keys : []) {
+    const { [key]: value } = item as Readonly<Record<string, unknown>>;
+    if (typeof value === 'string') return `${key}=${value}`;
+  }
+  return String(index);
 }
 
 function subtree(paths: readonly (readonly string[])[], at: string): Tree {

@@ -3,7 +3,9 @@ import { writeFile } from 'node:fs/promises';
 
 /** Returns the lines of a list of paths in a folder. */
 export const pathsIn = (folder: URL, name: string): string[] =>
-  readFileSync(new URL(`${name}.txt`, folder), 'utf8').trim().split('\n');
+  readFileSync(new URL(`${name}.txt`, folder), 'utf8')
+    .trim()
+    .split('\n');
 
 /** Returns the paths after the changes, whose lines begin with `-` (removed) or `+` (added). */
 export function changed(paths: readonly string[], changes: readonly string[]): string[] {
