@@ -21,6 +21,7 @@ const beside = [
   'bench',
   'scripts',
   'test/ci',
+  'test/cloud-foundry',
   'test/contract',
   'test/cpi',
   'test/director',

@@ -14,7 +14,11 @@ import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
 
 const directory = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
 const argument = (value: unknown): Field => new Field(value, 'cloud-config', 'INVALID_ARGUMENT');
-const variables = { internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' };
+const variables = {
+  ...{ internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' },
+  ...{ node_address: '192.0.2.11', ephemeral_storage_class: 'fast' },
+  ...{ z1_zone: 'a', z2_zone: 'b', z3_zone: 'c' },
+};
 
 interface Named {
   readonly name: string;
@@ -28,6 +32,7 @@ interface Subnet {
 interface CloudConfig {
   readonly azs: readonly Named[];
   readonly vm_types: readonly Named[];
+  readonly vm_extensions?: readonly Named[];
   readonly disk_types: readonly (Named & { readonly disk_size: number })[];
   readonly networks: readonly (Named & { readonly type: string; readonly subnets: readonly Subnet[] })[];
   readonly compilation: { readonly az: string; readonly vm_type: string; readonly network: string };
@@ -76,12 +81,13 @@ describe('manifests/cloud-config', () => {
   });
 });
 
-function assertAccepted({ azs, vm_types, disk_types, networks, compilation }: CloudConfig): void {
+function assertAccepted(config: CloudConfig): void {
+  const { azs, vm_types, vm_extensions = [], disk_types, networks, compilation } = config;
   const names = (all: readonly Named[]): string[] => all.map(({ name }) => name);
   assert.ok(names(azs).includes(compilation.az));
   assert.ok(names(vm_types).includes(compilation.vm_type));
   assert.ok(names(networks).includes(compilation.network));
-  for (const { cloud_properties: properties = {} } of [...azs, ...vm_types])
+  for (const { cloud_properties: properties = {} } of [...azs, ...vm_types, ...vm_extensions])
     parseVmProperties(argument(properties), parseConfig({}, {}));
   for (const { cloud_properties: properties = {} } of disk_types) parseDiskProperties(argument(properties));
   for (const { type, subnets } of networks) {

@@ -4,7 +4,8 @@ import { isObject } from '../../src/platform/json.ts';
 export type Tree = string | readonly Tree[] | { readonly [key: string]: Tree };
 
 /**
- * Returns the paths of all leaves as in ops files: an entry of a list by its name, otherwise by its index.
+ * Returns the paths of all leaves as in ops files: an entry of a list by its name or alias, otherwise by its
+ * index.
  */
 export function pathsOf(node: unknown, at = ''): string[] {
   if (Array.isArray(node))
@@ -14,7 +15,7 @@ export function pathsOf(node: unknown, at = ''): string[] {
 }
 
 /**
- * Returns a document with exactly these paths. Each leaf is its own path; a `name` has the name in the path.
+ * Returns a document with exactly these paths. Each leaf is its own path; a name or alias has its value in the path.
  */
 export function treeOf(paths: readonly string[]): Tree {
   const [only = ''] = paths;
@@ -30,13 +31,19 @@ export function operationsBetween(before: Tree, after: Tree, at = ''): object[] 
   if (typeof before === 'string' || typeof after === 'string') return [];
   if (Array.isArray(before) && Array.isArray(after)) {
     const known = new Map(before.map((item, index) => [tokenOf(item, index), item]));
-    return after.flatMap((item, index) => {
-      const token = tokenOf(item, index);
-      const previous = known.get(token);
-      return previous === undefined
-        ? [{ type: 'replace', path: `${at}/-`, value: item }]
-        : operationsBetween(previous, item, `${at}/${token}`);
-    });
+    const kept = new Set(after.map(tokenOf));
+    // from the last one, because a removal changes the indexes behind it
+    const removed = [...known.keys()].filter((token) => !kept.has(token)).toReversed();
+    return [
+      ...removed.map((token) => ({ type: 'remove', path: `${at}/${token}` })),
+      ...after.flatMap((item, index) => {
+        const token = tokenOf(item, index);
+        const previous = known.get(token);
+        return previous === undefined
+          ? [{ type: 'replace', path: `${at}/-`, value: item }]
+          : operationsBetween(previous, item, `${at}/${token}`);
+      }),
+    ];
   }
   const [old, now] = [before, after] as readonly Readonly<Record<string, Tree>>[];
   if (old === undefined || now === undefined) return [];
@@ -52,13 +59,20 @@ export function operationsBetween(before: Tree, after: Tree, at = ''): object[] 
   ];
 }
 
+/** Keys by which ops files select an entry of a list. */
+const keys = ['name', 'alias'];
+
 function tokenOf(item: unknown, index: number): string {
-  return isObject(item) && typeof item['name'] === 'string' ? `name=${item['name']}` : String(index);
+  for (const key of isObject(item) ? keys : []) {
+    const { [key]: value } = item as Readonly<Record<string, unknown>>;
+    if (typeof value === 'string') return `${key}=${value}`;
+  }
+  return String(index);
 }
 
 function subtree(paths: readonly (readonly string[])[], at: string): Tree {
   const byKey = Map.groupBy(paths, ([key = '']) => key);
-  const isList = [...byKey.keys()].every((key) => /^(?:\d+|name=.*)$/u.test(key));
+  const isList = [...byKey.keys()].every((key) => /^(?:\d+|(?:name|alias)=.*)$/u.test(key));
   const values = [...byKey].map(([key, group]): [string, Tree] => {
     const rest = group.map(([, ...more]) => more).filter((more) => more.length > 0);
     return [key, rest.length === 0 ? leaf(at, key) : subtree(rest, `${at}/${key}`)];
@@ -67,6 +81,6 @@ function subtree(paths: readonly (readonly string[])[], at: string): Tree {
 }
 
 function leaf(at: string, key: string): string {
-  const [, named] = /\/name=([^/]*)$/u.exec(at) ?? [];
-  return key === 'name' && named !== undefined ? named : `${at}/${key}`;
+  const [, selector, value = ''] = /\/(name|alias)=([^/]*)$/u.exec(at) ?? [];
+  return key === selector ? value : `${at}/${key}`;
 }

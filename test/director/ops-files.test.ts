@@ -18,6 +18,7 @@ import { isProductError } from '../../src/errors/product-error.ts';
 import { kubernetesCpiJob } from '../cpi/kubernetes-cpi-job.ts';
 import { boshCli } from '../support/upstream-programs.ts';
 import { operationsBetween, pathsOf, treeOf } from './manifest-paths.ts';
+import { changed, pathsIn } from './path-lists.ts';
 
 /**
  * bosh-deployment's files as documents with only their paths (paths/, by write-paths.ts), and our unchanged
@@ -30,29 +31,19 @@ after(async () => {
   await job.close();
 });
 
-const pathsIn = (name: string): string[] =>
-  readFileSync(new URL(`paths/${name}.txt`, import.meta.url), 'utf8')
-    .trim()
-    .split('\n');
-
-function changed(paths: readonly string[], name: string): string[] {
-  const lines = pathsIn(name);
-  const ofSign = (sign: string): string[] =>
-    lines.flatMap((line) => (line.startsWith(`${sign} `) ? line.slice(2) : []));
-  return [...paths.filter((path) => !ofSign('-').includes(path)), ...ofSign('+')];
-}
-
-const bosh = pathsIn('bosh');
-const uaa = changed(bosh, 'uaa');
+const folder = new URL('paths/', import.meta.url);
+const changedBy = (paths: readonly string[], name: string): string[] => changed(paths, pathsIn(folder, name));
+const bosh = pathsIn(folder, 'bosh');
+const uaa = changedBy(bosh, 'uaa');
 const manifest = join(directory, 'bosh.yml');
 writeFileSync(manifest, stringify(treeOf(bosh)));
 const upstream = Object.fromEntries(
   (
     [
       ['uaa', bosh, uaa],
-      ['credhub', uaa, changed(uaa, 'credhub')],
-      ['jumpbox-user', bosh, changed(bosh, 'jumpbox-user')],
-      ['bbr', bosh, changed(bosh, 'bbr')],
+      ['credhub', uaa, changedBy(uaa, 'credhub')],
+      ['jumpbox-user', bosh, changedBy(bosh, 'jumpbox-user')],
+      ['bbr', bosh, changedBy(bosh, 'bbr')],
     ] as const
   ).map(([name, before, now]) => {
     const path = join(directory, `${name}.yml`);
@@ -193,7 +184,7 @@ describe('manifests/bosh-deployment', () => {
 
   test('the paths of all files together are those of bosh-deployment', async () => {
     const all = parse(await render(['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) as unknown;
-    const listed = ['credhub', 'jumpbox-user', 'bbr'].reduce(changed, uaa);
+    const listed = ['credhub', 'jumpbox-user', 'bbr'].reduce(changedBy, uaa);
     assert.deepEqual(pathsOf(all).toSorted(), listed.toSorted());
   });
 

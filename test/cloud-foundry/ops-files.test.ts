@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { parse, stringify } from 'yaml';
+import { applyOperations, readOpsFile } from '../../src/bosh/manifest/ops-file.ts';
+import { readGivenYaml } from '../../src/bosh/yaml/parse-yaml.ts';
+import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
+import { operationsBetween, pathsOf, treeOf } from '../director/manifest-paths.ts';
+import { changed, pathsIn } from '../director/path-lists.ts';
+import { boshCli } from '../support/upstream-programs.ts';
+import { keptPaths, listName, upstreamFiles } from './upstream.ts';
+
+/**
+ * cf-deployment as documents with only its paths (paths/, by write-paths.ts), or a checkout of it with
+ * CF_DEPLOYMENT, and our unchanged files. With BOSH_CLI the bosh CLI applies them, else this program.
+ */
+const { CF_DEPLOYMENT: checkout = '', BOSH_CLI: named = '' } = process.env;
+const program = named === '' ? undefined : boshCli();
+const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-cf-'));
+after(() => {
+  rmSync(directory, { recursive: true });
+});
+
+const lists = new URL('paths/', import.meta.url);
+const whole = pathsIn(lists, 'cf-deployment');
+const manifest =
+  checkout === '' ? made('cf-deployment', treeOf(whole)) : resolve(checkout, 'cf-deployment.yml');
+const upstream = new Map(upstreamFiles.map((name) => [name as string, upstreamPath(name)]));
+
+function made(name: string, document: unknown): string {
+  const path = join(directory, `${name}.yml`);
+  writeFileSync(path, stringify(document));
+  return path;
+}
+
+function upstreamPath(name: string): string {
+  if (checkout !== '') return resolve(checkout, 'operations', `${name}.yml`);
+  const now = changed(whole, pathsIn(lists, listName(name)));
+  return made(listName(name), operationsBetween(treeOf(whole), treeOf(now)));
+}
+
+const directories = ['manifests/cf-deployment/', 'release/volumes/operations/'].map(
+  (folder) => new URL(`../../${folder}`, import.meta.url).pathname,
+);
+/** Our ops files for the manifest; the others of these folders are for runtime-configs. */
+const own = new Map(
+  directories
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((path) => path.endsWith('.yml') && !/\/(?:dns|runtime-config)\.yml$/u.test(path))
+    .map((path) => [basename(path), path]),
+);
+const pathOf = (name: string): string => upstream.get(name) ?? own.get(name) ?? name;
+
+interface Statement {
+  readonly needs: readonly string[];
+  readonly either: readonly string[];
+  readonly without: readonly string[];
+}
+
+/** Returns what the first lines of one of our files say about cf-deployment's files. */
+function statementOf(name: string): Statement {
+  const [comment = ''] = readFileSync(pathOf(name), 'utf8').split(/^- type/mu);
+  const text = comment.replaceAll(/\n# {3}/gu, ' ');
+  const listed = (words: string): string[] =>
+    new RegExp(`^# - ${words}: (.*)$`, 'mu').exec(text)?.[1]?.split(', ') ?? [];
+  return {
+    needs: listed('it needs before it'),
+    either: listed('it goes before or after'),
+    without: listed('it does not go with'),
+  };
+}
+
+const base = readGivenYaml(manifest);
+const operations = new Map<string, ReturnType<typeof readOpsFile>>();
+
+async function render(names: readonly string[], template = manifest): Promise<unknown> {
+  const paths = names.map(pathOf);
+  if (program !== undefined) {
+    const args = ['int', template, ...paths.flatMap((path) => ['-o', path])];
+    const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 2 ** 26 });
+    return parse(stdout) as unknown;
+  }
+  let document = await (template === manifest ? base : readGivenYaml(template));
+  for (const path of paths) {
+    const read = operations.get(path) ?? readOpsFile(path);
+    operations.set(path, read);
+    document = applyOperations(document, await read);
+  }
+  return toValue(document);
+}
+
+/**
+ * Asserts that an operation of type test with this sentence refuses the last file. The bosh CLI names only the
+ * file and the number of the operation (bosh-cli: cmd/opts/ops_file_arg.go).
+ */
+const assertRefused = (names: readonly string[], sentence: string, template = manifest): Promise<void> =>
+  assert.rejects(render(names, template), (error) => {
+    assert.ok(error instanceof Error);
+    const path = pathOf(names.at(-1) ?? '');
+    const list = parse(readFileSync(path, 'utf8')) as readonly Operation[];
+    const number = list.findIndex(({ type, error: text }) => type === 'test' && text?.startsWith(sentence));
+    assert.notEqual(number, -1, `${path} has no test with the sentence ${sentence}`);
+    const shown = program === undefined ? sentence : `operation [${number}] in ${path} failed`;
+    assert.ok(error.message.includes(shown), `${names.join(' ')}: ${error.message}`);
+    return true;
+  });
+
+interface Operation {
+  readonly type: string;
+  readonly error?: string;
+}
+
+/** Our files that one of our files needs before it. */
+const neededOf = (name: string): readonly string[] => {
+  if (name === 'replace-volume-brokers.yml') return ['replace-volume-drivers.yml'];
+  return name === 'one-cell.yml' ? ['debian-bookworm.yml'] : [];
+};
+const exclusive = [
+  ['garden-containerd.yml', 'garden-runc.yml'],
+  ['one-cell.yml', 'several-cells.yml'],
+] as const;
+
+describe('manifests/cf-deployment', () => {
+  for (const name of own.keys()) {
+    const { needs, either, without } = statementOf(name);
+
+    test(`${name} says of each of cf-deployment's files whether and where it goes with it, and it is so`, async () => {
+      assert.deepEqual([...needs, ...either, ...without].toSorted(), [...upstreamFiles].toSorted());
+      const first = [...needs, ...neededOf(name)];
+      const alone = await render([...first, name]);
+      assert.notDeepEqual(alone, await render(first));
+      for (const other of either) {
+        const before = await render([other, ...first, name]);
+        const behind = await render([...first, name, other]);
+        assert.deepEqual(comparable(before), comparable(behind), other);
+      }
+      const all = upstreamFiles.filter((other) => either.includes(other) && !needs.includes(other));
+      assert.deepEqual(
+        comparable(await render([...all, ...first, name])),
+        comparable(await render([...first, name, ...all])),
+      );
+    });
+
+    test(`${name} refuses what it does not go with, a missing file, and to be applied twice`, async () => {
+      const first = [...needs, ...neededOf(name)];
+      for (const other of without)
+        await assertRefused([other, ...needs, name], `${name} does not go with ${other}.yml`);
+      for (const missing of neededOf(name))
+        await assertRefused([...needs, name], `${name} belongs after ${missing}`);
+      if (neededOf(name).length === 0) {
+        for (const missing of needs) {
+          const rest = needs.filter((other) => other !== missing);
+          await assertRefused([...rest, name], `${name} belongs after ${missing}.yml`);
+        }
+      }
+      const twice = [...first, name, name];
+      const text = readFileSync(pathOf(name), 'utf8').replaceAll('\n# ', ' ');
+      if (text.includes('Applied twice it changes nothing more'))
+        assert.deepEqual(await render(twice), await render([...first, name]));
+      else await assertRefused(twice, `${name} is applied twice`);
+    });
+  }
+
+  test('of two files for the same choice the second is refused', async () => {
+    for (const pair of exclusive) {
+      for (const [one, other] of [pair, pair.toReversed()] as const) {
+        const text = readFileSync(pathOf(other ?? ''), 'utf8');
+        const sentence = new RegExp(`error: (${other} .*${one})$`, 'mu').exec(text)?.[1] ?? 'no sentence';
+        await assertRefused([...pair.flatMap(neededOf), one ?? '', other ?? ''], sentence);
+      }
+    }
+  });
+
+  test('our files go together in any order', async () => {
+    const excluded = new Set(['garden-runc.yml', 'one-cell.yml', 'after-bosh-lite.yml']);
+    const names = [...own.keys()].filter((name) => !excluded.has(name) && !name.startsWith('replace-'));
+    assert.ok(names.length > 5);
+    assert.deepEqual(comparable(await render(names)), comparable(await render(names.toReversed())));
+  });
+
+  test('the commands of docs/cloud-foundry.md apply, and name the values of all variables of our files', async () => {
+    const page = readFileSync(new URL('../../docs/cloud-foundry.md', import.meta.url), 'utf8');
+    const commands = page.replaceAll(/\\\n/gu, '').match(/^ {4}bosh -d cf deploy .*$/gmu) ?? [];
+    assert.equal(commands.length, 2);
+    const [volumes = ''] = /(?:^ {6}-[ov] .*\n)+(?=\n## )/mu.exec(page) ?? [];
+    assert.match(volumes, /replace-volume-brokers/u);
+    for (const command of commands.flatMap((each) => [each, `${each} ${volumes}`])) {
+      const names = [...command.matchAll(/-o (\S+)\.yml/gu)].map(([, path = '']) =>
+        path.startsWith('cf-deployment/')
+          ? path.replace('cf-deployment/operations/', '')
+          : `${basename(path)}.yml`,
+      );
+      await render(names);
+      const files = names.filter((name) => own.has(name)).map((name) => readFileSync(pathOf(name), 'utf8'));
+      const [, values = ''] = / -l (\S+)/u.exec(command) ?? [];
+      const given = Object.keys(
+        parse(readFileSync(new URL(`../../${values}`, import.meta.url), 'utf8')) as object,
+      );
+      const onLine = [...command.matchAll(/ -v (\w+)=/gu)].map(([, name = '']) => name);
+      const used = new Set(files.join('').match(/(?<=\(\()\w+(?=\)\))/gu) ?? []);
+      const missing = [...used].filter((name) => ![...given, ...onLine].includes(name));
+      assert.deepEqual(missing, [], command);
+    }
+  });
+
+  test("dns.yml adds the stemcell to bosh-deployment's addon of stemcells with resolvconf, once", async () => {
+    const template = made('dns', treeOf(pathsIn(lists, 'dns')));
+    const dns = join(directories[0] ?? '', 'dns.yml');
+    const { addons } = (await render([dns], template)) as {
+      addons: { name: string; include: { stemcell: readonly { os: string }[] } }[];
+    };
+    const having = addons.filter(({ include }) =>
+      include.stemcell.some(({ os }) => os === 'debian-bookworm'),
+    );
+    assert.deepEqual(
+      having.map(({ name }) => name),
+      ['bosh-dns'],
+    );
+    await assertRefused([dns, dns], 'dns.yml is applied twice', template);
+  });
+
+  test(
+    'the lists have the paths of the checkout',
+    { skip: checkout === '' && 'needs a checkout of cf-deployment v58.0.0: CF_DEPLOYMENT=<path>' },
+    async () => {
+      assert.deepEqual(keptPaths(pathsOf(await render([]))).toSorted(), whole.toSorted());
+      for (const name of upstreamFiles) {
+        const now = changed(whole, pathsIn(lists, listName(name)));
+        assert.deepEqual(keptPaths(pathsOf(await render([name]))).toSorted(), now.toSorted(), name);
+      }
+    },
+  );
+});
+
+/** Returns what two orders of files must have in common: without values of upstream's files only the paths. */
+const comparable = (document: unknown): unknown =>
+  checkout === '' ? pathsOf(document).toSorted() : sorted(document);
+
+/** Returns the value with each list in one order: those to which two files append have either. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(sorted).toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, sorted(item)] as const);
+  return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
