@@ -123,10 +123,9 @@ const features: readonly (readonly [attempt: string, Requirement])[] = [
 const writable = 'let privileged pods write it: see the policies and the container runtime of the node';
 const byProperty = 'set_kernel_parameters: false';
 
-/** Jobs that write the parameter of the whole node, and do not start if they cannot. */
-const ofNode = (neededBy: string): Omit<Requirement, 'check'> => ({
-  neededBy: `${neededBy}, for the whole node`,
-  ...{ otherwise: failed, remedy: writable },
+/** Jobs that do not start if they cannot write the parameter. */
+const always = (neededBy: string): Omit<Requirement, 'check'> => ({
+  ...{ neededBy, otherwise: failed, remedy: writable },
 });
 
 /** Jobs that have a property which keeps them from writing the parameter. */
@@ -140,9 +139,10 @@ const gorouter = optional('gorouter');
 const both = optional('rep and gorouter');
 
 const parameters: Readonly<Record<KernelParameter, Omit<Requirement, 'check'>>> = {
-  'vm.overcommit_memory': ofNode('valkey sets it to 1'),
-  'kernel.dmesg_restrict': ofNode('Garden writes it'),
-  'kernel.pid_max': ofNode('Garden writes it'),
+  'vm.overcommit_memory': always('valkey sets it to 1, for the whole node'),
+  'kernel.dmesg_restrict': always('Garden sets it, for the whole node'),
+  // each pid namespace has its own since Linux 6.14
+  'kernel.pid_max': always('Garden sets it, before Linux 6.14 for the whole node'),
   'kernel.shmmax': {
     ...{ neededBy: 'postgres, with use-postgres.yml', otherwise: warning },
     remedy: 'use pxc, or let privileged pods write it',

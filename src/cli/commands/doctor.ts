@@ -55,7 +55,7 @@ async function examine(
       examineNodes(
         { ...stemcell, namespace, imagePullSecrets },
         {
-          ...{ api, clock: systemClock, signal, onProgress: terminal.error },
+          ...{ api, clock: systemClock, signal, onProgress: (line) => terminal.error(line) },
           exec: (pod, container, command) =>
             runScript(access, { namespace, pod, container, command, deadlineMs: 30_000 }),
         },
