@@ -17,7 +17,7 @@ const names = [
     'cgroups',
     'apparmor',
   ],
-  ...['dummy', 'vxlan', 'veth', 'ifb', 'fuse', 'nfs', 'cifs', ...kernelParameters],
+  ...['dummy', 'vxlan', 'veth', 'ifb', 'transparent_hugepage', 'fuse', 'nfs', 'cifs', ...kernelParameters],
 ];
 
 /** Returns the rows of a node on which everything works except what `changes` has, by the rows' checks. */
@@ -46,7 +46,13 @@ test('what every layout needs fails, what only some need is a warning, and both 
   const of = (wanted: string): string[] =>
     [...everything.values()].filter((each) => each.result === wanted).map(({ check }) => check);
   assert.deepEqual(of('failed'), [
-    ...['Programs of the stemcell', 'Shared mounts', 'Overlay', 'Nested container with its own cgroup'],
+    ...[
+      'Programs of the stemcell',
+      'Loop devices',
+      'Shared mounts',
+      'Overlay',
+      'Nested container with its own cgroup',
+    ],
     ...['Cgroup version', 'Link veth', 'vm.overcommit_memory', 'kernel.dmesg_restrict', 'kernel.pid_max'],
   ]);
   assert.deepEqual(of('ok'), ['VM of profile privileged']);
@@ -79,7 +85,7 @@ test('a kernel parameter shows its value, also if it cannot be written', () => {
   );
   assert.deepEqual(
     [conntrack?.result, conntrack?.detail, conntrack?.remedy],
-    ['warning', "'262144', which cannot be written", 'set set_kernel_parameters: false for rep'],
+    ['warning', "'262144', which cannot be written", 'use manifests/cf-deployment/kernel-parameters.yml'],
   );
   const missing = 'no\tcat: /proc/sys/net/netfilter/nf_conntrack_max: No such file or directory';
   const detail = rows({ 'net.netfilter.nf_conntrack_max': missing }).get(

@@ -28,8 +28,8 @@ const features: readonly (readonly [attempt: string, Requirement])[] = [
   [
     'loop',
     {
-      ...{ check: 'Loop devices', neededBy: 'grootfs with its store in a file', otherwise: warning },
-      remedy: 'load the module loop on the node (modprobe loop), or give grootfs a volume with XFS',
+      ...{ check: 'Loop devices', neededBy: 'grootfs: its store is a file', otherwise: failed },
+      remedy: 'load the module loop on the node (modprobe loop)',
     },
   ],
   ['xfs-quota', xfs],
@@ -66,21 +66,22 @@ const features: readonly (readonly [attempt: string, Requirement])[] = [
     'apparmor',
     {
       ...{ check: 'AppArmor', neededBy: 'Garden with its AppArmor profile', otherwise: warning },
-      remedy: "set garden.apparmor_profile to '' for the cells of this node",
+      remedy: 'nothing, with garden-containerd.yml or garden-runc.yml of manifests/cf-deployment',
     },
   ],
   [
     'dummy',
     {
-      ...{ check: 'Link dummy', neededBy: 'bosh-dns in its variant for systemd', otherwise: warning },
-      remedy: 'use the addon bosh-dns, not bosh-dns-systemd, or load the module dummy on the node',
+      ...{ check: 'Link dummy', neededBy: 'the addon bosh-dns-systemd, on Ubuntu noble', otherwise: warning },
+      remedy: 'load the module dummy on the node (modprobe dummy); a Debian stemcell does not need it',
     },
   ],
   [
     'vxlan',
     {
-      ...{ check: 'Link vxlan', neededBy: 'silk with several cells', otherwise: warning },
-      remedy: 'load the module vxlan on the node (modprobe vxlan), or use one cell without silk',
+      ...{ check: 'Link vxlan', neededBy: 'silk, without one-cell.yml', otherwise: warning },
+      remedy:
+        'load the module vxlan on the node (modprobe vxlan), or use manifests/cf-deployment/one-cell.yml',
     },
   ],
   [
@@ -95,6 +96,14 @@ const features: readonly (readonly [attempt: string, Requirement])[] = [
     {
       ...{ check: 'Link ifb', neededBy: 'silk with limits of bandwidth', otherwise: warning },
       remedy: 'load the module ifb on the node (modprobe ifb), or set no bandwidth limits for silk-cni',
+    },
+  ],
+  [
+    'transparent_hugepage',
+    {
+      ...{ check: 'transparent_hugepage', otherwise: warning },
+      neededBy: 'Garden sets it to madvise, for the whole node',
+      remedy: 'nothing: Garden also starts if it cannot write it',
     },
   ],
   [
@@ -121,17 +130,16 @@ const features: readonly (readonly [attempt: string, Requirement])[] = [
 ];
 
 const writable = 'let privileged pods write it: see the policies and the container runtime of the node';
-const byProperty = 'set_kernel_parameters: false';
 
 /** Jobs that do not start if they cannot write the parameter. */
 const always = (neededBy: string): Omit<Requirement, 'check'> => ({
   ...{ neededBy, otherwise: failed, remedy: writable },
 });
 
-/** Jobs that have a property which keeps them from writing the parameter. */
+/** Jobs that do not write the parameter if a property is set. */
 const optional = (jobs: string): Omit<Requirement, 'check'> => ({
-  neededBy: `${jobs} without ${byProperty}`,
-  ...{ otherwise: warning, remedy: `set ${byProperty} for ${jobs}` },
+  neededBy: `${jobs}, without kernel-parameters.yml`,
+  ...{ otherwise: warning, remedy: 'use manifests/cf-deployment/kernel-parameters.yml' },
 });
 
 const rep = optional('rep');
@@ -140,9 +148,9 @@ const both = optional('rep and gorouter');
 
 const parameters: Readonly<Record<KernelParameter, Omit<Requirement, 'check'>>> = {
   'vm.overcommit_memory': always('valkey sets it to 1, for the whole node'),
-  'kernel.dmesg_restrict': always('Garden sets it, for the whole node'),
+  'kernel.dmesg_restrict': always('Garden sets it to 1, for the whole node'),
   // each pid namespace has its own since Linux 6.14
-  'kernel.pid_max': always('Garden sets it, before Linux 6.14 for the whole node'),
+  'kernel.pid_max': always('Garden sets it to 4194304, before Linux 6.14 for the whole node'),
   'kernel.shmmax': {
     ...{ neededBy: 'postgres, with use-postgres.yml', otherwise: warning },
     remedy: 'use pxc, or let privileged pods write it',

@@ -68,7 +68,7 @@ probe() {
 }
 tools() {
   lacking=
-  for tool in awk base64 cat cut grep gzip ip losetup mknod mount mountpoint stat tr truncate umount unshare; do
+  for tool in awk base64 cat cut grep gzip ip losetup mknod mount mountpoint sed stat tr truncate umount unshare; do
     command -v "$tool" > /dev/null || lacking="$lacking $tool"
   done
   echo "$lacking"
@@ -197,6 +197,12 @@ kernel_parameter() {
   value=$(cat "$file")
   (echo "$value" > "$file") 2> /dev/null
 }
+huge_pages() {
+  file=/sys/kernel/mm/transparent_hugepage/enabled
+  value=$(sed 's/.*\[//; s/\].*//' "$file") || { echo "$value" && return 1; }
+  echo "$value"
+  (echo "$value" > "$file") 2> /dev/null
+}
 free_loop_devices
 rm -rf "$work" && mkdir -p "$work" || exit
 probe tools tools
@@ -214,6 +220,7 @@ probe dummy link dummy
 probe vxlan link vxlan id 1 dstport 4789 gbp
 probe veth link veth peer name doctor1
 probe ifb link ifb
+probe transparent_hugepage huge_pages
 probe fuse character_device /dev/fuse 10 229
 probe nfs file_system nfs4
 probe cifs file_system cifs

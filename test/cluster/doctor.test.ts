@@ -125,7 +125,7 @@ async function factsOfMachine(): Promise<Facts> {
     results: {
       'VM of profile privileged': 'ok',
       'Programs of the stemcell': 'ok',
-      'Loop devices': orWarning('BLK_DEV_LOOP'),
+      'Loop devices': orFailed('BLK_DEV_LOOP'),
       'XFS with project quotas': orFailed('XFS_FS', 'XFS_QUOTA'),
       'Shared mounts': 'ok',
       Overlay: orFailed('OVERLAY_FS'),
@@ -136,6 +136,7 @@ async function factsOfMachine(): Promise<Facts> {
       'Link vxlan': orWarning('VXLAN'),
       'Link veth': orFailed('VETH'),
       'Link ifb': orWarning('IFB'),
+      transparent_hugepage: orWarning('TRANSPARENT_HUGEPAGE'),
       FUSE: orWarning('FUSE_FS'),
       NFS: orWarning('NFS_V4'),
       CIFS: orWarning('CIFS'),

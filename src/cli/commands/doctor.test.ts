@@ -35,7 +35,7 @@ const attempts = [
     'cgroups',
     'apparmor',
   ],
-  ...['dummy', 'vxlan', 'veth', 'ifb', 'fuse', 'nfs', 'cifs', ...kernelParameters],
+  ...['dummy', 'vxlan', 'veth', 'ifb', 'transparent_hugepage', 'fuse', 'nfs', 'cifs', ...kernelParameters],
 ];
 const healthy = attempts.map((name) => `${name}\tyes\t`).join('\n');
 const image = 'registry.example/stemcell:1';
