@@ -1,4 +1,5 @@
 import { controlGroups } from '../cpi/vm/scripts/control-groups.ts';
+import { kernelFolders } from '../cpi/vm/scripts/entry.ts';
 
 /** The folder on the data volume that the probe works in. Its name is also that of its control groups. */
 const workDirectory = '/var/vcap/data/bosh-kubernetes-doctor';
@@ -230,13 +231,14 @@ rm -rf "$work"
 `;
 
 /**
- * Arguments of PID 1 in the pod of the probe: it arranges the cgroups as the entry of a VM does, so that the
- * probe runs as a job of a VM would. It ends after a quarter of an hour, also if no process deletes the pod.
+ * Arguments of PID 1 in the pod of the probe: it arranges cgroups and /sys as the entry of a VM does, so that
+ * the probe runs as a job of a VM would. It ends after a quarter of an hour, also if no process deletes the pod.
  */
 export const standbyCommand: readonly string[] = [
   ...['/bin/sh', '-c'],
   `say() { echo "$*"; }
-${controlGroups}own_cgroups "$@"
+${controlGroups}${kernelFolders}own_cgroups "$@"
+open_kernel_folders privileged
 sh -c "$1" probe ${workDirectory} > ${reportPath}.new
 mv ${reportPath}.new ${reportPath}
 trap 'exit 0' TERM INT
