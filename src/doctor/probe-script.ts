@@ -69,7 +69,7 @@ probe() {
 }
 tools() {
   lacking=
-  for tool in awk base64 cat cut grep gzip ip losetup mknod mount mountpoint sed stat tr truncate umount unshare; do
+  for tool in awk base64 cat cut grep gzip ip losetup mknod mount mountpoint sed stat tr truncate umount unshare wc; do
     command -v "$tool" > /dev/null || lacking="$lacking $tool"
   done
   echo "$lacking"
@@ -165,12 +165,16 @@ nested_container() {
   if [ "$made" -eq 0 ]; then
     found=$(sh -c 'for each in $1; do echo $$ > "$each/cgroup.procs" || exit; done
       exec unshare --user --map-root-user --mount --pid --net --ipc --uts --fork --mount-proc \
-        sh -c "echo \$\$ \$(grep -c $2 /proc/self/cgroup) \$(hostname doctor && hostname)"' sh "$groups" "$group" 2>&1)
-    made=$?
+        sh -c "hostname doctor && echo \$\$ \$(hostname) \$(grep -c /$2\$ /proc/self/cgroup)"' sh "$groups" "$group" 2>&1)
   fi
   remove_groups
-  echo "$found"
-  case $made:$found in 0:"1 "[1-9]*" doctor") ;; *) return 1 ;; esac
+  # the first process of its own, in as many cgroups as were made
+  if [ "$found" = "1 doctor $(echo "$groups" | wc -w)" ]; then
+    echo "with limits of memory and pids"
+  else
+    echo "$found"
+    return 1
+  fi
 }
 apparmor() {
   [ "$(cat /sys/module/apparmor/parameters/enabled 2> /dev/null)" = Y ]
