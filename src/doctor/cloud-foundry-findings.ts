@@ -10,7 +10,7 @@ const warning = 'warning' as const;
 /** A Diego cell runs in a VM of the profile privileged. */
 export const cellPod: Requirement = {
   ...{ check: 'VM of profile privileged', neededBy: 'every Diego cell', otherwise: failed },
-  remedy: 'see the events of the pod: kubectl describe pod',
+  remedy: 'remove the cause that the details name, and run this again',
 };
 
 const stemcell: Requirement = {

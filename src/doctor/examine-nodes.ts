@@ -1,4 +1,5 @@
 import { isProductError } from '../errors/product-error.ts';
+import { truncateAtWord } from '../errors/text.ts';
 import { ignoreNotFound, type KubernetesApi } from '../kubernetes/api.ts';
 import { isApiError } from '../kubernetes/client/api-error.ts';
 import type { ExecResult, ShellCommand } from '../kubernetes/client/exec.ts';
@@ -35,6 +36,8 @@ export interface ExamineContext {
 const startDeadline = 300_000;
 const probeDeadline = 60_000;
 const removalDeadline = 60_000;
+/** A message of a kubelet names the image several times. */
+const maxErrorLength = 500;
 /** Pods at the same time. */
 const maxPods = 10;
 
@@ -46,44 +49,57 @@ const maxPods = 10;
  */
 export async function examineNodes(request: NodesRequest, context: ExamineContext): Promise<Finding[]> {
   const { items } = await context.api.list<Node>(nodes);
-  const findings = new Map<string, readonly Finding[]>(items.map(({ metadata }) => [metadata.name, []]));
+  const reasons = items.map((node) => whyNotExamined(node, request));
   await removeProbePods(request.namespace, context);
+  const findings: Finding[][] = [];
   try {
-    await forEachLimit(maxPods, items, async (node) => {
+    await forEachLimit(maxPods, items.entries(), async ([index, { metadata }]) => {
+      if (reasons[index] !== undefined) return;
       context.signal.throwIfAborted();
-      findings.set(node.metadata.name, await examineNode(node, request, context));
+      findings[index] = await examineNode(metadata.name, request, context);
     });
   } finally {
     await removeProbePods(request.namespace, context);
   }
-  return [...findings.values()].flat();
+  // a cluster that runs no VM is not fit for any
+  const requirement = reasons.includes(undefined) ? openNode : { ...openNode, otherwise: 'failed' as const };
+  if (items.length === 0) return [unmet(requirement, '-', 'the cluster has no node')];
+  return items.flatMap(
+    ({ metadata }, index) =>
+      findings[index] ?? [unmet(requirement, metadata.name, `not examined, because ${reasons[index] ?? ''}`)],
+  );
 }
 
-const taken: Requirement = {
+const openNode: Requirement = {
   ...{ check: 'Node for VMs', neededBy: 'VMs on this node', otherwise: 'warning' },
-  remedy: 'nothing, if no VM is meant to run on it',
+  remedy: 'nothing, if no VM is meant to run on it; otherwise remove that, and run this again',
 };
 
-async function examineNode(
-  { metadata: { name, labels = {} }, ...node }: Node,
-  { architecture, ...request }: NodesRequest,
-  context: ExamineContext,
-): Promise<Finding[]> {
+/** Returns why VMs of the stemcell cannot be scheduled to the node. Undefined: they can. */
+function whyNotExamined(
+  { metadata: { labels = {} }, ...node }: Node,
+  { architecture }: NodesRequest,
+): string | undefined {
   const { 'kubernetes.io/arch': arch = architecture, 'kubernetes.io/os': system = 'linux' } = labels;
-  const reason =
-    whyClosed(node) ??
-    (system === 'linux' ? undefined : `its operating system is ${system}`) ??
-    (architecture === undefined || arch === architecture
-      ? undefined
-      : `it is ${arch}, and the stemcell is for ${architecture}`);
-  if (reason !== undefined) return [unmet(taken, name, `not examined, because ${reason}`)];
-  const pod = probePod({ ...request, node: name });
+  if (system !== 'linux') return `its operating system is ${system}`;
+  if (architecture !== undefined && arch !== architecture)
+    return `it is ${arch}, and the stemcell is for ${architecture}`;
+  return whyClosed(node);
+}
+
+async function examineNode(node: string, request: NodesRequest, context: ExamineContext): Promise<Finding[]> {
+  const output = await runProbe(probePod({ ...request, node }), context);
+  if (output.error === undefined) return cloudFoundryFindings(node, parseProbeReport(output.text));
+  const { error } = output;
+  return [unmet({ ...cellPod, ...remedyFor(error, request) }, node, truncateAtWord(error, maxErrorLength))];
+}
+
+type Output = { readonly text: string; readonly error?: undefined } | { readonly error: string };
+
+/** Returns the report of the probe, or why there is none. Rejects if the cause is not this pod. */
+async function runProbe(pod: Pod, context: ExamineContext): Promise<Output> {
   const created = await createPod(pod, context);
-  if (typeof created === 'string')
-    return [unmet({ ...cellPod, ...remedyFor(created, request) }, name, created)];
-  const output = await outputOf(created, context);
-  if (output.error === undefined) return cloudFoundryFindings(name, parseProbeReport(output.text));
-  return [unmet({ ...cellPod, ...remedyFor(output.error, request) }, name, output.error)];
+  return typeof created === 'string' ? { error: created } : outputOf(created, context);
 }
 
 /** Returns the message with which the API rejected the pod. Rejects if it is not about the pod. */
@@ -97,8 +113,6 @@ async function createPod(pod: Pod, { api }: ExamineContext): Promise<Pod | strin
     return error.message;
   }
 }
-
-type Output = { readonly text: string; readonly error?: undefined } | { readonly error: string };
 
 /** Waits for the report of the probe. Rejects if the cause is not this pod. */
 async function outputOf(pod: Pod, context: ExamineContext): Promise<Output> {
@@ -122,14 +136,16 @@ async function startOf(
   const reference = { resource: pods, namespace: metadata.namespace, name: metadata.name };
   const describeState = (last: Pod | undefined): Promise<string> =>
     describePodAndEvents(api, { namespace: metadata.namespace, name: metadata.name }, last);
-  const settled = await waitFor<Pod, Pod>({
+  const settled = await waitFor<Pod, { readonly last: Pod | undefined }>({
     ...{ api, reference, clock, signal, onProgress, describeState, deadlineMs: startDeadline },
     awaited: `pod ${metadata.namespace}/${metadata.name} to run`,
-    condition: (pod) =>
-      pod !== undefined && (isTerminal(pod) || isRunning(pod) || isWithoutImage(pod)) ? pod : undefined,
+    condition: (last) =>
+      last === undefined || isTerminal(last) || isRunning(last) || isWithoutImage(last)
+        ? { last }
+        : undefined,
   });
-  const isUp = isRunning(settled);
-  return { isUp, state: isUp ? '' : await describeState(settled) };
+  const isUp = settled.last !== undefined && isRunning(settled.last);
+  return { isUp, state: isUp ? '' : await describeState(settled.last) };
 }
 
 async function reportOf({ metadata: { name } }: Pod, context: ExamineContext): Promise<Output> {
@@ -185,7 +201,10 @@ async function removeProbePods(namespace: string, { api, clock }: ExamineContext
     await waitFor<Pod, true>({
       ...{ api, reference, clock, deadlineMs: removalDeadline },
       awaited: `pod ${namespace}/${name} of the doctor to be removed`,
-      describeState: (last) => describePodAndEvents(api, { namespace, name }, last),
+      describeState: async (last) => ({
+        state: await describePodAndEvents(api, { namespace, name }, last),
+        next: `if its node is lost: kubectl delete pod ${name} -n ${namespace} --force; then run the command again`,
+      }),
       condition: (pod) => (pod === undefined ? true : undefined),
     });
   });

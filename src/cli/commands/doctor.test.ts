@@ -90,6 +90,20 @@ test('every node has its rows; a closed one is a warning; no pod stays, also not
   assert.deepEqual(await probes(), []);
 });
 
+test('a cluster in which no node can run a VM of the stemcell fails', async (t) => {
+  const { cluster, run } = await setting(t, () => endedSession(successExit, healthy));
+  await cluster.api.patch({ resource: nodes, name: 'node-1' }, { spec: { unschedulable: true } });
+  const labels = { 'kubernetes.io/os': 'windows' };
+  await cluster.api.patch({ resource: nodes, name: 'node-2' }, { metadata: { labels } });
+  const { exitCode, out } = await run();
+  assert.equal(exitCode, 1);
+  assert.match(out, /^node-1 +Node for VMs +failed +not examined, because it is unschedulable /mu);
+  assert.match(
+    out,
+    /^node-2 +Node for VMs +failed +not examined, because its operating system is windows /mu,
+  );
+});
+
 test('a failed check gives exit code 1, and --json has every row', async (t) => {
   const report = healthy.replace('overlay\tyes', 'overlay\tno');
   const { run, probes } = await setting(t, () => endedSession(successExit, report));
