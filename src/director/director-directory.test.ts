@@ -39,6 +39,9 @@ test('a file that init did not write is refused by name, and so is a link', asyn
     '{}',
     JSON.stringify({ ...file, way: 'ssh' }),
     JSON.stringify({ ...file, namespaces: [] }),
+    ...['server', 'kubeconfig', 'uid', 'ca_sha256'].map((key) =>
+      JSON.stringify({ ...file, cluster: { ...file.cluster, [key]: '' } }),
+    ),
   ]) {
     await writeFile(directorFilePath(directory), wrong, { mode: 0o600 });
     await assert.rejects(readDirectorFile(directory), {

@@ -114,6 +114,7 @@ export const errorTable = {
   INTERRUPTED: cloudError(
     'the operator interrupted the run at a safe point; the next run continues from there',
   ),
+  SIGNAL_REFUSED: cloudError('a program that has to be ended runs as another user'),
   DEPLOYMENT_LOCKED: cloudError('another run works on the same deployment'),
   STATE_INVALID: cloudError('a deployment state file cannot be read or has the wrong shape'),
   OTHER_CLUSTER: cloudError(
@@ -183,7 +184,7 @@ export const errorTable = {
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a named file cannot be read'),
-  FILE_EXISTS: cloudError('the file to write exists already; nothing was changed'),
+  FILE_EXISTS: cloudError('the file or folder to write exists already; nothing was changed'),
   DIGEST_INVALID: cloudError('a digest cannot be read'),
   DIGEST_MISMATCH: cloudError('a file does not have the expected digest'),
   ARCHIVE_INVALID: cloudError('an archive is corrupt or would write outside its folder'),

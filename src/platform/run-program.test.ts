@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { identifyProcess } from './process-identity.ts';
 import { runProgram, signalGroup } from './run-program.ts';
@@ -83,17 +84,55 @@ test('a program whose record could not be written is ended', async () => {
 test('passes a secret on descriptor 3 and keeps the first bytes of a long output', async () => {
   const result = await runProgram({ ...shell('cat <&3; echo 12345'), secret: 'abc', stdoutLimit: 5 });
 
-  assert.deepEqual([result.stdout, result.exitCode], ['abc12', 0]);
+  assert.deepEqual([result.stdout, result.isStdoutCut, result.exitCode], ['abc12', true, 0]);
 });
 
-test('with a limit, does not wait for a background process that keeps the output open', async () => {
+test('with a limit, does not wait for a background process that keeps output or descriptor 3 open', async () => {
   let pid = 0;
   const result = await runProgram({
-    ...shell('sleep 60 & echo done'),
+    ...shell('read secret <&3; sleep 60 & echo $!'),
+    secret: 'abc\n',
     endTimeoutMs: 300,
     onStart: (started) => void (pid = started),
   });
+  const isStillOpen = identifyProcess(Number(result.stdout)) !== undefined;
   signalGroup(pid, 'SIGKILL');
 
+  assert.ok(isStillOpen, 'the background process was waited for');
   assert.deepEqual([result.exitCode, result.stopped], [0, undefined]);
+});
+
+test('an interrupt neither kills nor reports a program that has exited, but ends the wait for its output', async () => {
+  const interrupt = new AbortController();
+  const started = Promise.withResolvers<number>();
+  const run = runProgram({
+    ...shell('sleep 60 & echo $!; read secret <&3'),
+    secret: 'abc\n',
+    signal: interrupt.signal,
+    onStart: started.resolve,
+  });
+  const pid = await started.promise;
+  while (existsSync(`/proc/${pid}`)) await new Promise(setImmediate);
+  interrupt.abort();
+  const result = await run;
+  const wasLeft = identifyProcess(Number(result.stdout)) !== undefined;
+  signalGroup(pid, 'SIGKILL');
+
+  assert.ok(wasLeft, 'the background process was killed');
+  assert.deepEqual([result.exitCode, result.stopped], [0, undefined]);
+});
+
+test('a program that cannot be killed causes a rejection', async (t) => {
+  let pid = 0;
+  const refuse = () => {
+    throw Object.assign(new Error('kill EPERM'), { code: 'EPERM', syscall: 'kill' });
+  };
+  const kill = t.mock.method(process, 'kill', refuse);
+  const run = runProgram({ ...shell('sleep 60'), timeoutMs: 10, onStart: (started) => void (pid = started) });
+
+  await assert.rejects(run, { code: 'SIGNAL_REFUSED' });
+
+  assert.throws(() => signalGroup(pid, 'SIGTERM'), { code: 'SIGNAL_REFUSED', message: /SIGTERM/ });
+  kill.mock.restore();
+  signalGroup(pid, 'SIGKILL');
 });

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ProductError } from '../errors/product-error.ts';
 import { dropFirstWord } from '../errors/text.ts';
 
 export interface ProgramRequest {
@@ -35,13 +36,18 @@ export interface ProgramRequest {
 
 export interface ProgramResult {
   readonly stdout: string;
+  /** True if the program wrote more than `stdoutLimit`. */
+  readonly isStdoutCut: boolean;
   /**
    * At most the last 64 KiB, truncated at a word boundary, so that redaction still recognises whole secrets.
    */
   readonly stderr: string;
   readonly exitCode: number | undefined;
   readonly killedBy: string | undefined;
-  /** The reason if this function killed the program. */
+  /**
+   * The reason if this function killed the program. Undefined if the program had exited before, and only its
+   * output was still waited for.
+   */
   readonly stopped: 'deadline' | 'interrupt' | undefined;
 }
 
@@ -56,7 +62,8 @@ interface Exit {
 
 /**
  * Runs a program in its own process group. So the terminal's Ctrl-C does not reach it, and all processes that
- * it started can be killed with it. Rejects with the system's error if the program cannot be started.
+ * it started can be killed with it. Rejects with the system's error if the program cannot be started, and
+ * with SIGNAL_REFUSED if it cannot be killed.
  */
 export async function runProgram(request: ProgramRequest): Promise<ProgramResult> {
   const child = spawn(request.file, request.args, {
@@ -71,11 +78,12 @@ export async function runProgram(request: ProgramRequest): Promise<ProgramResult
   try {
     await started(child);
     announce(child, request);
-    const exit = Promise.race([closed(child, request.endTimeoutMs), stopping.timedOut]);
-    await Promise.race([writeInputs(child, request), stopping.timedOut]);
-    const { code, signal } = await exit;
+    const exit = Promise.race([closed(child, request.endTimeoutMs), stopping.givenUp]);
+    // A background process may keep descriptor 3 open, so the end of a write is not waited for after the exit.
+    const { code, signal } = await Promise.race([exit, writeInputs(child, request).then(() => exit)]);
     return {
       stdout: output.stdout(),
+      isStdoutCut: output.isStdoutCut(),
       stderr: output.stderr(),
       exitCode: code ?? undefined,
       killedBy: signal ?? undefined,
@@ -88,9 +96,14 @@ export async function runProgram(request: ProgramRequest): Promise<ProgramResult
   }
 }
 
+/** Returns true if runProgram rejected with the system's error, because the program cannot be started. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
 /**
  * Sends a signal to a process group, identified by its leader's process id. Ignores a group that does not
- * exist or that now belongs to another user.
+ * exist. Throws SIGNAL_REFUSED if all its processes belong to another user.
  */
 export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   // For kill(2), -1 means every process, and 0 the process group of the caller.
@@ -98,9 +111,18 @@ export function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
+    const code = isSystemError(error) ? error.code : undefined;
+    if (code === 'EPERM') throw refusedSignal(pid, signal, error);
+    if (code !== 'ESRCH') throw error;
   }
+}
+
+function refusedSignal(pid: number, signal: string, cause: unknown): ProductError {
+  return new ProductError(
+    'SIGNAL_REFUSED',
+    `Process group ${pid} cannot be ended with ${signal}, because it belongs to another user; end it as that user, then run the same command again`,
+    { cause },
+  );
 }
 
 /**
@@ -117,25 +139,34 @@ function announce({ pid }: ChildProcess, { onStart }: ProgramRequest): void {
   }
 }
 
+/** Kills the program at its deadline or after an interrupt. Does not signal a program that has exited. */
 function stopOnAbort(child: ChildProcess, request: ProgramRequest) {
   let reason: ProgramResult['stopped'];
   const timers: NodeJS.Timeout[] = [];
-  const { promise: timedOut, resolve: timeOut } = Promise.withResolvers<Exit>();
-  const stop = (why: 'deadline' | 'interrupt'): void => {
+  const { promise: givenUp, resolve: giveUp, reject } = Promise.withResolvers<Exit>();
+  const kill = (pid: number, why: 'deadline' | 'interrupt'): void => {
     reason ??= why;
-    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
-    // A grandchild that left the process group may keep the pipes open forever.
-    child.stdout?.destroy();
-    child.stderr?.destroy();
+    try {
+      signalGroup(pid, 'SIGKILL');
+    } catch (error) {
+      reject(error);
+    }
     if (request.endTimeoutMs !== undefined)
-      timers.push(setTimeout(timeOut, request.endTimeoutMs, { code: null, signal: 'SIGKILL' }));
+      timers.push(setTimeout(giveUp, request.endTimeoutMs, { code: null, signal: 'SIGKILL' }));
+  };
+  const stop = (why: 'deadline' | 'interrupt'): void => {
+    // The kernel may have given the process id of a program that has exited to another process.
+    const hasExited = child.exitCode !== null || child.signalCode !== null;
+    if (!hasExited && child.pid !== undefined) kill(child.pid, why);
+    // A grandchild that left the process group may keep the pipes open forever.
+    for (const stream of child.stdio) stream?.destroy();
   };
   const onAbort = (): void => void timers.push(setTimeout(stop, request.graceMs ?? 0, 'interrupt'));
   if (request.timeoutMs !== undefined) timers.push(setTimeout(stop, request.timeoutMs, 'deadline'));
   if (request.signal?.aborted === true) onAbort();
   request.signal?.addEventListener('abort', onAbort, { once: true });
   return {
-    timedOut,
+    givenUp,
     reason: () => reason,
     end: () => {
       timers.forEach(clearTimeout);
@@ -160,6 +191,7 @@ function collect(child: ChildProcess, stdoutLimit: number) {
   });
   return {
     stdout: () => Buffer.concat(stdout).toString(),
+    isStdoutCut: () => stdoutSize > stdoutLimit,
     stderr: () => (isCut ? dropFirstWord(stderr.toString()) : stderr.toString()),
   };
 }

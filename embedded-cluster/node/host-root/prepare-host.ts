@@ -2,6 +2,7 @@ import { mkdir, readFile, access, realpath } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
 import type { NodeLayout } from '../node-paths.ts';
 import { formatFstab, mount, type FstabEntry, flagsToPreserve, mountOf } from '../mounts.ts';
+import { Field } from '../../../src/platform/field.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
 import type { RootDirectories } from '../runtime/container-fstab.ts';
@@ -55,7 +56,7 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
     guardedProc,
     ipcSettings: await ipcSysctls(),
   };
-  await writeFile(layout.hostDirectories, JSON.stringify(prepared));
+  await writeFile(layout.hostDirectories, formatPreparedHost(prepared));
   await mkdir(layout.view, { recursive: true });
   await writeFile(layout.viewMounts, formatFstab(await viewMounts(layout, prepared)));
   return prepared;
@@ -65,7 +66,24 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
 export async function findPreparedHost(layout: NodeLayout): Promise<RootDirectories | undefined> {
   return mountsAtOrBelow(await readMountTable(), layout.host).length === 0
     ? undefined
-    : (JSON.parse(await readFile(layout.hostDirectories, 'utf8')) as RootDirectories);
+    : parsePreparedHost(await readFile(layout.hostDirectories, 'utf8'));
+}
+
+/** Returns the content of host.json. */
+export function formatPreparedHost({ hostDirectories, ...others }: RootDirectories): string {
+  return JSON.stringify({ hostFolders: hostDirectories, ...others });
+}
+
+/** Parses the content of host.json. Throws CLUSTER_START, which names the key, if it has the wrong shape. */
+export function parsePreparedHost(text: string): RootDirectories {
+  const file = new Field(JSON.parse(text), 'host.json', 'CLUSTER_START');
+  const strings = (key: string): readonly string[] => file.get(key).required().strings();
+  return {
+    hostDirectories: strings('hostFolders'),
+    devices: strings('devices'),
+    guardedProc: strings('guardedProc'),
+    ipcSettings: strings('ipcSettings'),
+  };
 }
 
 /** Returns the directory with the package.json of these sources, or of a bundle of them. */

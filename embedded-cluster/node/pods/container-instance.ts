@@ -21,7 +21,7 @@ export class ContainerInstance {
     this.#messageFile = messageFile;
   }
 
-  /** Starts the container and publishes that it runs. Rejects if it cannot be started. */
+  /** Starts the container. Rejects if it cannot be started. */
   static async start(container: PodContainer): Promise<ContainerInstance> {
     const { record, owner, services } = container;
     const { image } = container.container;
@@ -47,10 +47,15 @@ export class ContainerInstance {
       throw error;
     }
     void running.exited.then(() => log.close());
-    record.containerId = `embedded://${id}`;
-    container.recordEvent('Normal', 'Started', `Started container ${record.name}`);
-    container.publish({ running: { startedAt: timestamp(services.clock.now()) } });
     return new ContainerInstance(running, container, messageFile);
+  }
+
+  /** Publishes that the container runs. */
+  publishStart(): void {
+    const { record, services } = this.#container;
+    record.containerId = `embedded://${this.running.id}`;
+    this.#container.recordEvent('Normal', 'Started', `Started container ${record.name}`);
+    this.#container.publish({ running: { startedAt: timestamp(services.clock.now()) } });
   }
 
   /** Returns the exit of the container. Stops the container if the pod ends. */

@@ -35,6 +35,7 @@ export class ContainerRunner {
         continue;
       }
       this.#instance = instance;
+      instance.publishStart();
       exit = await instance.untilExited();
       this.#instance = undefined;
       await instance.recordExit(exit);

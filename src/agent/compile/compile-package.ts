@@ -11,7 +11,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { errorCode } from '../file/error-code.ts';
-import { describeExit, type ProgramExit, type Programs, runProgram } from '../process/programs.ts';
+import { describeExit, type ProgramExit, type Programs, runAgentProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
 import { ownershipHint, type Identities } from '../user/identities.ts';
 import { outputTail } from '../file/files.ts';
@@ -131,7 +131,7 @@ async function runPackagingScript(
 ): Promise<ProgramExit> {
   await using stdout = await open(paths.stdout, 'w', 0o640);
   await using stderr = await open(paths.stderr, 'w', 0o640);
-  return await runProgram(
+  return await runAgentProgram(
     ports,
     {
       file: 'bash',

@@ -49,7 +49,7 @@ export async function copyDirectory(source: string, target: string): Promise<voi
     throw failed(source, target, broken.message);
   }
   const synced = await runProgram({ file: 'sync', args: ['-f', target], environment });
-  if (synced.exitCode !== 0) throw failed(source, target, synced.stderr.trim());
+  if (synced.exitCode !== 0) throw failed(source, target, synced.stderr.trim().slice(-1000));
 }
 
 async function restrictToRoot(source: string, target: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseMountInfo } from '../../platform/mountinfo.ts';
-import { runProgram } from '../../platform/run-program.ts';
+import { isSystemError, runProgram } from '../../platform/run-program.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
 import { resolveDirectory } from '../file/files.ts';
 
@@ -149,7 +149,7 @@ async function run(program: string, args: readonly string[]): Promise<string | u
     if (exitCode === 0) return undefined;
     return stderr.trim() || `${program} ended with ${killedBy ?? `exit code ${exitCode}`}`;
   } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    if (!isSystemError(error)) throw error;
     return errorMessage(error);
   }
 }

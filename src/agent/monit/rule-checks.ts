@@ -200,16 +200,16 @@ const roundToTenth = (value: number): number => Math.floor(value * 10 + 1e-6);
 
 function compare(value: number, { operator, limit }: ResourceTest): boolean {
   const known = roundToTenth(value);
-  const limitText = roundToTenth(limit);
+  const compared = roundToTenth(limit);
   switch (operator) {
     case '>':
-      return known > limitText;
+      return known > compared;
     case '<':
-      return known < limitText;
+      return known < compared;
     case '=':
-      return known === limitText;
+      return known === compared;
     case '!=':
-      return known !== limitText;
+      return known !== compared;
   }
 }
 

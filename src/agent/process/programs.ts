@@ -5,7 +5,7 @@ import { errorMessage } from '../file/error-code.ts';
 import { randomBytes } from 'node:crypto';
 
 /** A program to run. `file` and `arguments` are passed unchanged; no shell splits or expands them. */
-export interface ProgramRequest {
+export interface AgentProgramRequest {
   readonly file: string;
   readonly arguments: readonly string[];
   /** The whole environment of the program. */
@@ -37,7 +37,7 @@ export interface StartedProgram {
 
 /** Starts programs. */
 export interface Programs {
-  start(request: ProgramRequest): StartedProgram;
+  start(request: AgentProgramRequest): StartedProgram;
 }
 
 /** Returns "exited with 3", "was ended by SIGKILL", or why the program did not start. */
@@ -52,9 +52,9 @@ const graceMilliseconds = 10_000;
  * Runs a program to its end and returns how it ended. When `signal` aborts, its process group gets SIGTERM
  * and, ten seconds later, SIGKILL.
  */
-export async function runProgram(
+export async function runAgentProgram(
   ports: { readonly programs: Programs; readonly clock: Clock },
-  request: ProgramRequest,
+  request: AgentProgramRequest,
   signal: AbortSignal,
 ): Promise<ProgramExit> {
   const program = ports.programs.start(request);
@@ -88,13 +88,13 @@ function buildCommand({
   arguments: args,
   umask,
   mark,
-}: ProgramRequest): readonly [string, ...string[]] {
+}: AgentProgramRequest): readonly [string, ...string[]] {
   const marked: readonly [string, ...string[]] =
     mark === undefined ? [file, ...args] : ['prlimit', `--rttime=${mark}:`, '--', file, ...args];
   return umask === undefined ? marked : ['/bin/sh', '-c', umaskScript, 'sh', umask.toString(8), ...marked];
 }
 
-function spawnProgram(request: ProgramRequest): ChildProcess {
+function spawnProgram(request: AgentProgramRequest): ChildProcess {
   const [file, ...args] = buildCommand(request);
   return spawn(file, args, {
     env: { ...request.environment },

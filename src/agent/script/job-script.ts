@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
-import { type ProgramExit, type Programs, runProgram, describeExit } from '../process/programs.ts';
+import { type ProgramExit, type Programs, runAgentProgram, describeExit } from '../process/programs.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Log } from '../log.ts';
 import { outputTail } from '../file/files.ts';
@@ -55,7 +55,7 @@ export async function runJobScript(
     request.stdout === undefined ? await log.openFile(`${name}.stdout.log`, 'append') : undefined;
   await using stderr =
     request.stderr === undefined ? await log.openFile(`${name}.stderr.log`, 'append') : undefined;
-  return await runProgram(
+  return await runAgentProgram(
     ports,
     {
       file: scriptFile(request.job, request.name, ports.directories),

@@ -7,7 +7,7 @@ import type { Directories } from '../directories.ts';
 import { DirectoryHandle, removeTree } from '../file/directory-handle.ts';
 import { readFileIfPresent, outputTail } from '../file/files.ts';
 import { errorMessage } from '../file/error-code.ts';
-import { describeExit, type Programs, runProgram } from '../process/programs.ts';
+import { describeExit, type Programs, runAgentProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
 import { isSshUser } from '../../bosh/ssh-user.ts';
 import type { Identities } from './identities.ts';
@@ -117,7 +117,7 @@ export class SshAccounts {
         ...{ file, arguments: args, stdout: log.fd, stderr: log.fd },
         environment: { PATH: scriptPath, LC_ALL: 'C' },
       };
-      const exit = await runProgram(this.#ports, request, new AbortController().signal);
+      const exit = await runAgentProgram(this.#ports, request, new AbortController().signal);
       if (exit.code === 0) return;
       const message = (await outputTail(output)).text.trim();
       throw new ProductError(

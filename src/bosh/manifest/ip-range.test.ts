@@ -25,6 +25,8 @@ test('different spellings of one address are equal', () => {
   assert.equal(isSameAddress('fd00::1', 'FD00:0:0:0:0:0:0:1'), true);
   assert.equal(isSameAddress('::ffff:10.0.0.1', '::ffff:a00:1'), true);
   assert.equal(isSameAddress('10.0.0.1', '10.0.0.2'), false);
+  assert.equal(isSameAddress('10.0.0.1', 'fe80::1%eth0'), false);
+  assert.equal(isSameAddress('fe80::1', 'fe80::1%eth0'), false);
 });
 
 test('an invalid range is refused', () => {

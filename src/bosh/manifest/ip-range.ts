@@ -37,5 +37,6 @@ const hexGroups = (bits: string): string[] =>
 
 /** Returns true if both are the same address, even in different spellings. */
 export function isSameAddress(a: string, b: string): boolean {
-  return familyOf(a) !== undefined && canonicalAddress(a) === canonicalAddress(b);
+  const family = familyOf(a);
+  return family !== undefined && family === familyOf(b) && canonicalAddress(a) === canonicalAddress(b);
 }

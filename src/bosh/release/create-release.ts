@@ -11,7 +11,7 @@ import { readReleaseManifestFile, type ReleaseManifest } from './release-manifes
 import { ReleaseIndex } from './part-index.ts';
 import { sourceParts, type PackedPart, type SourcePart } from './release-parts.ts';
 import { compareReleaseVersions, formatReleaseVersion, nextDevVersion, nextFinalVersion } from './release-version.ts';
-import { throwIfInterrupted } from './throw-if-interrupted.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { formatReleaseManifest, writeReleaseArchive, type ReleaseDescription } from './pack-release.ts';
 
 export interface CreateReleaseOptions {

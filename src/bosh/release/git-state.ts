@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { runProgram } from '../../platform/run-program.ts';
+import { isSystemError, runProgram } from '../../platform/run-program.ts';
 
 export interface GitState {
   /** The short hash; `non-git` outside of a repository, `empty` in a repository without a commit. */
@@ -37,16 +37,17 @@ interface GitResult {
 async function git(directory: string, args: readonly string[]): Promise<GitResult> {
   const options = ['-c', 'core.fsmonitor=false'];
   try {
-    const { stdout, stderr, exitCode } = await runProgram({
+    const { stdout, isStdoutCut, stderr, exitCode } = await runProgram({
       file: 'git',
       args: [...options, ...args],
       environment: process.env,
       directory,
     });
+    if (isStdoutCut) return { output: '', error: `git ${args.join(' ')} wrote more than 64 MiB` };
     if (exitCode === 0) return { output: stdout };
     return { output: stdout, error: stderr.trim() || `git ended with exit code ${exitCode}` };
   } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    if (!isSystemError(error)) throw error;
     return { output: '', error: error.message };
   }
 }

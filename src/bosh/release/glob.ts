@@ -2,7 +2,7 @@ import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { compareBytes } from '../archive/pack-archive.ts';
-import { throwIfInterrupted } from './throw-if-interrupted.ts';
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 
 /** Braces can expand a pattern of a few hundred characters beyond any memory. */
 const maxAlternatives = 10_000;

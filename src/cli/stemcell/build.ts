@@ -153,15 +153,15 @@ export async function buildAgent(
     if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
   };
   signal.addEventListener('abort', interrupt);
-  let lastReported = '';
+  let stderrEnd = '';
   child.stderr
     .setEncoding('utf8')
-    .on('data', (chunk: string) => (lastReported = (lastReported + chunk).slice(-2000)));
+    .on('data', (chunk: string) => (stderrEnd = (stderrEnd + chunk).slice(-2000)));
   // A program that cannot be started emits `error` and then also `close`.
-  child.on('error', (error) => (lastReported += error.message));
+  child.on('error', (error) => (stderrEnd += error.message));
   const code = await new Promise<number | null>((done) => child.on('close', done));
   signal.removeEventListener('abort', interrupt);
   signal.throwIfAborted();
   if (code === 0) return { agent, notice: join(directory, 'NOTICE') };
-  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${lastReported}`);
+  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${stderrEnd}`);
 }

@@ -44,7 +44,7 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
   const draft = temporaryPath(path);
   try {
     await fetchTo(draft, download);
-    await withContext(`Verifying what '${oneLineUrl(url)}' answered`, () => verifyFile(draft, digest));
+    await withContext(`Verifying what '${withoutQuery(url)}' answered`, () => verifyFile(draft, digest));
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
@@ -73,7 +73,7 @@ async function fetchTo(path: string, { url, digest, signal, deadline = day }: Do
   const failed = (why: string, cause?: unknown): ProductError =>
     new ProductError(
       'DOWNLOAD_FAILED',
-      `Failed to download from '${oneLineUrl(url)}', expected ${digest}: ${why}`,
+      `Failed to download from '${withoutQuery(url)}', expected ${digest}: ${why}`,
       {
         cause,
       },
@@ -113,7 +113,7 @@ function authorization({ user, password }: SecretUrl): Record<string, string> {
 }
 
 /** Removes the query, which may contain a signature. */
-function oneLineUrl(text: string): string {
+function withoutQuery(text: string): string {
   const { url } = parsed(text);
   return `${url.origin}${url.pathname}`;
 }

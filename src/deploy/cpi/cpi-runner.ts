@@ -4,7 +4,7 @@ import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
 import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { parseJsonObject } from '../../platform/json.ts';
-import { runProgram, type ProgramResult } from '../../platform/run-program.ts';
+import { isSystemError, runProgram, type ProgramResult } from '../../platform/run-program.ts';
 
 /** Locates the installed CPI. */
 export interface CpiExecutable {
@@ -91,7 +91,7 @@ async function call(
       },
     });
   } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    if (!isSystemError(error)) throw error;
     throw new ProductError('CPI_FAILED', `Executing external CPI command: '${executable.path}'`, {
       cause: error,
     });

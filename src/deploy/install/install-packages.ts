@@ -11,7 +11,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { dependencyKey } from '../package/compiled-package-cache.ts';
 import type { ChildWatch } from '../process/leftover-process.ts';
-import { runProgram } from '../../platform/run-program.ts';
+import { isSystemError, runProgram } from '../../platform/run-program.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { InstallationDirectory } from './installation-directory.ts';
 import { InstalledPackages, type PackageKey } from './installed-packages.ts';
@@ -158,7 +158,7 @@ export async function runPackaging(request: PackagingRequest): Promise<void> {
     signal: request.signal,
     onStart: (pid) => children.onStart(pid, { doing: `packaging of '${name}'`, disposable: true }),
   }).catch((error: unknown) => {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    if (!isSystemError(error)) throw error;
     throw new ProductError('INSTALLATION_FAILED', `Compiling package '${name}' needs bash on PATH`, {
       cause: error,
     });

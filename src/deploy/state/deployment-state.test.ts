@@ -68,6 +68,8 @@ test('treats null and absent keys as Go does', () => {
 
   assert.deepEqual(state.disks, []);
   assert.equal(state.current_vm_cid, '');
+  assert.equal('current_agent_id' in state, false);
+  assert.equal(parseState('{"current_agent_id":null}', 'state.json').current_agent_id, '');
 });
 
 test('an unreadable file is an error that names it, never an empty state', () => {
@@ -78,6 +80,11 @@ test('an unreadable file is an error that names it, never an empty state', () =>
     ['null', "'/some/state.json' must be an object; restore it"],
     ['{"disks":{}}', "'/some/state.json': disks must be a list; restore it"],
     ['{"disks":[{"id":"a","cid":1}]}', "'/some/state.json': disks[0].cid must be a string; restore it"],
+    ['{"disks":[{"id":"a","cid":"b","size":null}]}', 'disks[0].size is missing; it must be a whole number'],
+    [
+      '{"stemcells":[{"id":"a","name":"b","version":"1","cid":"c","image":null}]}',
+      'stemcells[0].image is missing; it must be a string',
+    ],
     ['{"disks":[null]}', "'/some/state.json': disks[0].id is missing; it must be a string; restore it"],
     ['{"installation_id":"../x"}', "'/some/state.json': installation_id "],
     ['{"current_vm_cid":7}', "'/some/state.json': current_vm_cid must be a string; restore it"],

@@ -90,8 +90,8 @@ export function parseState(text: string, path: string): DeploymentState {
     director_id: readText(root.get('director_id')),
     installation_id: readSegment(root.get('installation_id')),
     current_vm_cid: readText(root.get('current_vm_cid')),
-    ...(root.get('current_agent_id').isPresent && {
-      current_agent_id: root.get('current_agent_id').string(),
+    ...(Object.hasOwn(root.record(), 'current_agent_id') && {
+      current_agent_id: readText(root.get('current_agent_id')),
     }),
     current_stemcell_id: readText(root.get('current_stemcell_id')),
     current_disk_id: readText(root.get('current_disk_id')),
@@ -124,16 +124,16 @@ const readDisk = (disk: Field): DiskRecord => ({
   ...disk.record(),
   id: disk.get('id').string(),
   cid: disk.get('cid').string(),
-  size: disk.get('size').optional()?.integer() ?? 0,
+  // A size of 0 would make the deployer migrate the disk, so null is not read as 0.
+  size: Object.hasOwn(disk.record(), 'size') ? disk.get('size').integer() : 0,
   cloud_properties: disk.get('cloud_properties').record(),
 });
 
 function readStemcell(stemcell: Field): StemcellRecord {
-  const image = stemcell.get('image').optional()?.string();
   return {
     ...readRelease(stemcell),
     cid: stemcell.get('cid').string(),
-    ...(image !== undefined && { image }),
+    ...(Object.hasOwn(stemcell.record(), 'image') && { image: stemcell.get('image').string() }),
   };
 }
 

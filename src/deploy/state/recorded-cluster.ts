@@ -44,8 +44,8 @@ export function describeCluster({ server, uid, kubeconfig }: ClusterIdentity): s
 }
 
 export const parseClusterIdentity = (cluster: Field): ClusterIdentity => ({
-  server: cluster.get('server').string(),
-  kubeconfig: cluster.get('kubeconfig').string(),
+  server: cluster.get('server').nonEmptyString(),
+  kubeconfig: cluster.get('kubeconfig').nonEmptyString(),
   ...optionalStrings(cluster, ['uid', 'ca_sha256']),
 });
 
@@ -60,5 +60,7 @@ export function parseRecordedCluster(file: Field): RecordedCluster {
 
 function optionalStrings<Key extends string>(field: Field, keys: readonly Key[]): { [K in Key]?: string } {
   const present = keys.filter((key) => field.get(key).isPresent);
-  return Object.fromEntries(present.map((key) => [key, field.get(key).string()])) as { [K in Key]?: string };
+  return Object.fromEntries(present.map((key) => [key, field.get(key).nonEmptyString()])) as {
+    [K in Key]?: string;
+  };
 }

@@ -59,14 +59,14 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
   switch (verb) {
     case 'repair': {
       await volman.scan();
-      return parseDriverMode(
+      return reportProblems(
         await cleanUpOrphans({ volman, state, onStep: () => undefined, log }),
         () => undefined,
       );
     }
     case 'purge':
       await volman.scan();
-      return parseDriverMode(await volman.purge(), log);
+      return reportProblems(await volman.purge(), log);
     case 'drivers':
       await volman.scan();
       for (const name of volman.listDrivers()) log(name);
@@ -85,9 +85,9 @@ async function run(spec: ContainerSpec, ports: CellPorts): Promise<number> {
   return runApp(spec, ports);
 }
 
-function parseDriverMode(args: readonly string[], log: (line: string) => void): number {
-  for (const line of args) log(line);
-  return args.length === 0 ? 0 : 1;
+function reportProblems(problems: readonly string[], log: (line: string) => void): number {
+  for (const problem of problems) log(problem);
+  return problems.length === 0 ? 0 : 1;
 }
 
 function createVolman({ values }: CellArguments, log: (line: string) => void): Volman {

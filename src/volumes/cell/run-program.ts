@@ -1,4 +1,5 @@
-import { runProgram } from '../../platform/run-program.ts';
+import { truncateAtWord } from '../../errors/text.ts';
+import { isSystemError, runProgram } from '../../platform/run-program.ts';
 
 /** The end of a program. */
 export interface ProgramEnd {
@@ -7,6 +8,8 @@ export interface ProgramEnd {
   /** The signal that ended the program, if it was not killed because of its timeout. */
   readonly signal: string | undefined;
 }
+
+const stderrLimit = 2000;
 
 /**
  * Runs a program and kills it after `seconds`. If the kernel cannot end the killed program (dead file server),
@@ -25,13 +28,16 @@ export async function runCellProgram(
       timeoutMs: seconds * 1000,
       endTimeoutMs: 1000,
     });
-    if (stopped !== undefined)
+    if (stopped !== undefined && exitCode !== 0)
       return { failure: `${program} was not done after ${seconds} seconds`, signal: undefined };
     const end = killedBy === undefined ? `code ${exitCode}` : `signal ${killedBy}`;
-    const failure = exitCode === 0 ? undefined : stderr.trim() || `${program} ended with ${end}`;
+    const failure =
+      exitCode === 0
+        ? undefined
+        : truncateAtWord(stderr.trim(), stderrLimit) || `${program} ended with ${end}`;
     return { failure, signal: killedBy };
   } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    if (!isSystemError(error)) throw error;
     return { failure: error.message, signal: undefined };
   }
 }

@@ -78,7 +78,7 @@ export function verifyVolumeId(
   const key = keys.get(parts.keyId);
   if (key === undefined) {
     const reason = `the volume is signed with key ${parts.keyId}, which the driver does not have; bind the app again`;
-    return { refused: 'unknown key', reason: reason };
+    return { refused: 'unknown key', reason };
   }
   const { instanceId, appGuid } = parts;
   const isReadOnly = mountConfig['readonly'] === 'true' || mountConfig['ro'] === 'true';

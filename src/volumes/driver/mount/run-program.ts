@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { runProgram } from '../../../platform/run-program.ts';
+import { isSystemError, runProgram } from '../../../platform/run-program.ts';
 import { MountError } from './mount-error.ts';
 
 export interface ProgramRun {
@@ -21,7 +21,7 @@ export interface ProgramRun {
 export interface MountProgramResult {
   readonly exitCode: number | null;
   readonly stdout: string;
-  /** The first 4 KiB. */
+  /** The first 4 KiB, or 4 KiB of the last 64 KiB if the program wrote more than 64 KiB. */
   readonly stderr: string;
   /** True if the signal was aborted before the program ended. */
   readonly wasKilled: boolean;
@@ -107,6 +107,3 @@ async function procFile(pid: string, name: string): Promise<string> {
     throw error;
   }
 }
-
-const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && 'syscall' in error;
