@@ -2,6 +2,7 @@ import type { Command } from './command.ts';
 import { cluster, stop } from './commands/cluster.ts';
 import { destroy } from './commands/destroy.ts';
 import { director } from './commands/director.ts';
+import { doctor } from './commands/doctor.ts';
 import { createEnv, deleteEnv, startEnv, stopEnv } from './commands/env.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
@@ -31,6 +32,7 @@ export const commands: readonly Command[] = [
   socks5ConnectCommand,
   interpolate,
   director,
+  doctor,
   createRelease,
   inspectLocalRelease,
   release,

@@ -1,5 +1,5 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
-import type { Node } from '../kubernetes/types/node.ts';
+import { whyClosed, type Node } from '../kubernetes/types/node.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { formatBytes, parseMilli } from '../kubernetes/types/quantity.ts';
 import type { Service } from '../kubernetes/types/service.ts';
@@ -165,7 +165,9 @@ function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check 
   const { nodes, pods } = facts;
   if (nodes === undefined || pods === undefined)
     return { name, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
-  const free = nodes.filter(isUsable).map((node) => ({ name: node.metadata.name, ...freeOn(node, pods) }));
+  const free = nodes
+    .filter((node) => whyClosed(node) === undefined)
+    .map((node) => ({ name: node.metadata.name, ...freeOn(node, pods) }));
   const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
   if (fitting !== undefined)
     return { name, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
@@ -180,12 +182,6 @@ function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check 
 const describe = ({ cpu, memory }: { cpu: bigint; memory: bigint }): string =>
   `${Number(cpu / 100n) / 10} CPU and ${formatBytes((memory / 1000n / mebi) * mebi)}`;
 const mebi = 1024n * 1024n;
-
-function isUsable({ spec, status }: Node): boolean {
-  const isReady = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
-  const isTainted = spec?.taints?.some(({ effect }) => effect !== 'PreferNoSchedule') === true;
-  return isReady === true && spec?.unschedulable !== true && !isTainted;
-}
 
 function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint } {
   const taken = pods

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
+import { cloudFoundryFindings } from '../../src/doctor/cloud-foundry-findings.ts';
+import { parseProbeReport } from '../../src/doctor/probe-report.ts';
+import { probeScript } from '../../src/doctor/probe-script.ts';
 
 /** Programs with their Debian packages. */
 const needed: Record<string, string> = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };
@@ -51,12 +54,13 @@ kill -TERM 1
 `;
 
 /** Writes the files of a container with our entry program and this agent. */
-async function filesOf(directory: string, { agent, entry, mounts, ways }: Suite): Promise<void> {
+async function filesOf(directory: string, { agent, entry, mounts, ways, files = {} }: Suite): Promise<void> {
   for (const name of ['root', 'volume/store', 'state/bosh/bin', 'state/data'])
     await mkdir(join(directory, name), { recursive: true });
   await writeFile(join(directory, 'state/bosh/bin/bosh-agent'), agent, { mode: 0o755 });
   const config = { ...container, linux: { ...container.linux, cgroupsPath: 'PLACE' } };
   await writeFile(join(directory, 'state/config.json'), JSON.stringify(config));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, 'state', name), text);
   await writeFile(join(directory, 'agent.cjs'), '');
   await writeFile(join(directory, 'entry'), entry);
   await writeFile(join(directory, 'mounts'), mounts);
@@ -80,6 +84,10 @@ interface Suite {
   readonly mounts: string;
   /** Options of unshare(1), one string per container. */
   readonly ways: readonly string[];
+  /** More files of /var/vcap, by their names. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** More parameters of the guest's kernel. */
+  readonly parameters?: readonly string[];
 }
 
 /** Boots the guest. Returns the output of the guest and its containers. */
@@ -98,12 +106,20 @@ async function inGuest(t: TestContext, suite: Suite): Promise<string[]> {
       'con0=null,fd:1',
     ],
     `init=${join(import.meta.dirname, 'control-groups.sh')}`,
+    ...(suite.parameters ?? []),
     `SUITE_FOLDER=${directory}`,
     `SUITE_CONTAINER=${join(import.meta.dirname, '../../src/agent/testing/container.sh')}`,
   ];
   const env = { ...process.env, TMPDIR: '/dev/shm', ...preload(directory) };
-  const { stdout } = await promisify(execFile)('linux.uml', args, { env, timeout: 300_000 });
+  const guest = promisify(execFile)('linux.uml', args, { env, timeout: 300_000 });
+  const { stdout } = await guest.catch(outputOfGuest);
   return stdout.split(/\r?\n/u).flatMap((line) => /^suite: (.*)/u.exec(line)?.slice(1) ?? []);
+}
+
+/** Returns the output of a guest that has powered down; User-Mode Linux sometimes aborts after that. */
+function outputOfGuest(error: Error & { readonly stdout?: string }): { readonly stdout: string } {
+  if (error.stdout?.includes('reboot: Power down') !== true) throw error;
+  return { stdout: error.stdout };
 }
 
 const mounts =
@@ -151,5 +167,41 @@ kill -37 1
     const own = messages.filter((line) => /^agent|^\/sys|^the node/u.test(line));
     const expected = ['agent in /system.slice/bosh-agent.service', '/sys/fs/cgroup/init.scope'];
     assert.deepEqual(own, [...expected, 'the node has kubepods/']);
+  },
+);
+
+/**
+ * Lets the guest load modules, as a node does, and makes the container's root that of its mount namespace, as
+ * runtimes do: a process in a chroot can make no user namespace.
+ */
+const asOnNode = `${mounts}mkdir -p /run/modules/lib
+ln -s /usr/lib/uml/modules /run/modules/lib/modules
+printf '#!/bin/sh\nexec /sbin/modprobe -d /run/modules "$@"\n' > /run/modprobe
+chmod 755 /run/modprobe
+echo /run/modprobe > /proc/sys/kernel/modprobe
+entry=$(cat "$work/entry")
+cd "$root"
+pivot_root . tmp
+umount -l tmp
+exec /bin/sh -c "$entry"
+`;
+
+test(
+  'with cgroup v2 alone and XFS with quotas, a VM has what the doctor looks for, as far as the guest has it',
+  { skip: skip || (!existsSync('/sbin/modprobe') && "needs Debian's package kmod") },
+  async (t) => {
+    const run = 'sh -c "$(cat /var/vcap/probe)" probe /var/vcap/data/bosh-kubernetes-doctor';
+    const agent = `#!/bin/sh\n${run}\nkill -TERM 1\n`;
+    const files = { probe: probeScript };
+    const suite = { agent, entry: entryScript, mounts: asOnNode, ways: ['--mount'], files };
+    const messages = await inGuest(t, { ...suite, parameters: ['security=apparmor'] });
+    const findings = cloudFoundryFindings('guest', parseProbeReport(messages.join('\n')));
+    assert.deepEqual(
+      findings.filter(({ result }) => result !== 'ok').map(({ check }) => check),
+      ['transparent_hugepage', 'net.netfilter.nf_conntrack_max'],
+      messages.join('\n'),
+    );
+    assert.match(findings.find(({ check }) => check === 'Cgroup version')?.detail ?? '', /^v2 /u);
+    assert.equal(messages.at(-1), 'the node has kubepods/');
   },
 );

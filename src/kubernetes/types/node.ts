@@ -24,6 +24,15 @@ export interface Node extends KubernetesObject {
   };
 }
 
+/** Returns why an ordinary pod cannot be scheduled to the node. Undefined: one can. */
+export function whyClosed({ spec, status }: Pick<Node, 'spec' | 'status'>): string | undefined {
+  const isReady = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
+  if (isReady !== true) return 'it is not ready';
+  if (spec?.unschedulable === true) return 'it is unschedulable';
+  const taint = spec?.taints?.find(({ effect }) => effect !== 'PreferNoSchedule');
+  return taint && `it has the taint ${taint.key}:${taint.effect}`;
+}
+
 /**
  * A label of the embedded cluster's nodes. Nodes of one machine have the same value, because they share their
  * volumes.

@@ -67,6 +67,20 @@ export const monitState = `keep_monit_state() {
 `;
 
 /**
+ * Shell function of the entry: makes control groups and /sys writable if the profile in $1 allows it. A
+ * runtime mounts control groups read-only if the container is not privileged. /sys of a privileged container
+ * is read-only if another container of the pod was started first: the kernel has one sysfs for each network
+ * namespace, with the options of its first mount.
+ */
+export const kernelFolders = `open_kernel_folders() {
+  awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
+    if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
+    while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
+  if [ "$1" = privileged ] && [ ! -w /sys ]; then mount -o remount,rw /sys 2>/dev/null; fi
+}
+`;
+
+/**
  * PID 1 of a VM: mounts the disk again that the agent had mounted, then runs the agent as its child and
  * restarts it when it dies. The shell reaps processes that the jobs orphan.
  *
@@ -84,9 +98,7 @@ export const monitState = `keep_monit_state() {
  *   platform/linux_platform.go, settings/service.go). No job may start on an empty store: if the disk does
  *   not appear, the container ends and the kubelet restarts it. A disk that was attached by a cid that
  *   update_disk has replaced is at the path of its replacement, which the hint contains.
- * - /sys of a privileged container is read-only if another container of the pod was started first: the kernel
- *   has one sysfs for each network namespace, with the options of its first mount. With the other profiles it
- *   stays read-only.
+ * - Control groups and /sys become writable, as far as the profile allows it (this file).
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount:
  *   sync_dns and bosh-dns do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). If the VM may
  *   unmount, the script replaces the mounts by copies.
@@ -97,10 +109,9 @@ export const monitState = `keep_monit_state() {
  * - A CPI job of a director has no environment, so the address of the API server is written to a file
  *   (src/kubernetes/access/server-access.ts).
  * - A stemcell of this project has services beside the agent, such as sshd (src/stemcell/root/services.sh).
- * - bpm and Garden make control groups of their own; a runtime mounts them read-only if the container is not
- *   privileged. Under sys-admin they can be made writable, but only the VM's own part of them; under baseline
- *   they cannot. With only cgroup v2, the processes of the VM must leave the container's own cgroup
- *   (control-groups.ts) before any other process starts.
+ * - bpm and Garden make control groups of their own. Under sys-admin the VM's own part of them can be made
+ *   writable; under baseline they cannot, and /sys stays read-only. With only cgroup v2, the processes of the
+ *   VM must leave the container's own cgroup (control-groups.ts) before any other process starts.
  * - The shims come first in the agent's PATH, in every profile (shims.ts explains why).
  * - The init of a stock stemcell replaces the entry before the agent would be started (stock-init.ts). The
  *   argument of the entry is the profile.
@@ -113,7 +124,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${controlGroups}${secureDataFolders}${hideServiceAccountToken}${monitState}${podNetwork}${systemdInit}${stopJobs}stop() {
+${controlGroups}${kernelFolders}${secureDataFolders}${hideServiceAccountToken}${monitState}${podNetwork}${systemdInit}${stopJobs}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -130,10 +141,7 @@ close_token_folder || cannot_close_token_folder
 keep_monit_state || { say "/var/vcap/monit cannot be written, so monit would start the jobs that were stopped"; exit 1; }
 keep_network || { say "the pod's network cannot be made what it was before jobs ran; recreate the VM"; exit 1; }
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
-awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
-  if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
-  while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
-if [ "\${1:-}" = privileged ] && [ ! -w /sys ]; then mount -o remount,rw /sys 2>/dev/null; fi
+open_kernel_folders "\${1:-}"
 mounted=$(awk '$5 ~ /^\\/(etc|run\\/resolvconf)\\// { printf "%s ", $5 }' /proc/self/mountinfo)
 for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
   place=$file

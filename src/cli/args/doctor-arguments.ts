@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { isDnsLabel, isDnsSubdomain } from '../../kubernetes/names.ts';
+import { expandHome, invalidArguments, parseFlags } from './parse-command-line.ts';
+
+/** What the nodes are examined for. */
+const purposes = ['cloud-foundry'] as const;
+
+export const doctorUsage =
+  `--with ${purposes.join('|')} --stemcell FILE [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
+  '[--image-pull-secret NAME]...';
+
+export interface DoctorArguments {
+  /** The absolute path of a light stemcell. */
+  readonly stemcell: string;
+  /** Undefined: chosen like kubectl. */
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  /** The namespace of the VMs. */
+  readonly namespace: string;
+  readonly imagePullSecrets: readonly string[];
+}
+
+const text = { type: 'string' } as const;
+const options = {
+  with: text,
+  stemcell: text,
+  kubeconfig: text,
+  context: text,
+  namespace: { ...text, default: 'bosh' },
+  'image-pull-secret': { ...text, multiple: true },
+} as const;
+
+/** Throws INVALID_ARGUMENT with the problem and the usage. */
+export function parseDoctorArguments(args: readonly string[]): DoctorArguments {
+  const invalid = invalidArguments(`doctor ${doctorUsage}`);
+  const values = parseFlags(args, options, invalid);
+  const { with: purpose, stemcell, kubeconfig, context, namespace } = values;
+  if (!purposes.some((each) => each === purpose))
+    throw invalid(`--with must be one of: ${purposes.join(', ')}`);
+  if (stemcell === undefined)
+    throw invalid('--stemcell FILE is missing: the light stemcell of the cells, whose image the nodes run');
+  if (!isDnsLabel(namespace)) throw invalid('--namespace is not a valid name of a namespace');
+  const { 'image-pull-secret': imagePullSecrets = [] } = values;
+  if (!imagePullSecrets.every(isDnsSubdomain))
+    throw invalid('--image-pull-secret is not a valid name of a Secret');
+  const path = (given: string): string => resolve(expandHome(given));
+  return {
+    ...{ stemcell: path(stemcell), context, namespace, imagePullSecrets },
+    kubeconfig: kubeconfig === undefined ? undefined : path(kubeconfig),
+  };
+}
