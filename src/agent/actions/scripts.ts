@@ -15,6 +15,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cutMiddle } from '../file/cut-middle.ts';
 import { readEnds } from '../file/files.ts';
+import { responseLimit } from '../mbus/nats-message.ts';
 import { describeExit } from '../process/programs.ts';
 
 export interface RunScriptOptions extends RunScriptsPorts {
@@ -112,8 +113,8 @@ interface ErrandResult {
   readonly stderr: string;
 }
 
-/** NATS carries 1 MiB; the rest is for the envelope of the response. */
-const errandResponseLimit = 1024 * 1024 - 1024;
+/** The rest is for the envelope of the response. */
+const errandResponseLimit = responseLimit - 1024;
 
 /** Cuts the outputs if the result is too long for a response. stderr gets half of the room, or what stdout leaves. */
 function fitErrandResult(result: ErrandResult): ErrandResult {

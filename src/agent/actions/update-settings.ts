@@ -3,7 +3,8 @@ import type { Field } from '../../platform/field.ts';
 import type { RemoteBlobstore } from '../blob/remote-blobstore.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
-import type { BlobstoreSettings, BusCertificate } from '../settings/settings.ts';
+import type { Bus } from '../mbus/bus.ts';
+import type { BlobstoreSettings } from '../settings/settings.ts';
 import type { TrustedCertificates } from '../settings/trusted-certificates.ts';
 import { parseUpdate, type UpdatedSettings } from '../settings/updated-settings.ts';
 import { type Action, argument } from './action.ts';
@@ -13,11 +14,7 @@ export interface UpdateSettingsOptions {
   readonly trustedCertificates: TrustedCertificates;
   /** Returns the blobstore of new settings. Throws if they cannot be used. */
   readonly openBlobstore: (settings: BlobstoreSettings | undefined) => RemoteBlobstore | undefined;
-  /**
-   * Exchanges the certificate of the bus: connects with it, calls `commit`, and then ends the previous
-   * connection. Rejects, with everything as before, if the bus does not accept it.
-   */
-  readonly exchangeCertificate: (certificate: BusCertificate, commit: () => Promise<void>) => Promise<void>;
+  readonly exchangeCertificate: Bus['exchangeCertificate'];
   readonly log: Log;
 }
 

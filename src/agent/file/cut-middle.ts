@@ -1,5 +1,4 @@
-const marker =
-  '\n[... the middle was removed here, because an answer to the director has at most 1 MiB ...]\n';
+const marker = '\n[... the middle was removed here, because the response would be too long ...]\n';
 
 /**
  * Removes as much of the middle of a text as `fits` needs; a line marks the place. Returns the text unchanged if
