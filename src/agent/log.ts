@@ -19,7 +19,9 @@ export function lineLog(write: (line: string) => void, now: () => number): Log {
   return { info: (text) => line('INFO', text), error: (text) => line('ERROR', text) };
 }
 
-/** Sends to the log what libraries print with `console`, which may be several lines and the text of a server. */
+/**
+ * Sends to the log what libraries print with `console`, which may be several lines and the text of a server.
+ */
 export function routeConsole(log: Log): void {
   const info = (...values: readonly unknown[]): void => log.info(format(...values));
   const error = (...values: readonly unknown[]): void => log.error(format(...values));

@@ -19,10 +19,10 @@ export interface UpdateSettingsOptions {
 }
 
 /**
- * `update_settings [{trusted_certs, disk_associations, mbus, blobstores}]` -> `"ok"`. Upstream's agent exits to
- * read the new settings (bosh-agent: agent/action/update_settings.go), which costs the director a request that
- * is not answered. This agent uses them at once. An error changes nothing. If the agent is killed after the
- * file is written, `get_task` still answers `ok`.
+ * `update_settings [{trusted_certs, disk_associations, mbus, blobstores}]` -> `"ok"`. Upstream's agent exits
+ * to read the new settings (bosh-agent: agent/action/update_settings.go), which costs the director a request
+ * that is not answered. This agent uses them at once. An error changes nothing. If the agent is killed after
+ * the file is written, `get_task` still answers `ok`.
  */
 export function updateSettings(options: UpdateSettingsOptions): Action {
   return {

@@ -15,7 +15,7 @@ import { systemPrograms } from '../process/programs.ts';
 import { DavServer } from '../testing/dav-server.ts';
 import { directoriesOf } from '../directories.ts';
 import { Blobs } from './blobs.ts';
-import { BlobStore } from './blob-store.ts';
+import { LocalBlobs } from './local-blobs.ts';
 import { multiDigestOfFile } from './digest.ts';
 import { trustedCas } from './http-transfer.ts';
 import { openBlobstore } from './open-blobstore.ts';
@@ -40,7 +40,7 @@ async function scene(t: TestContext): Promise<Scene> {
   await mkdir(own);
   const ports = { programs: systemPrograms, clock: systemClock, directories: directoriesOf(directory) };
   const remote = openBlobstore(dav.settings, ports);
-  const options = { local: new BlobStore(own), remote: () => remote, ca: () => dav.ca, temporary };
+  const options = { local: new LocalBlobs(own), remote: () => remote, ca: () => dav.ca, temporary };
   return { dav, blobs: new Blobs({ ...options, clock: noPause }), temporary };
 }
 
@@ -146,7 +146,10 @@ test('each failure of a blobstore names what to check', async (t) => {
     dav.intercept = (request, response) =>
       Boolean(request.resume() && response.writeHead(status, { location: '/other' }).end());
     await assert.rejects(read(blobs, { blobId: 'remote', digest: sha1 }), hasFailed(step));
-    await assert.rejects(blobs.store((path) => writeFile(path, content)), hasFailed(step));
+    await assert.rejects(
+      blobs.store((path) => writeFile(path, content)),
+      hasFailed(step),
+    );
   }
   dav.intercept = (request, response) => Boolean(request.resume() && response.writeHead(404).end());
   await assert.rejects(
@@ -193,7 +196,9 @@ test('a blob of which the connection is cut is fetched again, and in the end the
     dav.intercept = cutBefore(100, headers);
     await assert.rejects(
       read(blobs, { blobId: 'remote', digest: sha1 }),
-      hasFailed(/package a \(blob 'remote'\): GET https:.* failed: the connection ended after 5.*: check that/u),
+      hasFailed(
+        /package a \(blob 'remote'\): GET https:.* failed: the connection ended after 5.*: check that/u,
+      ),
     );
     assert.equal(requests, 3);
   }

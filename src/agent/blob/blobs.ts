@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isBlobId, type BlobStore } from './blob-store.ts';
+import { isBlobId, type LocalBlobs } from './local-blobs.ts';
 import { sha1OfFile, verifyDigests } from './digest.ts';
 import { type BlobLocation, download, upload } from './http-transfer.ts';
 import type { RemoteBlobstore } from './remote-blobstore.ts';
@@ -26,10 +26,13 @@ export interface SignedUrl {
 
 export interface BlobsOptions {
   /** The VM's own blobs: those of the HTTPS bus and of upload_blob. */
-  readonly local: BlobStore;
+  readonly local: LocalBlobs;
   /** The blobstore in use now; undefined if that is the VM's own. */
   readonly remote: () => RemoteBlobstore | undefined;
-  /** PEM of the CAs that may have signed the certificate of a signed URL's server; undefined for those of the VM. */
+  /**
+   * PEM of the CAs that may have signed the certificate of a signed URL's server; undefined for those of the
+   * VM.
+   */
   readonly ca: () => string | undefined;
   /** The directory of downloads, which only root can write. */
   readonly temporary: string;
@@ -47,15 +50,16 @@ export class Blobs {
     this.#options = options;
   }
 
-  get local(): BlobStore {
+  get local(): LocalBlobs {
     return this.#options.local;
   }
 
   /**
    * Runs `use` with the path of a file that has the content of a blob and matches its digests. Looks on the
-   * VM first, then in the blobstore, up to three times. Throws AGENT_ARGUMENT_INVALID for an id that is no file
-   * name, AGENT_BLOB_NOT_FOUND if the blobstore does not have the blob, AGENT_BLOBSTORE_FAILED if it cannot be
-   * read, and AGENT_BLOB_INVALID if the blob does not match, or if it is missing and the VM is the blobstore.
+   * VM first, then in the blobstore, up to three times. Throws AGENT_ARGUMENT_INVALID for an id that is no
+   * file name, AGENT_BLOB_NOT_FOUND if the blobstore does not have the blob, AGENT_BLOBSTORE_FAILED if it
+   * cannot be read, and AGENT_BLOB_INVALID if the blob does not match, or if it is missing and the VM is the
+   * blobstore.
    * `what` names the blob in the error.
    */
   async withVerified<T>(source: BlobSource, what: string, use: (path: string) => Promise<T>): Promise<T> {

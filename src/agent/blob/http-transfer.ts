@@ -31,7 +31,10 @@ export async function download(location: BlobLocation, path: string): Promise<vo
   );
 }
 
-/** Returns the body of a response. Throws AGENT_BLOBSTORE_FAILED if the server ends the connection before its end. */
+/**
+ * Returns the body of a response. Throws AGENT_BLOBSTORE_FAILED if the server ends the connection before its
+ * end.
+ */
 async function* whole(location: BlobLocation, response: IncomingMessage): AsyncGenerator<Buffer> {
   const { 'content-length': length } = response.headers;
   let size = 0;

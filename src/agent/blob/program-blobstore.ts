@@ -18,11 +18,11 @@ export interface BlobstorePrograms {
   readonly programs: Programs;
   readonly clock: Clock;
   readonly directories: Directories;
-  /** How long one run of the program may take, in milliseconds. The task that waits for it cannot be cancelled. */
+  /** How long one run of a blobstore's program may take, in milliseconds. The other tasks wait for it. */
   readonly timeoutMs?: number;
 }
 
-/** Long enough for some GB over a slow line. */
+/** Long enough for some GB over a slow network. */
 const defaultTimeoutMs = 30 * 60_000;
 /** In characters. */
 const outputLimit = 1000;

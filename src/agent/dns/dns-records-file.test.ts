@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { BlobStore } from '../blob/blob-store.ts';
+import { LocalBlobs } from '../blob/local-blobs.ts';
 import { Blobs } from '../blob/blobs.ts';
 import { directoriesOf } from '../directories.ts';
 import { type Identities, loadIdentities } from '../user/identities.ts';
@@ -20,7 +20,7 @@ test('records that vcap could not read do not replace the previous ones', async 
   await writeFile(hostsPath, '');
   const previous = JSON.stringify({ records: [], version: 1 });
   await writeFile(join(folder, 'records.json'), previous);
-  const local = new BlobStore(directories.blobs);
+  const local = new LocalBlobs(directories.blobs);
   const blobs = new Blobs({
     ...{ local, remote: () => undefined, ca: () => undefined },
     ...{ temporary: directories.temporary, clock: systemClock },

@@ -42,8 +42,8 @@ export class DnsRecordsFile {
 
   /**
    * Fetches and writes the records, unless the VM has that version or a later one. Throws the errors of
-   * Blobs.withVerified, and AGENT_BLOB_INVALID if the blob has other content. Then the present records stay. A
-   * director repeats a call that takes longer than ten seconds, so that calls wait for each other.
+   * Blobs.withVerified, and AGENT_BLOB_INVALID if the blob has other content. Then the present records stay.
+   * A director repeats a call that takes longer than ten seconds, so that calls wait for each other.
    */
   sync(source: BlobSource, version: number): Promise<void> {
     return this.#queue.run(this.#path, () => this.#sync(source, version));

@@ -43,8 +43,8 @@ export class NatsConnection {
 
   /**
    * Connects and resolves when the subscription is active at the server. Rejects if the server is not
-   * reachable or not authentic, if it refuses the certificate or the subject, or if it ends the connection. If it
-   * refuses the subject later, the connection ends, because it would receive nothing.
+   * reachable or not authentic, if it refuses the certificate or the subject, or if it ends the connection.
+   * If it refuses the subject later, the connection ends, because it would receive nothing.
    */
   static async open(options: NatsConnectionOptions): Promise<NatsConnection> {
     const { server, credentials, subject, onMessage, onError } = options;
