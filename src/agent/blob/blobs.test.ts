@@ -13,6 +13,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { systemPrograms } from '../process/programs.ts';
 import { DavServer } from '../testing/dav-server.ts';
+import { freePort } from '../testing/nats-server.ts';
 import { directoriesOf } from '../directories.ts';
 import { Blobs } from './blobs.ts';
 import { LocalBlobs } from './local-blobs.ts';
@@ -159,8 +160,7 @@ test('each failure of a blobstore names what to check', async (t) => {
   dav.intercept = (request) => Boolean(request.socket.destroy());
   const reachable = /: check that the blobstore runs and is reachable from this VM$/u;
   await assert.rejects(read(blobs, { blobId: 'remote', digest: sha1 }), hasFailed(reachable));
-  const url = dav.signedUrl('GET', 'remote');
-  await dav.close();
+  const url = `https://127.0.0.1:${await freePort()}/remote`;
   await assert.rejects(read(blobs, { signed: { url, headers: {} }, digest: sha1 }), hasFailed(reachable));
 });
 

@@ -260,7 +260,7 @@ test('what the library prints about a server is one line of the log', async (t) 
   const agent = AgentProcess.spawn([...agentFromSources, '-b', vm.directories.base]);
   t.after(() => agent.end('SIGKILL'));
   await agent.logged(/reader closed/u);
-  await agent.end('SIGTERM');
+  await agent.end('SIGKILL');
   for (const line of agent.output.trimEnd().split('\n'))
     assert.match(line, /^[-0-9]{10}T\S{12}Z (INFO|ERROR) \P{Cc}+$/u);
 });
