@@ -12,7 +12,7 @@ import {
   type BusCertificate,
 } from './settings.ts';
 
-/** What an update_settings changed. If a part is absent, the value of create_vm's settings stays in effect. */
+/** What an update_settings changed. If a part is absent, that of create_vm's settings stays in effect. */
 export interface SettingsUpdate {
   /** The id of the task that made the update, so that `get_task` answers after a restart, too. */
   readonly taskId: string;
