@@ -89,7 +89,7 @@ test('starts that fail alert once, and a limit of restarts once', async () => {
   group.start();
   await machine.clock.advance(120);
   assert.match(machine.traced(), /(fail web.*){4}/u);
-  assert.equal(machine.alerted(), 'web: Execution failed - alert');
+  assert.equal(machine.alerted(), 'web: Execution failed - alert, web: Does not exist - restart');
   await group.unmonitor();
   const rule = 'if 2 restarts within 10 cycles then exec "/often"';
   const alerts = await alertsOf(rule, async (other) => {
