@@ -255,17 +255,16 @@ export class RuleState {
     const mayChange = hasFailed || this.#state !== undefined;
     const changes = isNews && mayChange && this.#isReached(hasFailed);
     if (changes) this.#state = finding;
-    const { action, recovery } = this.#rule;
-    if (hasFailed) {
-      if (!this.isFailed) return undefined;
-      const isNewFailure = changes && (finding === 'changed' || !this.#isReported);
-      this.#isReported = true;
-      return { action, isNewFailure };
-    }
+    if (hasFailed) return this.isFailed ? this.#failure(changes) : undefined;
     if (!this.isFailed) this.#isReported = false;
-    return changes && recovery?.action !== undefined
-      ? { action: recovery.action, isNewFailure: false }
-      : undefined;
+    const recovery = changes ? this.#rule.recovery?.action : undefined;
+    return recovery && { action: recovery, isNewFailure: false };
+  }
+
+  #failure(changes: boolean): DueAction {
+    const isNewFailure = changes && (this.#state === 'changed' || !this.#isReported);
+    this.#isReported = true;
+    return { action: this.#rule.action, isNewFailure };
   }
 
   #isReached(hasFailed: boolean): boolean {
