@@ -130,7 +130,9 @@ export class Agent {
     await this.#services.supervisor.unmonitor();
   }
 
-  /** The mark is written first, so that a kill leaves a VM that is shut down. Tasks that can be cancelled end. */
+  /**
+   * The mark is written first, so that a kill leaves a VM that is shut down. Tasks that can be cancelled end.
+   */
   async #shutDown(): Promise<void> {
     const { tasks, log } = this.#services;
     await this.#shutdownMark.set();
@@ -142,7 +144,9 @@ export class Agent {
     await this.#bus.close();
   }
 
-  /** Stops the jobs until the VM is deleted. A job that does not end is logged, and the agent's process stays. */
+  /**
+   * Stops the jobs until the VM is deleted. A job that does not end is logged, and the agent's process stays.
+   */
   async #stopJobs(): Promise<void> {
     const { supervisor, log } = this.#services;
     supervisor.setBlocker('shutdown', 'the director has shut this VM down');
@@ -165,7 +169,10 @@ export class Agent {
   }
 }
 
-/** After a restart of the container, the certificate store is the stemcell's again, and /etc/hosts the kubelet's. */
+/**
+ * After a restart of the container, the certificate store is the stemcell's again, and /etc/hosts the
+ * kubelet's.
+ */
 async function restoreSystemFiles(services: AgentServices): Promise<void> {
   const { trustedCertificates, updatedSettings, dnsRecords, log } = services;
   const results = await Promise.allSettled([

@@ -33,8 +33,8 @@ export async function installSpec(spec: ApplySpec, options: InstallOptions): Pro
   // Wait for all workers before throwing, so that nothing writes during the next call.
   const results = await Promise.allSettled(workers);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
-  // Rendered templates contain secrets, and installed jobs do not need the archive any more. A director uploads
-  // it before `prepare`, and with another id before `apply`.
+  // Rendered templates contain secrets, and installed jobs do not need the archive any more. A director
+  // uploads it before `prepare`, and with another id before `apply`.
   if (spec.renderedTemplates !== undefined) await options.blobs.local.remove(spec.renderedTemplates.blobId);
   return { spec, ...options.bundles.all(spec) };
 }
