@@ -17,7 +17,7 @@ import { PersistentDisks } from './disk/persistent-disks.ts';
 import { JobStarter } from './job-starter.ts';
 import type { Log } from './log.ts';
 import { JobSupervisor } from './monit/job-supervisor.ts';
-import type { ServiceAlert } from './monit/rule-checks.ts';
+import type { ServiceAlert } from './monit/service-alert.ts';
 import type { Probes } from './monit/probes.ts';
 import type { ProcessTable } from './process/process-table.ts';
 import type { Programs } from './process/programs.ts';

@@ -32,6 +32,7 @@ const bodyLimit = 32 * 1024 * 1024;
  * need Basic authentication.
  */
 export class HttpsBus implements Bus {
+  readonly hasHealthMonitor = false;
   readonly #options: HttpsBusOptions;
   #servers: readonly Server[] = [];
   #port: number | undefined;

@@ -43,6 +43,7 @@ const mostProblems = 100;
  */
 export class NatsBus implements Bus {
   readonly port = undefined;
+  readonly hasHealthMonitor = true;
   readonly #options: NatsBusOptions;
   readonly #closing = new AbortController();
   readonly #handled = new Set<string>();
