@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine, ensureBuilt } from '../scripts/ensure-built.mjs';
 import {
-  compileCache,
+  cacheEnvironment,
   ensureInstalled,
   pinnedNode,
   root,
@@ -37,7 +37,7 @@ if (!isReady && !(await ensureBuilt(beside))) {
 const child = spawn(pinnedNode, [commandLine, ...process.argv.slice(2)], {
   stdio: 'inherit',
   // Most of the time of a short command is compilation, so Node caches the compiled code.
-  env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
+  env: { ...cacheEnvironment(), ...process.env },
 });
 // The command ends at its next safe point. A later signal ends it at once, even while it computes and handles
 // no signal (src/cli/interruption.ts has the same rule).

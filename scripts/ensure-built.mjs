@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdingLock } from './checkout-lock.mjs';
-import { compileCache, lock, pinnedNode, root } from './ensure-installed.mjs';
+import { cacheEnvironment, lock, pinnedNode, root } from './ensure-installed.mjs';
 import { fail } from './fail.mjs';
 
 const inputs = [
@@ -42,7 +42,7 @@ async function build(wanted, beside, run) {
   const done = await run([pinnedNode, join(root, 'scripts', 'build.ts'), ...beside], {
     cwd: root,
     // The cache is for the modules of the build, and for the command beside it.
-    env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
+    env: { ...cacheEnvironment(), ...process.env },
   });
   if (done.error !== undefined) fail(`the build could not be started: ${done.error.message}`);
   if (done.status !== 0) return false;

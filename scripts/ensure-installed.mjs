@@ -1,7 +1,7 @@
 // Runs on any Node (18 or newer), before dependencies are installed: plain JavaScript without dependencies.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { holdingLock } from './checkout-lock.mjs';
@@ -10,6 +10,12 @@ import { fail } from './fail.mjs';
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The folder of Node's compile cache, for commands and tests. */
 export const compileCache = join(root, 'node_modules', '.cache', 'compiled');
+/**
+ * Returns the environment in which the pinned Node uses that cache. It is empty for another user than the owner
+ * of the checkout, such as root by sudo, because the owner's next `npm ci` could not remove files of that user.
+ */
+export const cacheEnvironment = () =>
+  statSync(root).uid === process.getuid() ? { NODE_COMPILE_CACHE: compileCache } : {};
 export const pinnedNode = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
 const stamp = join(root, 'node_modules', '.installed-from');
 /** The lock of installation and build (checkout-lock.mjs). */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { smallCheckout, type SmallCheckout } from './testing/small-checkout.ts';
@@ -47,3 +47,18 @@ test('an incomplete Node of a killed installation is not used', async (t) => {
   assert.equal(exitCode, 1);
   assert.match(stderr, /npm ci failed/);
 });
+
+test(
+  "root in another user's checkout writes no compile cache, which the owner's next npm ci could not remove",
+  { skip: process.getuid?.() !== 0 && 'needs root' },
+  async (t) => {
+    const checkout = await previousCheckout(t);
+    await checkout.writeScript(checkout.pinnedNode, '#!/bin/sh\necho "cache: $NODE_COMPILE_CACHE"\n');
+    const cacheOf = async (): Promise<string> => (await checkout.command(['stop']).ended).stdout;
+    assert.equal(await cacheOf(), `cache: ${checkout.directory}/node_modules/.cache/compiled\n`);
+
+    await chown(checkout.directory, 65534, 65534);
+
+    assert.equal(await cacheOf(), 'cache: \n');
+  },
+);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# First process of the cluster's pid namespace. If it or its child dies, every process of every pod dies, and all mounts
-# disappear with the last process.
-#   $1 the cluster's directory   $2 Node   $3 the program that prepares the binds of the host's folders   $4 the runtime
-#   directory, then the cluster's command.
+# First process of the cluster's pid namespace. If it or its child dies, every process of every pod dies, and
+# all mounts disappear with the last process.
+#   $1 the cluster's directory   $2 Node   $3 the program that prepares the binds of the host's folders
+#   $4 the runtime directory, then the cluster's command.
 set -eu
 directory=$1 node=$2 prepare=$3 runtime=$4
 shift 4
@@ -25,7 +25,8 @@ if ! flock --nonblock 9; then
   exit 75
 fi
 
-# The lock is released before the kernel has ended the last process of the previous run, so wait for the recorded process.
+# The lock is released before the kernel has ended the last process of the previous run, so wait for the
+# recorded process.
 IFS= read -r boot </proc/sys/kernel/random/boot_id
 if [ -f "$record" ]; then
   read -r earlier_pid earlier_start earlier_boot <"$record"
@@ -50,11 +51,12 @@ mount -t proc -o nosuid,nodev,noexec proc /proc
 
 "$node" --disable-warning=ExperimentalWarning "$prepare" "$directory" "$runtime" </dev/null 9>&-
 
-# Leave the machine's root. Afterwards no process can reach anything of it except the read-only programs of the cluster
-# and the cluster's own directory.
+# Leave the machine's root. Afterwards no process can reach anything of it except the read-only programs of
+# the cluster and the cluster's own directory.
 view=$directory/node/view
 mount -t tmpfs -o mode=0755 view "$view"
-# It must be unbindable; otherwise the bind of the cluster's directory would contain the root that contains it (a mount cycle).
+# It must be unbindable; otherwise the bind of the cluster's directory would contain the root that contains it
+# (a mount cycle).
 mount --make-unbindable "$view"
 cp -a "$directory/node/image/." "$view/"
 mount -a -T "$directory/node/view.fstab"
@@ -67,9 +69,9 @@ rmdir /.machine
 mount --make-private /
 
 # From here on the cluster is root only over itself. The ids stay the same, but existing mounts are locked,
-# and devices, kernel settings and the network of the machine belong to another user namespace.
-# Until its ids are mapped, the child may open only world-readable files, and the checkout may belong to another user. So it gets
-# its script as text, and the line to continue from a pipe that is already open.
+# and devices, kernel settings and the network of the machine belong to another user namespace. Until its ids
+# are mapped, the child may open only world-readable files, and the checkout may belong to another user. So it
+# gets its script as text, and the line to continue from a pipe that is already open.
 enter=$(cat "${0%/*}/enter.sh")
 mkfifo -m 0600 /go
 exec 8<>/go

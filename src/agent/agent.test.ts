@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { callAgent } from './monit/command/command-socket.ts';
 import { procProcessTable } from './process/process-table.ts';
 import { isObject } from '../platform/json.ts';
 import { helloJob } from './testing/hello-job.ts';
@@ -109,6 +112,31 @@ test('settings are cached, and the cache is used if their source does not exist'
   assert.equal((await stat(cache)).mode & 0o777, 0o600);
   await writeFile(vm.configPath, (await readFile(vm.configPath, 'utf8')).replace('warden-cpi', 'gone'));
   assert.equal(await (await vm.start()).value('ping'), 'pong');
+});
+
+test('an agent of create-env refuses a blobstore of a director when it starts', async (t) => {
+  for (const provider of ['dav', 's3']) {
+    const blobstores = [{ provider, options: { endpoint: 'https://blobs.example' } }];
+    const vm = await TestVm.create(undefined, { blobstores });
+    t.after(() => vm.remove());
+    await assert.rejects(vm.start(), {
+      code: 'AGENT_SETTINGS_INVALID',
+      message: new RegExp(`blobstore provider '${provider}'.*use the provider 'local'`, 'u'),
+    });
+  }
+});
+
+test('an agent whose bus cannot listen serves no monit command', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const vm = await TestVm.create(undefined, {}, { mbus: `https://mbus:secret@127.0.0.1:${port}` });
+  t.after(() => vm.remove());
+  await assert.rejects(vm.start(), /EADDRINUSE/u);
+  const { code, error } = await callAgent(vm.directories.monitSocket, ['summary']);
+  assert.equal(code, 1);
+  assert.match(error, /the agent is not running/u);
 });
 
 test("the agent's version is the product's", async () => {

@@ -9,7 +9,7 @@ import { createBus } from './mbus/create-bus.ts';
 import { formatAlert } from './mbus/alert.ts';
 import { Heartbeat } from './mbus/heartbeat.ts';
 import { serveCommands } from './monit/command/command-socket.ts';
-import type { ServiceAlert } from './monit/rule-checks.ts';
+import type { ServiceAlert } from './monit/service-alert.ts';
 import type { CommandPorts } from './monit/command/run-command.ts';
 import { prepareDirectories } from './prepare-directories.ts';
 import { agentServices, type AgentPorts, type AgentServices } from './services.ts';
@@ -31,7 +31,7 @@ export class Agent {
   readonly #bus: Bus;
   readonly #heartbeat: Heartbeat;
   readonly #shutdownMark: ShutdownMark;
-  readonly #endCommands: () => Promise<void>;
+  #endCommands: () => Promise<void> = async () => {};
   readonly #closing = new AbortController();
   #background: Promise<unknown> = Promise.resolve();
 
@@ -41,14 +41,12 @@ export class Agent {
       readonly bus: Bus;
       readonly heartbeat: Heartbeat;
       readonly shutdownMark: ShutdownMark;
-      readonly endCommands: () => Promise<void>;
     },
   ) {
     this.#services = services;
     this.#bus = parts.bus;
     this.#heartbeat = parts.heartbeat;
     this.#shutdownMark = parts.shutdownMark;
-    this.#endCommands = parts.endCommands;
   }
 
   /**
@@ -76,13 +74,8 @@ export class Agent {
     await services.blobs.local.prepare();
     await services.supervisor.prepare();
     await restoreSystemFiles(services);
-    const endCommands = await serveCommands(
-      directories.monitSocket,
-      monitCommandHandlers(services),
-      ports.log,
-    );
     const shutdownMark = new ShutdownMark(directories);
-    const agent = new Agent(services, { bus, heartbeat, shutdownMark, endCommands });
+    const agent = new Agent(services, { bus, heartbeat, shutdownMark });
     await agent.#begin();
     return agent;
   }
@@ -92,7 +85,8 @@ export class Agent {
     const isRestored = await restore(services);
     if (await this.#shutdownMark.isSet()) {
       services.log.info('the director has shut this VM down: the agent runs no job and answers nothing');
-      return this.#stopJobs();
+      await this.#stopJobs();
+      return this.#serveCommands();
     }
     const actions = actionTable(services, {
       exchangeCertificate: (...args) => this.#bus.exchangeCertificate(...args),
@@ -100,10 +94,21 @@ export class Agent {
       shutDown: () => this.#shutDown(),
     });
     await this.#bus.start({ ...services, actions });
+    await this.#serveCommands();
     this.#background = Promise.all([
       isRestored ? this.#startJobs() : undefined,
-      this.#bus.port === undefined ? this.#heartbeat.run() : undefined,
+      this.#bus.hasHealthMonitor ? this.#heartbeat.run() : undefined,
     ]);
+  }
+
+  /** Only after the spec is restored, so that `monit` shows all services, and after the bus could start. */
+  async #serveCommands(): Promise<void> {
+    const { directories, log } = this.#services;
+    this.#endCommands = await serveCommands(
+      directories.monitSocket,
+      monitCommandHandlers(this.#services),
+      log,
+    );
   }
 
   /** The port on which the bus listens; undefined for a bus that connects to a server. */
@@ -125,7 +130,9 @@ export class Agent {
     await this.#services.supervisor.unmonitor();
   }
 
-  /** The mark is written first, so that a kill leaves a VM that is shut down. Tasks that can be cancelled end. */
+  /**
+   * The mark is written first, so that a kill leaves a VM that is shut down. Tasks that can be cancelled end.
+   */
   async #shutDown(): Promise<void> {
     const { tasks, log } = this.#services;
     await this.#shutdownMark.set();
@@ -137,7 +144,9 @@ export class Agent {
     await this.#bus.close();
   }
 
-  /** Stops the jobs until the VM is deleted. A job that does not end is logged, and the agent's process stays. */
+  /**
+   * Stops the jobs until the VM is deleted. A job that does not end is logged, and the agent's process stays.
+   */
   async #stopJobs(): Promise<void> {
     const { supervisor, log } = this.#services;
     supervisor.setBlocker('shutdown', 'the director has shut this VM down');
@@ -160,7 +169,10 @@ export class Agent {
   }
 }
 
-/** Certificate store and /etc/hosts are the stemcell's and the kubelet's again after a restart of the container. */
+/**
+ * After a restart of the container, the certificate store is the stemcell's again, and /etc/hosts the
+ * kubelet's.
+ */
 async function restoreSystemFiles(services: AgentServices): Promise<void> {
   const { trustedCertificates, updatedSettings, dnsRecords, log } = services;
   const results = await Promise.allSettled([

@@ -3,7 +3,7 @@ import { Agent } from './agent.ts';
 import { directoriesOf } from './directories.ts';
 import { systemMountTable } from './disk/mount-table.ts';
 import { errorCode, errorMessage } from './file/error-code.ts';
-import { lineLog } from './log.ts';
+import { lineLog, routeConsole } from './log.ts';
 import { callAgent } from './monit/command/command-socket.ts';
 import { systemProbes } from './monit/probes.ts';
 import { procProcessTable } from './process/process-table.ts';
@@ -61,6 +61,7 @@ async function main(): Promise<void> {
       'the agent must not be PID 1, because it does not reap processes; start it under an init',
     );
   process.umask(0o022);
+  routeConsole(log);
   const identities = await loadIdentities();
   if (identities.hasSingleId)
     log.info('this VM has a single user id: the kernel refuses chown to any other user');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { BundleCollection } from './apply/bundle-collection.ts';
-import { BlobStore } from './blob/blob-store.ts';
+import { LocalBlobs } from './blob/local-blobs.ts';
 import { Blobs } from './blob/blobs.ts';
 import { certificateAuthority } from './blob/dav-blobstore.ts';
 import { openBlobstore } from './blob/open-blobstore.ts';
@@ -17,7 +17,7 @@ import { PersistentDisks } from './disk/persistent-disks.ts';
 import { JobStarter } from './job-starter.ts';
 import type { Log } from './log.ts';
 import { JobSupervisor } from './monit/job-supervisor.ts';
-import type { ServiceAlert } from './monit/rule-checks.ts';
+import type { ServiceAlert } from './monit/service-alert.ts';
 import type { Probes } from './monit/probes.ts';
 import type { ProcessTable } from './process/process-table.ts';
 import type { Programs } from './process/programs.ts';
@@ -93,7 +93,7 @@ export function agentServices(
     updatedSettings.current?.blobstore ?? settings.blobstore;
   const open: AgentServices['openBlobstore'] = (wanted) => openBlobstore(wanted, { ...ports, directories });
   const blobs = new Blobs({
-    local: new BlobStore(directories.blobs),
+    local: new LocalBlobs(directories.blobs),
     remote: () => open(blobstore()),
     ca: () => certificateAuthority(blobstore()?.options ?? {}),
     temporary: directories.temporary,

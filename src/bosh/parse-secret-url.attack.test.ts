@@ -67,7 +67,7 @@ test('http to this machine works with a warning from the deployer, and our agent
     /^m\.yml:1:1: cloud_provider\.mbus: http sends the user and password in clear text/u,
   );
   assert.throws(
-    () => resolveBusAddress({ mbus, networks: new Map() } as unknown as Settings, '127.0.0.1'),
+    () => resolveBusAddress({ mbusUrls: [mbus], networks: new Map() } as unknown as Settings, '127.0.0.1'),
     (error) => isProductError(error, 'AGENT_SETTINGS_INVALID') && !error.message.includes('s3cret'),
   );
 });
@@ -92,7 +92,7 @@ test('a URL with an unencoded user or password is refused without a quote of it 
     );
     assert.doesNotMatch(problemOf(url), /s3|cret/iu);
     assert.throws(
-      () => resolveBusAddress({ mbus: url, networks: new Map() } as unknown as Settings, '127.0.0.1'),
+      () => resolveBusAddress({ mbusUrls: [url], networks: new Map() } as unknown as Settings, '127.0.0.1'),
       (error) => isProductError(error, 'AGENT_SETTINGS_INVALID') && !/s3|cret/iu.test(error.message),
     );
   }

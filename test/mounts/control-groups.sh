@@ -1,7 +1,7 @@
 #!/bin/sh
-# PID 1 of a guest with cgroup v2 only: starts a VM's container in each of the ways of SUITE_FOLDER/ways: in the
-# node's cgroup namespace, as runtimes start privileged containers, or in its own. SUITE_FOLDER contains the
-# container's files (control-groups.test.ts).
+# PID 1 of a guest with cgroup v2 only: starts a VM's container in each of the ways of SUITE_FOLDER/ways: in
+# the node's cgroup namespace, as runtimes start privileged containers, or in its own. SUITE_FOLDER contains
+# the container's files (control-groups.test.ts).
 set -eu
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc

@@ -1,7 +1,7 @@
 #!/bin/sh
-# PID 1 of the suite's namespaces: runs servers of NFS and SMB on a tap device, and a User-Mode-Linux guest at its
-# other end. Arguments: the scratch folder, the Node for the guest, and this folder. The guest's serial line
-# is on descriptors 3 and 4.
+# PID 1 of the suite's namespaces: runs servers of NFS and SMB on a tap device, and a User-Mode-Linux guest at
+# its other end. Arguments: the scratch folder, the Node for the guest, and this folder. The guest's serial
+# line is on descriptors 3 and 4.
 set -eu
 scratch=$1 node=$2 here=$3
 ip link set lo up

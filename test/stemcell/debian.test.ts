@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import { mainModulePath } from '../../src/cli/installation.ts';
 import type { SecurityProfile } from '../../src/cpi/config/profile.ts';
-import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import { createTestAuthority, type TestAuthority } from '../../src/kubernetes/testing/certificates.ts';
 import { openStemcell } from '../../src/bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../../src/oci/layout/open-layout.ts';
 import { sourceDateEpoch } from '../../src/stemcell/build-settings.ts';
@@ -48,11 +48,13 @@ async function stemcell(cache: string, ...args: readonly string[]): Promise<stri
 describe('a stemcell of Debian', { skip: missing() }, () => {
   const args = ['build', '--from-debian', '--profile', 'baseline', '--without-compilers', '--output'];
   let containerd: PrivateContainerd | undefined;
+  let authority: TestAuthority;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stemcell-'));
     await stemcell('first', ...args, join(directory, 'one'));
     containerd = await PrivateContainerd.start();
+    authority = await createTestAuthority();
   });
   after(async () => {
     await containerd?.stop();
@@ -64,7 +66,12 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     assert.ok(containerd !== undefined);
     const load = ['load', join(directory, 'one'), '--address', containerd.address];
     const image = (await stemcell('first', ...load)).trim();
-    return StemcellVm.start(containerd, { image, profile, directory, settings: await agentSettings() });
+    return StemcellVm.start(containerd, {
+      image,
+      profile,
+      directory,
+      settings: await agentSettings(authority),
+    });
   }
 
   test('is equal byte for byte when it is made from nothing again', async () => {
@@ -130,9 +137,9 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
   test('its entry script starts the agent and sshd in a container of the CPI, and ends on TERM', async (t) => {
     const vm = await startVm('baseline');
     const inside = (command: string): Promise<string> => vm.run(command);
-    const ping = `curl -sk -u mbus:secret https://127.0.0.1:6868/agent -d '{"method":"ping","arguments":[],"reply_to":"x"}'`;
-    const answer = await eventually('the agent', () => inside(ping).catch(() => undefined));
+    const answer = await eventually('the agent', () => inside(agentCall('ping')).catch(() => undefined));
     assert.equal(answer, '{"value":"pong"}');
+    await trustAuthority(vm, authority);
     const fingerprint = await eventually('sshd', () =>
       inside('ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null | grep ssh-ed25519').catch(() => undefined),
     );
@@ -195,6 +202,9 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
       inside('ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null | grep ssh-ed25519').catch(() => undefined),
     );
     assert.equal(again, fingerprint);
+    await eventually('the agent with its certificate store', () =>
+      inside(verifiedPing).catch(() => undefined),
+    );
   });
 
   for (const profile of ['privileged', 'sys-admin'] as const)
@@ -243,8 +253,28 @@ async function rotateLogs(vm: StemcellVm): Promise<void> {
   );
 }
 
-async function agentSettings(): Promise<string> {
-  const authority = await createTestAuthority();
+/** Returns the command of curl that calls the agent. */
+function agentCall(method: string, args: readonly unknown[] = [], options = '-k'): string {
+  const body = JSON.stringify({ method, arguments: args, reply_to: 'x' });
+  return `curl -s ${options} -u mbus:secret https://127.0.0.1:6868/agent -d '${body}'`;
+}
+
+/** The system's certificate store verifies the agent's own certificate. */
+const verifiedPing = agentCall('ping', [], '');
+
+/** Makes the authority of the agent's certificate one of the system's by the real update-ca-certificates. */
+async function trustAuthority(vm: StemcellVm, { ca }: TestAuthority): Promise<void> {
+  assert.equal(await vm.run(`${verifiedPing} || echo "$?"`), '60\n', 'the CA is unknown to curl');
+  const { value } = JSON.parse(await vm.run(agentCall('update_settings', [{ trusted_certs: ca }])));
+  const end = await eventually('update_settings', async () => {
+    const answer = await vm.run(agentCall('get_task', [value.agent_task_id]));
+    return answer.includes('running') ? undefined : answer;
+  });
+  assert.equal(end, '{"value":"ok"}');
+  assert.equal(await vm.run(verifiedPing), '{"value":"pong"}');
+}
+
+async function agentSettings(authority: TestAuthority): Promise<string> {
   const { certificate, key } = await authority.server({ ip: '127.0.0.1' });
   return JSON.stringify({
     agent_id: 'agent-1',

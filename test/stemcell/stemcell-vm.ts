@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SecurityProfile, profileSecurity } from '../../src/cpi/config/profile.ts';
 import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
+import { prepareScript, stateDirectories } from '../../src/cpi/vm/scripts/prepare-and-stop.ts';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import type { PrivateContainerd } from './private-containerd.ts';
 
@@ -21,35 +22,35 @@ export const podResolvConf = 'search bosh.svc.cluster.local\nnameserver 10.96.0.
 export class StemcellVm {
   readonly name: string;
   readonly #containerd: PrivateContainerd;
+  /** The arguments of `ctr run`. */
+  readonly #container: readonly string[];
   #count = 0;
 
-  private constructor(containerd: PrivateContainerd, name: string) {
+  private constructor(containerd: PrivateContainerd, name: string, container: readonly string[]) {
     this.#containerd = containerd;
     this.name = name;
+    this.#container = container;
   }
 
   static async start(containerd: PrivateContainerd, request: VmRequest): Promise<StemcellVm> {
-    const { image, profile, directory, settings } = request;
+    const { image, profile } = request;
     const { privileged, capabilities } = profileSecurity(profile);
     const rights =
       privileged === true
         ? ['--privileged']
         : (capabilities?.add ?? []).flatMap((name) => ['--cap-add', `CAP_${name}`]);
-    const mounts: string[] = [];
-    for (const [name, target, content, mode] of [
-      ['settings', '/var/vcap/bosh/warden-cpi-agent-env.json', settings, 'ro'],
-      ['resolv', '/etc/resolv.conf', podResolvConf, 'rw'],
-    ] as const) {
-      const source = join(directory, `${profile}-${name}`);
-      await writeFile(source, content);
-      mounts.push('--mount', `type=bind,src=${source},dst=${target},options=rbind:${mode}`);
-    }
-    await containerd.ctr(
-      ...['run', '--detach', ...rights, ...mounts],
+    const container = [
+      ...[...rights, ...(await prepareVolumes(containerd, request)), ...(await mountFiles(request))],
       ...['--mount', 'type=tmpfs,src=hub,dst=/warden-cpi-dev', image, profile],
       ...['/bin/sh', '-c', entryScript, 'sh', profile],
-    );
-    return new StemcellVm(containerd, profile);
+    ];
+    const vm = new StemcellVm(containerd, profile, container);
+    await vm.#run();
+    return vm;
+  }
+
+  async #run(): Promise<void> {
+    await this.#containerd.ctr('run', '--detach', ...this.#container);
   }
 
   /** Runs a script in the VM and returns its output. Rejects with the output of a script that fails. */
@@ -65,7 +66,10 @@ export class StemcellVm {
     return new RegExp(`^${this.name}\\s+(\\d+)`, 'mu').exec(tasks)?.[1] ?? '';
   }
 
-  /** Ends the container as the kubelet does, waits for its end, and starts it again. */
+  /**
+   * Ends the container as the kubelet does, waits for its end, and starts another one. Its root file system is
+   * that of the stemcell, and the volumes stay.
+   */
   async restart(): Promise<void> {
     const { name } = this;
     await this.#containerd.ctr('task', 'kill', '--signal', 'SIGTERM', name);
@@ -74,7 +78,43 @@ export class StemcellVm {
         ? true
         : undefined,
     );
-    await this.#containerd.ctr('task', 'delete', name);
-    await this.#containerd.ctr('task', 'start', '--detach', name);
+    await this.#containerd.remove(name);
+    await this.#run();
   }
+}
+
+const bind = (source: string, target: string, mode = 'rw'): readonly string[] => [
+  '--mount',
+  `type=bind,src=${source},dst=${target},options=rbind:${mode}`,
+];
+
+/** Fills the state volume as the init container of a VM does. Returns the mounts of the VM's volumes. */
+async function prepareVolumes(
+  containerd: PrivateContainerd,
+  { image, profile, directory }: VmRequest,
+): Promise<readonly string[]> {
+  const [state, data] = [join(directory, `${profile}-state`), join(directory, `${profile}-data`)];
+  for (const volume of [state, data]) await mkdir(volume);
+  await containerd.ctr(
+    ...['run', '--rm', ...bind(state, '/state'), image, `${profile}-prepare`],
+    ...['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
+  );
+  return [
+    ...stateDirectories.flatMap((name) => bind(join(state, name), `/var/vcap/${name}`)),
+    ...bind(data, '/var/vcap/data'),
+  ];
+}
+
+/** Returns the mounts of the files that the kubelet provides. */
+async function mountFiles({ profile, directory, settings }: VmRequest): Promise<readonly string[]> {
+  const mounts: string[] = [];
+  for (const [name, target, content, mode] of [
+    ['settings', '/var/vcap/bosh/warden-cpi-agent-env.json', settings, 'ro'],
+    ['resolv', '/etc/resolv.conf', podResolvConf, 'rw'],
+  ] as const) {
+    const source = join(directory, `${profile}-${name}`);
+    await writeFile(source, content);
+    mounts.push(...bind(source, target, mode));
+  }
+  return mounts;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs one more command in a container. $1 working directory; fd 5: arguments of env(1) as in container-init.sh.
-# fd 4: receives the exit code; without such a line the command was killed.
+# Runs one more command in a container. $1 working directory; fd 5: arguments of env(1) as in
+# container-init.sh. fd 4: receives the exit code; without such a line the command was killed.
 set -u
 directory=$1
 # A pod with the necessary rights may have hidden its /proc.

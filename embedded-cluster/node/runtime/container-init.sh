@@ -2,8 +2,8 @@
 # First process of a container, until it becomes the command. As everywhere on Kubernetes, the command is the
 # container's first process, which receives its signals and reaps its orphans.
 #   $1 working directory
-# fd 5: a script that sets the arguments of env(1) (command-file.ts). fd 4: receives a line when the command starts. fd 6: the
-# container's stderr.
+# fd 5: a script that sets the arguments of env(1) (command-file.ts). fd 4: receives a line when the command
+# starts. fd 6: the container's stderr.
 set -u
 directory=$1
 # A pod with the necessary rights may have hidden its /proc.

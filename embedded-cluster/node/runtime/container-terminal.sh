@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs in the terminal that script(1) made: writes its name, then becomes the command.
-#   $TERMINAL_NAME file for the terminal's path   $TERMINAL_ARGUMENTS number of arguments   $TERMINAL_ARGUMENT_<n> each argument
+#   $TERMINAL_NAME file for the terminal's path   $TERMINAL_ARGUMENTS number of arguments
+#   $TERMINAL_ARGUMENT_<n> each argument
 set -u
 tty >"$TERMINAL_NAME"
 n=0

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Copies the content of a volume. Runs in its own mount namespace and gives cp(1) a root that contains only the volume, the
-# copy and the node's programs, because cp uses names and root of a VM may replace a folder with a link at any moment.
+# Copies the content of a volume. Runs in its own mount namespace and gives cp(1) a root that contains only
+# the volume, the copy and the node's programs, because cp uses names and root of a VM may replace a folder
+# with a link at any moment.
 #   $1 volume   $2 empty directory for the copy
 set -eu
 

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
-import type { BlobStore } from '../blob/blob-store.ts';
+import type { LocalBlobs } from '../blob/local-blobs.ts';
 import { verifyDigests } from '../blob/digest.ts';
 import { type Action, argument } from './action.ts';
 
 /**
- * `upload_blob [{blob_id, checksum, payload}]` -> the id. The payload is base64, with line breaks. The director
- * sends rendered templates this way, so that their secrets are not in its blobstore (bosh-agent:
+ * `upload_blob [{blob_id, checksum, payload}]` -> the id. The payload is base64, with line breaks. The
+ * director sends rendered templates this way, so that their secrets are not in its blobstore (bosh-agent:
  * agent/action/upload_blob.go).
  */
-export function uploadBlob({ local }: { readonly local: BlobStore }): Action {
+export function uploadBlob({ local }: { readonly local: LocalBlobs }): Action {
   return {
     mode: 'asynchronous',
     async run(args) {

@@ -50,7 +50,6 @@ export function compilePackageWithSignedUrl(options: CompilePackageOptions): Act
       const field = argument(args, 0, 'request');
       const headers = field.get('blobstore_headers');
       const source = {
-        blobId: '',
         signed: requireSignedUrl(field.get('package_get_signed_url'), headers),
         digest: field.get('digest').nonEmptyString(),
         name: parsePathElement(field.get('name')),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isObject } from '../../platform/json.ts';
 import { readFileIfPresent } from '../file/files.ts';
+import { callAgent } from '../monit/command/command-socket.ts';
 import { ShutdownMark } from '../shutdown-mark.ts';
 import { DavServer } from '../testing/dav-server.ts';
 import { helloJob } from '../testing/hello-job.ts';
@@ -39,11 +40,12 @@ test('upload_blob stores the blob that apply reads, and refuses a wrong digest a
 test('sync_dns writes the hosts and the records of a newer version only', async (t) => {
   const dav = await DavServer.start();
   t.after(() => dav.close());
-  const vm = await TestVm.create(undefined, { blobstores: [dav.settings] });
+  const vm = await TestVm.create();
   t.after(() => vm.remove());
   const hosts = join(vm.directories.base, 'hosts');
   await writeFile(hosts, '127.0.0.1 localhost\n10.0.0.7 vm-agent-1.bosh vm-agent-1\n');
   const client = await vm.start();
+  await client.task('update_settings', { blobstores: [dav.settings] });
   const records = (version: number, name: string): [string, string, number] => {
     const blob = Buffer.from(JSON.stringify({ records: [['10.0.0.8', name]], version }));
     dav.add(`dns-${version}`, blob);
@@ -79,7 +81,7 @@ test('sync_dns writes the hosts and the records of a newer version only', async 
   assert.match(await readFile(hosts, 'utf8'), /^10\.0\.0\.7 vm-agent-1[^]*version-9$/mu);
 });
 
-test('shutdown stops the jobs and the bus, also after a restart of the agent', async (t) => {
+test('shutdown stops the jobs and the bus for good, also after a restart of the agent', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -95,12 +97,24 @@ test('shutdown stops the jobs and the bus, also after a restart of the agent', a
   });
   await answer;
   assert.equal(await procProcessTable.find(pid), undefined);
+  const monit = (...args: string[]): Promise<unknown> => callAgent(vm.directories.monitSocket, args);
+  const assertNoStart = async (): Promise<void> => {
+    for (const action of ['start', 'restart', 'monitor'])
+      assert.deepEqual(await monit(action, 'hello'), {
+        ...{ code: 1, output: '' },
+        error: 'monit: action failed -- jobs are not started: the director has shut this VM down\n',
+      });
+    assert.match(JSON.stringify(await monit('summary')), /'hello' +not monitored/u);
+    assert.match(JSON.stringify(await monit('stop', 'other')), /There is no service by that name/u);
+  };
+  await assertNoStart();
   for (const restart of [1, 2]) {
     await vm.stop();
     vm.lines.length = 0;
     await vm.start();
     assert.match(vm.lines.at(-1) ?? '', /the director has shut this VM down/u, `restart ${restart}`);
     assert.equal(vm.mbusUrl.endsWith(':undefined'), true);
+    await assertNoStart();
     assert.equal(await procProcessTable.find(pid), undefined);
   }
 });

@@ -23,7 +23,6 @@ export function syncDnsWithSignedUrl(records: DnsRecordsFile): Action {
     async run(args) {
       const field = argument(args, 0, 'request');
       const source = {
-        blobId: '',
         signed: requireSignedUrl(field.get('signed_url'), field.get('blobstore_headers')),
         digest: field.get('multi_digest').nonEmptyString(),
       };

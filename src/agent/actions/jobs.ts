@@ -29,8 +29,8 @@ export function stop(supervisor: JobSupervisor): Action {
 }
 
 /**
- * `shutdown []` -> `""`: the jobs end, and the agent does not answer any more, also after restarts. The director
- * sends it to a VM that it has replaced, and does not wait for an answer.
+ * `shutdown []` -> `""`: the jobs end, and the agent does not answer any more, also after restarts. The
+ * director sends it to a VM that it has replaced, and does not wait for an answer.
  */
 export function shutdown({ shutDown }: { readonly shutDown: () => Promise<void> }): Action {
   return {

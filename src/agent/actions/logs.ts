@@ -31,8 +31,8 @@ export function fetchLogs({ blobs, directories }: FetchLogsOptions): Action {
 }
 
 /**
- * `fetch_logs_with_signed_url [{signed_url, log_type, filters, blobstore_headers}]` -> `{sha1}`, with SHA-1 and
- * SHA-512.
+ * `fetch_logs_with_signed_url [{signed_url, log_type, filters, blobstore_headers}]` -> `{sha1}`, with SHA-1
+ * and SHA-512.
  */
 export function fetchLogsWithSignedUrl({ blobs, directories }: FetchLogsOptions): Action {
   return {

@@ -15,6 +15,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cutMiddle } from '../file/cut-middle.ts';
 import { readEnds } from '../file/files.ts';
+import { responseLimit } from '../mbus/nats-message.ts';
 import { describeExit } from '../process/programs.ts';
 
 export interface RunScriptOptions extends RunScriptsPorts {
@@ -64,8 +65,8 @@ export interface RunErrandOptions extends ScriptPorts {
 
 /**
  * `run_errand [job?]` -> `{exit_code, stdout, stderr}` of the job's bin/run, by default of the first job
- * (bosh-agent: agent/action/run_errand.go). The outputs are whole if the response has at most 1 MiB; otherwise
- * each keeps its beginning and its end.
+ * (bosh-agent: agent/action/run_errand.go). The outputs are whole if the response has at most 1 MiB;
+ * otherwise each keeps its beginning and its end.
  */
 export function runErrand(options: RunErrandOptions): Action {
   return {
@@ -112,10 +113,13 @@ interface ErrandResult {
   readonly stderr: string;
 }
 
-/** NATS carries 1 MiB; the rest is for the envelope of the response. */
-const errandResponseLimit = 1024 * 1024 - 1024;
+/** The rest is for the envelope of the response. */
+const errandResponseLimit = responseLimit - 1024;
 
-/** Cuts the outputs if the result is too long for a response. stderr gets half of the room, or what stdout leaves. */
+/**
+ * Cuts the outputs if the result is too long for a response. stderr gets half of the room, or what stdout
+ * leaves.
+ */
 function fitErrandResult(result: ErrandResult): ErrandResult {
   const sizeOf = (one: ErrandResult): number => Buffer.byteLength(JSON.stringify(one));
   if (sizeOf(result) <= errandResponseLimit) return result;

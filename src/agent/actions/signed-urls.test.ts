@@ -109,11 +109,12 @@ async function fail(client: AgentClient, dav: DavServer): Promise<void> {
 test('signed URLs with headers serve compilation, logs and DNS, and their failures are told', async (t) => {
   const dav = await DavServer.start();
   t.after(() => dav.close());
-  const vm = await TestVm.create(undefined, { blobstores: [dav.settings] });
+  const vm = await TestVm.create();
   t.after(() => vm.remove());
   const hosts = join(vm.directories.base, 'hosts');
   await writeFile(hosts, '');
   const client = await vm.start();
+  await client.task('update_settings', { blobstores: [dav.settings] });
   await compileAndFetchLogs(client, dav);
   const seen = watch(dav);
   const records = Buffer.from(JSON.stringify({ records: [['10.0.0.8', 'a.bosh']], version: 1 }));
@@ -135,12 +136,13 @@ test(
   async (t) => {
     const dav = await DavServer.start();
     t.after(() => dav.close());
-    const vm = await TestVm.create(undefined, { blobstores: [dav.settings] });
+    const vm = await TestVm.create();
     t.after(() => vm.remove());
     const agent = AgentProcess.spawn([await buildAgentExecutable(t), '-b', vm.directories.base]);
     t.after(() => agent.end('SIGKILL'));
     const [, port] = await agent.logged(/listens on 127\.0\.0\.1:([0-9]+)/u);
     const client = vm.client(Number(port));
+    await client.task('update_settings', { blobstores: [dav.settings] });
     await compileAndFetchLogs(client, dav);
     await fail(client, dav);
     assert.doesNotMatch(agent.output, /st=|blobstore-password/u);

@@ -3,7 +3,8 @@ import type { Field } from '../../platform/field.ts';
 import type { RemoteBlobstore } from '../blob/remote-blobstore.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
-import type { BlobstoreSettings, BusCertificate } from '../settings/settings.ts';
+import type { Bus } from '../mbus/bus.ts';
+import type { BlobstoreSettings } from '../settings/settings.ts';
 import type { TrustedCertificates } from '../settings/trusted-certificates.ts';
 import { parseUpdate, type UpdatedSettings } from '../settings/updated-settings.ts';
 import { type Action, argument } from './action.ts';
@@ -13,19 +14,15 @@ export interface UpdateSettingsOptions {
   readonly trustedCertificates: TrustedCertificates;
   /** Returns the blobstore of new settings. Throws if they cannot be used. */
   readonly openBlobstore: (settings: BlobstoreSettings | undefined) => RemoteBlobstore | undefined;
-  /**
-   * Exchanges the certificate of the bus: connects with it, calls `commit`, and then ends the previous
-   * connection. Rejects, with everything as before, if the bus does not accept it.
-   */
-  readonly exchangeCertificate: (certificate: BusCertificate, commit: () => Promise<void>) => Promise<void>;
+  readonly exchangeCertificate: Bus['exchangeCertificate'];
   readonly log: Log;
 }
 
 /**
- * `update_settings [{trusted_certs, disk_associations, mbus, blobstores}]` -> `"ok"`. Upstream's agent exits to
- * read the new settings (bosh-agent: agent/action/update_settings.go), which costs the director a request that
- * is not answered. This agent uses them at once. An error changes nothing. If the agent is killed after the
- * file is written, `get_task` still answers `ok`.
+ * `update_settings [{trusted_certs, disk_associations, mbus, blobstores}]` -> `"ok"`. Upstream's agent exits
+ * to read the new settings (bosh-agent: agent/action/update_settings.go), which costs the director a request
+ * that is not answered. This agent uses them at once. An error changes nothing. If the agent is killed after
+ * the file is written, `get_task` still answers `ok`.
  */
 export function updateSettings(options: UpdateSettingsOptions): Action {
   return {

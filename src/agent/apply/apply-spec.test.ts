@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, readlink, stat } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isObject } from '../../platform/json.ts';
@@ -64,4 +64,21 @@ test('apply writes the configuration of logrotate, with the size of the spec', a
   for (const size of ['10M\n}\n/etc/shadow {', '1T', 10])
     await assert.rejects(client.task('apply', withSize(size)), /max_log_file_size/u);
   assert.match(await readFile(logrotate, 'utf8'), /^ {2}size 10M$/mu);
+});
+
+test('an update leaves no archive of rendered templates, which contain secrets', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const spec = await specWith(client, helloJob(vm.directories));
+  assert.ok(isObject(spec) && isObject(spec['rendered_templates_archive']));
+  const { sha1 } = spec['rendered_templates_archive'];
+  const archive = await readFile(join(vm.directories.blobs, 'rendered'));
+  // the director uploads the same archive before each of the two actions, each time with another id
+  for (const action of ['prepare', 'apply']) {
+    const id = `rendered-for-${action}`;
+    assert.equal((await client.send('PUT', `/blobs/33/${id}`, archive)).status, 201);
+    await client.task(action, { ...spec, rendered_templates_archive: { blobstore_id: id, sha1 } });
+  }
+  assert.deepEqual(await readdir(vm.directories.blobs), ['rendered']);
 });

@@ -32,8 +32,6 @@ export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise
   await options.specFile.write(spec);
   options.supervisor.setBlocker('spec', undefined);
   await options.bundles.removeUnused(installed);
-  // Rendered templates contain secrets, and the installed jobs no longer need the archive.
-  if (spec.renderedTemplates !== undefined) await options.blobs.local.remove(spec.renderedTemplates.blobId);
 }
 
 /**

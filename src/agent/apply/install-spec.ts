@@ -20,6 +20,7 @@ export interface InstalledSpec extends SpecBundles {
 /**
  * Installs every job and package of a spec on the disk, without making the spec the one in use (action
  * `prepare`). Does not touch bundles that are installed already. Verifies digests before it unpacks anything.
+ * Then removes the archive of rendered templates from the VM.
  */
 export async function installSpec(spec: ApplySpec, options: InstallOptions): Promise<InstalledSpec> {
   const work = [
@@ -32,6 +33,9 @@ export async function installSpec(spec: ApplySpec, options: InstallOptions): Pro
   // Wait for all workers before throwing, so that nothing writes during the next call.
   const results = await Promise.allSettled(workers);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
+  // Rendered templates contain secrets, and installed jobs do not need the archive any more. A director
+  // uploads it before `prepare`, and with another id before `apply`.
+  if (spec.renderedTemplates !== undefined) await options.blobs.local.remove(spec.renderedTemplates.blobId);
   return { spec, ...options.bundles.all(spec) };
 }
 

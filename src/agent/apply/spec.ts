@@ -2,16 +2,16 @@ import { ProductError } from '../../errors/product-error.ts';
 import { Field } from '../../platform/field.ts';
 import { isObject, type JsonObject } from '../../platform/json.ts';
 import { join } from 'node:path';
-import type { BlobSource } from '../blob/blobs.ts';
+import type { BlobAddress, BlobSource } from '../blob/blobs.ts';
 import { parseSignedUrl } from '../blob/signed-url.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 
 /** A package in the arguments of apply and compile_package. */
-export interface PackageSpec extends BlobSource {
+export type PackageSpec = BlobSource & {
   readonly name: string;
   readonly version: string;
-}
+};
 
 export interface JobSpec {
   readonly name: string;
@@ -34,7 +34,7 @@ export interface ApplySpec {
   readonly maxLogFileSize: string;
   readonly jobs: readonly JobSpec[];
   readonly packages: readonly PackageSpec[];
-  readonly renderedTemplates: BlobSource | undefined;
+  readonly renderedTemplates: (BlobSource & { readonly blobId: string }) | undefined;
 }
 
 /** Parses an apply spec. Throws AGENT_ARGUMENT_INVALID if it is invalid. */
@@ -70,11 +70,10 @@ const parseLogFileSize = (field: Field): string =>
       );
 
 /** A package needs an id or a signed URL. compile_package_with_signed_url has another name for the URL. */
-function parseBlob(entry: Field): Pick<PackageSpec, 'blobId' | 'signed'> {
+function parseBlob(entry: Field): BlobAddress {
   const url = entry.get('signed_url').optional() ?? entry.get('package_get_signed_url');
   const signed = parseSignedUrl(url, entry.get('blobstore_headers'));
-  const blobId = entry.get('blobstore_id');
-  return { blobId: signed === undefined ? blobId.nonEmptyString() : textOrEmpty(blobId), signed };
+  return signed === undefined ? { blobId: entry.get('blobstore_id').nonEmptyString() } : { signed };
 }
 
 /** Parses a map of package name to `{name, version, sha1, blobstore_id}`, or with a signed URL for the id. */
@@ -104,7 +103,8 @@ function parseRenderedTemplates(field: Field): ApplySpec['renderedTemplates'] {
   const blobId = textOrEmpty(field.get('blobstore_id'));
   const digest = textOrEmpty(field.get('sha1'));
   if (blobId === '' || digest === '') return undefined;
-  return { blobId, digest, signed: parseSignedUrl(field.get('signed_url'), field.get('blobstore_headers')) };
+  const signed = parseSignedUrl(field.get('signed_url'), field.get('blobstore_headers'));
+  return signed === undefined ? { blobId, digest } : { blobId, digest, signed };
 }
 
 const textOrEmpty = ({ value }: Field): string => (typeof value === 'string' ? value : '');

@@ -3,19 +3,20 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isBlobId, type BlobStore } from './blob-store.ts';
+import { isBlobId, type LocalBlobs } from './local-blobs.ts';
 import { sha1OfFile, verifyDigests } from './digest.ts';
 import { type BlobLocation, download, upload } from './http-transfer.ts';
 import type { RemoteBlobstore } from './remote-blobstore.ts';
 
-/** A blob that a request names. */
-export interface BlobSource {
-  readonly blobId: string;
+/** A blob that a request names: by a signed URL, or by its id on the VM or in the blobstore. */
+export type BlobSource = {
   /** One or several digests, joined by `;`. All must match. */
   readonly digest: string;
-  /** Where to download the blob instead of from the blobstore. */
-  readonly signed?: SignedUrl | undefined;
-}
+} & BlobAddress;
+
+export type BlobAddress =
+  | { readonly signed: SignedUrl }
+  | { readonly blobId: string; readonly signed?: undefined };
 
 /** A URL that needs no credentials, with the headers that belong to it. */
 export interface SignedUrl {
@@ -25,10 +26,13 @@ export interface SignedUrl {
 
 export interface BlobsOptions {
   /** The VM's own blobs: those of the HTTPS bus and of upload_blob. */
-  readonly local: BlobStore;
+  readonly local: LocalBlobs;
   /** The blobstore in use now; undefined if that is the VM's own. */
   readonly remote: () => RemoteBlobstore | undefined;
-  /** PEM of the CAs that may have signed the certificate of a signed URL's server; undefined for those of the VM. */
+  /**
+   * PEM of the CAs that may have signed the certificate of a signed URL's server; undefined for those of the
+   * VM.
+   */
   readonly ca: () => string | undefined;
   /** The directory of downloads, which only root can write. */
   readonly temporary: string;
@@ -46,15 +50,17 @@ export class Blobs {
     this.#options = options;
   }
 
-  get local(): BlobStore {
+  get local(): LocalBlobs {
     return this.#options.local;
   }
 
   /**
-   * Runs `use` with the path of a file that has the content of a blob and matches its digests. Looks on the VM first,
-   * then in the blobstore, up to three times. Throws AGENT_ARGUMENT_INVALID for an id that is no file name, and
-   * AGENT_BLOB_INVALID if the blob is missing or does not
-   * match; `what` names it in the error.
+   * Runs `use` with the path of a file that has the content of a blob and matches its digests. Looks on the
+   * VM first, then in the blobstore, up to three times. Throws AGENT_ARGUMENT_INVALID for an id that is no
+   * file name, AGENT_BLOB_NOT_FOUND if the blobstore does not have the blob, AGENT_BLOBSTORE_FAILED if it
+   * cannot be read, and AGENT_BLOB_INVALID if the blob does not match, or if it is missing and the VM is the
+   * blobstore.
+   * `what` names the blob in the error.
    */
   async withVerified<T>(source: BlobSource, what: string, use: (path: string) => Promise<T>): Promise<T> {
     const { local, remote, temporary } = this.#options;
@@ -67,7 +73,11 @@ export class Blobs {
       return use(await local.verified(source.blobId, source.digest, what));
     const path = join(temporary, `blob-${randomUUID()}`);
     try {
-      await this.#download(source, store, { path, what });
+      await this.#download(source, store, path).catch((error: unknown) => {
+        if (!isProductError(error)) throw error;
+        const name = source.signed === undefined ? `${what} (blob '${source.blobId}')` : what;
+        throw new ProductError(error.code, `${name}: ${error.message}`, { cause: error });
+      });
       await verifyDigests(path, source.digest, what);
       return await use(path);
     } finally {
@@ -104,22 +114,13 @@ export class Blobs {
     });
   }
 
-  async #download(
-    { blobId, signed }: BlobSource,
-    store: RemoteBlobstore | undefined,
-    { path, what }: { readonly path: string; readonly what: string },
-  ): Promise<void> {
-    try {
-      await this.#retry(async () => {
-        await rm(path, { force: true });
-        await (signed === undefined ? store?.get(blobId, path) : download(this.#location(signed), path));
-      });
-    } catch (error) {
-      if (!isProductError(error)) throw error;
-      throw new ProductError('AGENT_BLOB_INVALID', `${what} (blob '${blobId}'): ${error.message}`, {
-        cause: error,
-      });
-    }
+  #download(source: BlobAddress, store: RemoteBlobstore | undefined, path: string): Promise<void> {
+    return this.#retry(async () => {
+      await rm(path, { force: true });
+      await (source.signed === undefined
+        ? store?.get(source.blobId, path)
+        : download(this.#location(source.signed), path));
+    });
   }
 
   async #withFile<T>(fill: (path: string) => Promise<void>, use: (path: string) => Promise<T>): Promise<T> {

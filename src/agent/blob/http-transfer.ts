@@ -31,7 +31,10 @@ export async function download(location: BlobLocation, path: string): Promise<vo
   );
 }
 
-/** Returns the body of a response. Throws AGENT_BLOBSTORE_FAILED if the server ends the connection before its end. */
+/**
+ * Returns the body of a response. Throws AGENT_BLOBSTORE_FAILED if the server ends the connection before its
+ * end.
+ */
 async function* whole(location: BlobLocation, response: IncomingMessage): AsyncGenerator<Buffer> {
   const { 'content-length': length } = response.headers;
   let size = 0;
@@ -41,10 +44,11 @@ async function* whole(location: BlobLocation, response: IncomingMessage): AsyncG
       yield chunk;
     }
   } catch (error) {
-    throw failed(location, 'GET', `the connection ended after ${size} bytes: ${errorMessage(error)}`, error);
+    const cause = `the connection ended after ${size} bytes: ${errorMessage(error)}: ${reachability}`;
+    throw failed(location, 'GET', cause, error);
   }
   if (length !== undefined && Number(length) !== size)
-    throw failed(location, 'GET', `the connection ended after ${size} of ${length} bytes`);
+    throw failed(location, 'GET', `the connection ended after ${size} of ${length} bytes: ${reachability}`);
 }
 
 /** Uploads a file as a blob. Throws AGENT_BLOBSTORE_FAILED. */
@@ -79,7 +83,7 @@ async function exchange(
     ...(ca !== undefined && { ca }),
   });
   const fail = (error: Error): void =>
-    reject(failed({ url }, method, `${errorMessage(error)}${connectionHint(error, method)}`, error));
+    reject(failed({ url }, method, `${errorMessage(error)}: ${connectionHint(error, method)}`, error));
   request.on('error', fail);
   request.on('timeout', () => request.destroy(new Error(`no answer within ${idleTimeoutMs / 1000} s`)));
   request.on('response', resolve);
@@ -98,23 +102,32 @@ async function assertSuccess(
   if (statusCode >= 200 && statusCode < 300) return;
   response.resume();
   if (method === 'GET' && statusCode === 404)
-    throw new ProductError('AGENT_BLOB_NOT_FOUND', `the blobstore has no blob at ${describe(location)}`);
-  throw failed(location, method, `status ${statusCode} ${statusMessage}${statusHint(statusCode)}`);
+    throw new ProductError(
+      'AGENT_BLOB_NOT_FOUND',
+      `the blobstore has no blob at ${describe(location)}: upload the release again with --fix if its blob was lost, or check the endpoint of the blobstore`,
+    );
+  throw failed(location, method, `status ${statusCode} ${statusMessage}: ${statusHint(statusCode)}`);
 }
 
-/** A server that answers before it has read everything, and then ends the connection, is not heard. */
+const reachability = 'check that the blobstore runs and is reachable from this VM';
+
+/** A server may answer before it has read everything and then end the connection. The answer is lost then. */
 function connectionHint(error: Error, method: string): string {
-  const isCut = errorCode(error) === 'EPIPE' || errorCode(error) === 'ECONNRESET';
-  return isCut && method === 'PUT'
-    ? ': the server ended the connection before it had everything; its log has the reason, such as no free space'
-    : '';
+  const code = errorCode(error) ?? '';
+  if (method === 'PUT' && (code === 'EPIPE' || code === 'ECONNRESET'))
+    return 'the server ended the connection before it had everything; its log has the reason, such as no free space';
+  if (/EPROTO|ERR_SSL/u.test(code))
+    return 'check that the endpoint of the blobstore is that of a server with TLS';
+  return /CERT|SIGNATURE|ERR_TLS/u.test(code)
+    ? "check that tls.cert.ca of the blobstore's options, or without it director.trusted_certs, has the CA of the server, and that its certificate is valid for the endpoint"
+    : reachability;
 }
 
 function statusHint(status: number): string {
   if (status === 401 || status === 403)
-    return ': check the user and the password of the blobstore, or whether a signed URL has expired';
-  if (status === 507 || status === 413) return ': free space in the blobstore';
-  return '';
+    return 'check the user and the password of the blobstore, or whether a signed URL has expired';
+  if (status === 507 || status === 413) return 'free space in the blobstore';
+  return status >= 500 ? 'check the log of the blobstore' : 'check the endpoint of the blobstore';
 }
 
 function failed(

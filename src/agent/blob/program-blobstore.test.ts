@@ -15,13 +15,17 @@ const key = `-----BEGIN PRIVATE KEY-----\n${'secretlineofkey1'.repeat(4)}\n${'se
 const options = { bucket_name: 'blobs', secret_access_key: secret, json: { private_key: key } };
 
 /** A blobstore of a shell script in bosh/bin, which gets the directory of its blobs as $blobs. */
-async function scene(t: TestContext, script?: string): Promise<[RemoteBlobstore, Directories, string]> {
+async function scene(
+  t: TestContext,
+  script?: string,
+  limits: { readonly timeoutMs?: number } = {},
+): Promise<[RemoteBlobstore, Directories, string]> {
   const directories = directoriesOf(await scratchDirectory(t));
   const bin = join(directories.bosh, 'bin');
   for (const path of [bin, directories.temporary, directories.blobs]) await mkdir(path, { recursive: true });
   const program = `#!/bin/sh\nblobs=${directories.blobs} config=$2 action=$3\nshift 3\n${script}\n`;
   if (script !== undefined) await writeFile(join(bin, 'bosh-blobstore-test'), program, { mode: 0o755 });
-  const ports = { programs: systemPrograms, clock: systemClock, directories };
+  const ports = { programs: systemPrograms, clock: systemClock, directories, ...limits };
   const store = openBlobstore({ provider: 'test', options }, ports);
   assert.ok(store);
   return [store, directories, join(directories.temporary, 'file')];
@@ -76,6 +80,19 @@ test('the error of a program has what it printed without the secrets of its conf
     });
     assert.deepEqual(await readdir(directories.temporary), []);
   }
+});
+
+test('a program that does not end is ended, so that the next task runs', async (t) => {
+  const [store, directories, path] = await scene(t, 'echo connecting; sleep 300', { timeoutMs: 500 });
+  await assert.rejects(
+    store.get('id', path),
+    (error) =>
+      isProductError(error, 'AGENT_BLOBSTORE_FAILED') &&
+      /^bosh-blobstore-test get did not end within 0\.5 s; it printed: .*; check that the blobstore is/u.test(
+        error.message,
+      ),
+  );
+  assert.deepEqual(await readdir(directories.temporary), []);
 });
 
 test('a provider that is not one plain name is refused', () => {

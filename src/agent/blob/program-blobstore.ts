@@ -18,8 +18,12 @@ export interface BlobstorePrograms {
   readonly programs: Programs;
   readonly clock: Clock;
   readonly directories: Directories;
+  /** How long one run of a blobstore's program may take, in milliseconds. The other tasks wait for it. */
+  readonly timeoutMs?: number;
 }
 
+/** Long enough for some GB over a slow network. */
+const defaultTimeoutMs = 30 * 60_000;
 /** In characters. */
 const outputLimit = 1000;
 const systemPath = ['/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -57,6 +61,8 @@ export class ProgramBlobstore implements RemoteBlobstore {
     const file = await findProgram(name, searchPath);
     const config = await this.#writeConfig();
     const output = join(this.#ports.directories.temporary, `${name}-${randomUUID()}`);
+    const { timeoutMs = defaultTimeoutMs } = this.#ports;
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
       await using stderr = await open(output, 'wx', 0o600);
       const exit = await runAgentProgram(
@@ -69,13 +75,16 @@ export class ProgramBlobstore implements RemoteBlobstore {
           umask: 0o077,
           ...{ stdout: stderr.fd, stderr: stderr.fd },
         },
-        new AbortController().signal,
+        timeout,
       );
       if (exit.code === 0) return;
       const printed = withoutSecrets(await outputTail(output), this.#settings.options);
+      const [ending, step] = timeout.aborted
+        ? [`did not end within ${timeoutMs / 1000} s`, 'check that the blobstore is reachable from this VM']
+        : [describeExit(exit), 'check the options of the blobstore'];
       throw new ProductError(
         'AGENT_BLOBSTORE_FAILED',
-        `${name} ${action} ${describeExit(exit)}; it printed: ${printed}; check the options of the blobstore`,
+        `${name} ${action} ${ending}; it printed: ${printed}; ${step}`,
       );
     } finally {
       await rm(output, { force: true });

@@ -1,4 +1,4 @@
-import { chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseJsonObject, type JsonObject } from '../../platform/json.ts';
@@ -41,24 +41,22 @@ export class DnsRecordsFile {
   }
 
   /**
-   * Fetches and writes the records, unless the VM has that version or a later one. Throws AGENT_BLOB_INVALID if
-   * the blob is missing, does not match its digest, or has other content. Then the present records stay. A director
-   * repeats a call that takes longer than ten seconds, so that calls wait for each other.
+   * Fetches and writes the records, unless the VM has that version or a later one. Throws the errors of
+   * Blobs.withVerified, and AGENT_BLOB_INVALID if the blob has other content. Then the present records stay.
+   * A director repeats a call that takes longer than ten seconds, so that calls wait for each other.
    */
   sync(source: BlobSource, version: number): Promise<void> {
     return this.#queue.run(this.#path, () => this.#sync(source, version));
   }
 
   /**
-   * Writes /etc/hosts from the present records, because it is the kubelet's again after a restart of the container,
-   * and completes a sync that a kill interrupted. Throws AGENT_BLOB_INVALID if the records cannot be used.
+   * Writes /etc/hosts from the present records, because it is the kubelet's again after a restart of the
+   * container. Throws AGENT_BLOB_INVALID if the records cannot be used.
    */
   restore(): Promise<void> {
     return this.#queue.run(this.#path, async () => {
       const text = await readFileIfPresent(this.#path);
-      if (text === undefined) return;
-      await this.#giveToVcap();
-      await this.#writeHosts(parseHosts(parseRecords(text)));
+      if (text !== undefined) await this.#writeHosts(parseHosts(parseRecords(text)));
     });
   }
 
@@ -82,14 +80,8 @@ export class DnsRecordsFile {
 
   async #writeRecords(text: string): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true, mode: 0o755 });
-    await writeDurableFile(this.#path, text, 0o640);
-    await this.#giveToVcap();
-  }
-
-  /** bosh-dns runs as vcap. */
-  async #giveToVcap(): Promise<void> {
-    const group = vcapGroup(this.#options.identities);
-    if (group !== undefined) await chown(this.#path, 0, group);
+    // bosh-dns runs as vcap.
+    await writeDurableFile(this.#path, text, 0o640, vcapGroup(this.#options.identities));
   }
 
   async #writeHosts(hosts: readonly Host[]): Promise<void> {
@@ -111,8 +103,8 @@ export class DnsRecordsFile {
 }
 
 /**
- * Writes a file that cannot be replaced. It keeps the room of the previous content until the write has succeeded, so that
- * this content can be written back if it has not.
+ * Writes a file that cannot be replaced. The file shrinks only after the write has succeeded, so that the
+ * previous content still fits if it fails.
  */
 async function writeInPlace(path: string, content: string, previous: string): Promise<void> {
   await using file = await open(path, 'r+');

@@ -1,9 +1,8 @@
-const marker =
-  '\n[... the middle was removed here, because an answer to the director has at most 1 MiB ...]\n';
+const marker = '\n[... the middle was removed here, because the response would be too long ...]\n';
 
 /**
- * Removes as much of the middle of a text as `fits` needs; a line marks the place. Returns the text unchanged if
- * it fits. `fits` must be true for all texts that are shorter than one that fits.
+ * Removes as much of the middle of a text as `fits` needs; a line marks the place. Returns the text unchanged
+ * if it fits. `fits` must be true for all texts that are shorter than one that fits.
  */
 export function cutMiddle(text: string, fits: (text: string) => boolean): string {
   if (fits(text)) return text;

@@ -30,15 +30,21 @@ export function isTemporaryName(entry: string, name?: string): boolean {
 
 /**
  * Replaces a file so that after a crash either the old or the new content is there, complete. `mode` is the
- * file's mode, 0600 by default.
+ * file's mode, 0600 by default; with a `group`, the file belongs to root and to it.
  */
-export async function writeDurableFile(path: string, content: string, mode = 0o600): Promise<void> {
+export async function writeDurableFile(
+  path: string,
+  content: string,
+  mode = 0o600,
+  group?: number,
+): Promise<void> {
   const temporary = temporaryPathFor(path);
   try {
     const file = await open(temporary, 'wx', mode);
     try {
       await file.writeFile(content);
       await file.chmod(mode);
+      if (group !== undefined) await file.chown(0, group);
       await file.sync();
     } finally {
       await file.close();

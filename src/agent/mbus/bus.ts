@@ -5,6 +5,8 @@ import type { DispatchOptions } from './dispatch.ts';
 export interface Bus {
   /** The port on which the bus listens; undefined if it connects to a server. */
   readonly port: number | undefined;
+  /** True if heartbeats are due, because a health monitor counts an agent without them as dead. */
+  readonly hasHealthMonitor: boolean;
   /** Begins to take requests. Rejects if the bus cannot listen. */
   start(dispatch: DispatchOptions): Promise<void>;
   /**

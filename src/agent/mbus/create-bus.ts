@@ -30,8 +30,14 @@ export function createBus({
       'the settings have no env.bosh.mbus.cert with certificate and private_key',
     );
   // Later it would be too late: the first apply would fail.
-  services.openBlobstore(settings.blobstore);
+  const blobstore = services.openBlobstore(settings.blobstore);
   if (!isNatsUrl(mbusUrls[0])) {
+    if (blobstore !== undefined)
+      throw new ProductError(
+        'AGENT_SETTINGS_INVALID',
+        `the settings name the blobstore provider '${settings.blobstore?.provider}', but create-env sends blobs by ` +
+          "the HTTPS bus: use the provider 'local', or NATS for the agent of a director",
+      );
     const address = resolveBusAddress(settings, machine);
     return new HttpsBus({ address, certificate, blobs: services.blobs.local, log });
   }

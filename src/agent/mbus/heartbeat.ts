@@ -68,7 +68,7 @@ export class Heartbeat {
       job_state: await supervisor.state(),
       vitals: await vitals(),
       node_id: source['id'] ?? '',
-      number_of_processes: (await supervisor.processes()).length,
+      number_of_processes: supervisor.numberOfProcesses,
     };
   }
 }

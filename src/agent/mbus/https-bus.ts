@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { isIPv4, type AddressInfo } from 'node:net';
 import { freeSpaceHint } from '../../errors/text.ts';
-import { type BlobStore, isBlobId } from '../blob/blob-store.ts';
+import { type LocalBlobs, isBlobId } from '../blob/local-blobs.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { Bus } from './bus.ts';
@@ -19,7 +19,7 @@ export interface HttpsBusOptions {
   /** PEM. */
   readonly certificate: Pick<BusCertificate, 'certificate' | 'privateKey'>;
   /** The VM's own blobs. */
-  readonly blobs: BlobStore;
+  readonly blobs: LocalBlobs;
   readonly log: Log;
 }
 
@@ -32,6 +32,7 @@ const bodyLimit = 32 * 1024 * 1024;
  * need Basic authentication.
  */
 export class HttpsBus implements Bus {
+  readonly hasHealthMonitor = false;
   readonly #options: HttpsBusOptions;
   #servers: readonly Server[] = [];
   #port: number | undefined;
@@ -182,7 +183,7 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
  * 200 or 404, any other method with 404.
  */
 export async function serveBlob(
-  blobs: BlobStore,
+  blobs: LocalBlobs,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -195,7 +196,7 @@ export async function serveBlob(
   response.writeHead(201).end();
 }
 
-async function sendBlob(blobs: BlobStore, id: string | undefined, response: ServerResponse): Promise<void> {
+async function sendBlob(blobs: LocalBlobs, id: string | undefined, response: ServerResponse): Promise<void> {
   const blob = id === undefined ? undefined : await blobs.find(id);
   if (blob === undefined) return void response.writeHead(404).end();
   response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': blob.size });

@@ -6,9 +6,11 @@ import { systemClock, type Clock } from '../../platform/clock.ts';
 import type { Action } from '../actions/action.ts';
 import { ping } from '../actions/state.ts';
 import { TaskQueue } from '../task/task-queue.ts';
+import { agentFromSources, AgentProcess } from '../testing/agent-process.ts';
 import { eventually } from '../testing/eventually.ts';
 import { FakeNatsServer, messageFor } from '../testing/fake-nats-server.ts';
 import { freePort } from '../testing/nats-server.ts';
+import { TestVm } from '../testing/test-vm.ts';
 import { NatsBus, type NatsBusOptions } from './nats-bus.ts';
 import { NatsConnection } from './nats-connection.ts';
 
@@ -223,4 +225,42 @@ test('messages that are no requests are logged once or answered, and use no memo
   assert.equal(lines.filter((line) => line.includes('is not a request')).length, 1);
   assert.equal(exceptions.length, malformed.length);
   assert.match(String(exceptions[0]), /it needs a method and a list of arguments/u);
+});
+
+test('a server that answers in time only if each step has the whole time is not used', async (t) => {
+  const timeoutMs = 500;
+  let pings = 0;
+  const server = await FakeNatsServer.start((line, socket) => {
+    if (line !== 'PING') return false;
+    pings += 1;
+    // the first PING follows CONNECT, the second follows SUB
+    setTimeout(() => socket.write('PONG\r\n'), timeoutMs * (pings === 1 ? 0.6 : 0.8));
+    return true;
+  });
+  t.after(() => server.close());
+  await assert.rejects(
+    NatsConnection.open({
+      ...{ server: { host: '127.0.0.1', port: server.port }, credentials: server.credentials },
+      ...{ subject: 'agent.agent-1', onMessage: () => {}, onError: () => {}, connectTimeoutMs: timeoutMs },
+    }),
+    /timeout|did not answer within/iu,
+  );
+});
+
+test('what the library prints about a server is one line of the log', async (t) => {
+  const server = await FakeNatsServer.start((line, socket) => {
+    if (line.startsWith('SUB')) socket.write('PONG\r\n\u001b[2Jno command\r\n');
+    return line.startsWith('SUB');
+  });
+  t.after(() => server.close());
+  const { certificate, privateKey: private_key, ca } = server.credentials;
+  const mbus = { cert: { certificate, private_key, ca }, urls: [`tls://127.0.0.1:${server.port}`] };
+  const vm = await TestVm.create(undefined, { mbus });
+  t.after(() => vm.remove());
+  const agent = AgentProcess.spawn([...agentFromSources, '-b', vm.directories.base]);
+  t.after(() => agent.end('SIGKILL'));
+  await agent.logged(/reader closed/u);
+  await agent.end('SIGKILL');
+  for (const line of agent.output.trimEnd().split('\n'))
+    assert.match(line, /^[-0-9]{10}T\S{12}Z (INFO|ERROR) \P{Cc}+$/u);
 });

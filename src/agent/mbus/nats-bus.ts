@@ -30,8 +30,8 @@ const longestPauseMs = 10_000;
 /** How many reply subjects are remembered. During an exchange of credentials each request arrives twice. */
 const rememberedReplies = 1000;
 /**
- * How many characters of responses wait for a connection; the oldest are dropped. The director waits 45 s for a
- * response, and asks again for the result of a task.
+ * How many characters of responses wait for a connection; the oldest are dropped. The director waits 45 s for
+ * a response, and asks again for the result of a task.
  */
 const waitingLimit = 4 * 1024 * 1024;
 /** How many different problems of one connection are logged. */
@@ -43,6 +43,7 @@ const mostProblems = 100;
  */
 export class NatsBus implements Bus {
   readonly port = undefined;
+  readonly hasHealthMonitor = true;
   readonly #options: NatsBusOptions;
   readonly #closing = new AbortController();
   readonly #handled = new Set<string>();
@@ -54,7 +55,7 @@ export class NatsBus implements Bus {
   #connection: NatsConnection | undefined;
   /** Responses that no connection could take yet. */
   #waiting: WaitingResponse[] = [];
-  /** The problems of the present round of tries, or of the present connection. */
+  /** The problems of this round of attempts, or of this connection. */
   #problems = new Set<string>();
   /** The problems of the previous round. A problem is logged if it is in neither. */
   #previousProblems: ReadonlySet<string> = new Set();
@@ -80,9 +81,10 @@ export class NatsBus implements Bus {
 
   /**
    * Exchanges the credentials without losing a request: opens a second connection, waits until it is
-   * subscribed, calls `commit`, resolves, and then ends the first one. As long as there are two, both receive each
-   * request, and the first copy is handled. Rejects with AGENT_BUS_FAILED if the server does not accept the
-   * certificate within `exchangeDeadlineMs`, and with the error of `commit`; then the first connection stays in use.
+   * subscribed, calls `commit`, resolves, and then ends the first one. As long as there are two, both receive
+   * each request, and the first copy is handled. Rejects with AGENT_BUS_FAILED if the server does not accept
+   * the certificate within `exchangeDeadlineMs`, and with the error of `commit`; then the first connection
+   * stays in use.
    */
   async exchangeCertificate(certificate: BusCertificate, commit: () => Promise<void>): Promise<void> {
     const credentials = natsCredentials(certificate);
@@ -101,8 +103,8 @@ export class NatsBus implements Bus {
   }
 
   /**
-   * Answers nothing more and ends the connection. An attempt that has begun may last longer; it closes the connection
-   * that it opens.
+   * Answers nothing more and ends the connection. An attempt that has begun may last longer; it closes the
+   * connection that it opens.
    */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -164,10 +166,10 @@ export class NatsBus implements Bus {
     const { signal } = this.#closing;
     const end = clock.now() + deadlineMs;
     let problem: unknown;
-    for (let isTime = true; isTime && !signal.aborted;) {
+    for (let hasTimeLeft = true; hasTimeLeft && !signal.aborted;) {
       for (const server of servers) {
-        isTime = clock.now() + shortestPauseMs < end;
-        if (!isTime) break;
+        hasTimeLeft = clock.now() + shortestPauseMs < end;
+        if (!hasTimeLeft) break;
         try {
           const connection = await this.#open(server, credentials, end - clock.now());
           if (!signal.aborted) return connection;
@@ -176,7 +178,7 @@ export class NatsBus implements Bus {
           problem = error;
         }
       }
-      if (isTime) await clock.sleep(shortestPauseMs, signal);
+      if (hasTimeLeft) await clock.sleep(shortestPauseMs, signal);
     }
     throw new ProductError(
       'AGENT_BUS_FAILED',
@@ -280,8 +282,8 @@ interface WaitingResponse {
 }
 
 /**
- * Returns a certificate with the CA of the server. Throws AGENT_SETTINGS_INVALID if there is no CA: without it
- * the server could not be verified.
+ * Returns a certificate with the CA of the server. Throws AGENT_SETTINGS_INVALID if there is no CA: without
+ * it the server could not be verified.
  */
 export function natsCredentials({ ca, ...pair }: BusCertificate): NatsCredentials {
   if (ca !== undefined) return { ...pair, ca };

@@ -14,8 +14,8 @@ export type TlsOptions = { readonly cert: string; readonly key: string; readonly
 >;
 
 /**
- * The library's own transport leaves the socket of an attempt open if the server takes the connection and says
- * nothing. The agent tries for ever, so that it would have a socket more after each attempt.
+ * The library's own transport leaves the socket of an attempt open if the server takes the connection and
+ * says nothing. The agent tries for ever, so that it would have a socket more after each attempt.
  */
 class ClosingTransport extends NodeTransport {
   override async close(error?: Error): Promise<void> {

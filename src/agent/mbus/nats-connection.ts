@@ -43,12 +43,16 @@ export class NatsConnection {
 
   /**
    * Connects and resolves when the subscription is active at the server. Rejects if the server is not
-   * reachable or not authentic, if it refuses the certificate or the subject, or if it ends the connection. If it
-   * refuses the subject later, the connection ends, because it would receive nothing.
+   * reachable or not authentic, if it refuses the certificate or the subject, or if it ends the connection.
+   * If it refuses the subject later, the connection ends, because it would receive nothing.
    */
   static async open(options: NatsConnectionOptions): Promise<NatsConnection> {
     const { server, credentials, subject, onMessage, onError } = options;
     const timeout = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+    const isActive = new AbortController();
+    // One timer for both steps: each of them may take only what the other one leaves.
+    const late = expired(timeout, isActive.signal);
+    late.catch(() => {});
     const client = await connectNats({
       servers: describeServer(server),
       timeout,
@@ -56,7 +60,6 @@ export class NatsConnection {
       maxPingOut: 2,
       tls: tlsOptions(server, credentials),
     });
-    const isActive = new AbortController();
     try {
       const refused = Promise.withResolvers<never>();
       refused.promise.catch((error: Error) => {
@@ -68,7 +71,7 @@ export class NatsConnection {
           error === null ? onMessage(message.data, message.subject) : refused.reject(error),
       });
       void reportErrors(client, onError);
-      await Promise.race([client.flush(), refused.promise, ended(client), expired(timeout, isActive.signal)]);
+      await Promise.race([client.flush(), refused.promise, ended(client), late]);
     } catch (error) {
       await client.close();
       throw error;

@@ -10,15 +10,17 @@ export interface NatsMessage {
   readonly request: AgentRequest | undefined;
 }
 
-/** Upstream's limit of a response in bytes (bosh-agent: mbus/nats_handler.go), and the default of the server. */
+/**
+ * Upstream's limit of a response in bytes (bosh-agent: mbus/nats_handler.go), and the default of the server.
+ */
 export const responseLimit = 1024 * 1024;
 
 /** The server ends the connection if a command with its subject has more than 4096 bytes. */
 const longestSubject = 1000;
 
 /**
- * Parses the body of a message. Returns undefined if it names no subject for the response below `director.`: the
- * agent may not publish anywhere else.
+ * Parses the body of a message. Returns undefined if it names no subject for the response below `director.`:
+ * the agent may not publish anywhere else.
  */
 export function parseNatsMessage(body: Uint8Array): NatsMessage | undefined {
   const text = new TextDecoder().decode(body);
@@ -29,8 +31,9 @@ export function parseNatsMessage(body: Uint8Array): NatsMessage | undefined {
 }
 
 /**
- * Encodes a response of at most {@link responseLimit} bytes, or less if the server takes less. A longer message of an exception loses its
- * middle; a longer value becomes an exception, because half a value would be a wrong one.
+ * Encodes a response of at most {@link responseLimit} bytes, or less if the server takes less. A longer
+ * message of an exception loses its middle; a longer value becomes an exception, because half a value would
+ * be a wrong one.
  */
 export function encodeResponse(response: AgentResponse, serverLimit = responseLimit): string {
   const limit = Math.min(responseLimit, serverLimit);

@@ -145,14 +145,20 @@ export class DependencyGroup {
     if (isDue) {
       this.#beginCycle(service);
       await this.#ports.rotate(service.definition.name);
-      await this.#actAll(service, service.restarts.nextCycle(), signal);
+      const limits = service.restarts.nextCycle();
+      for (const { action, isNewFailure } of limits) if (isNewFailure) service.alert('Timeout', action.kind);
+      await this.#actAll(
+        service,
+        limits.map(({ action }) => action),
+        signal,
+      );
     } else if (!isPolledEverySecond(service)) return;
     if (!service.isMonitored) return;
     const { live, problem } = await service.check();
     if (problem !== undefined) return this.#handleMissing(service, problem, signal);
     await service.markUp(live);
     const recovery = service.existence?.record('passed');
-    if (recovery !== undefined) await this.#runAction(service, recovery, signal);
+    if (recovery !== undefined) await this.#runAction(service, recovery.action, signal);
     if (isDue) await this.#actAll(service, await service.checks.evaluate(live), signal);
   }
 
@@ -160,8 +166,9 @@ export class DependencyGroup {
     const { existence, definition } = service;
     const isRestarted = existence === undefined && definition.mode !== 'passive';
     await service.markDown(problem, isRestarted);
-    const action = existence?.record('failed');
-    if (action !== undefined) await this.#runAction(service, action, signal);
+    const due = existence?.record('failed');
+    if (due?.isNewFailure === true) service.alert('Does not exist', due.action.kind);
+    if (due !== undefined) await this.#runAction(service, due.action, signal);
     else if (isRestarted && service.isStartAllowed())
       await this.#runAction(service, { kind: 'restart' }, signal);
   }
@@ -232,7 +239,7 @@ export class DependencyGroup {
   async #stopAll(services: readonly SupervisedService[]): Promise<void> {
     for (const service of services.toReversed()) {
       await service.stop();
-      service.resetRules();
+      service.resetRules({ isRestart: true });
     }
   }
 

@@ -18,9 +18,9 @@ import { SupervisionStateFile } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
 import type { Probes } from './probes.ts';
-import type { ServiceAlert } from './rule-checks.ts';
+import type { ServiceAlert, ServiceProblem } from './service-alert.ts';
 import { DependencyGroup, type ServiceAction } from './dependency-group.ts';
-import { SupervisedService, type ProcessState, type ServiceProblem } from './supervised-service.ts';
+import { SupervisedService, type ProcessState } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
 export interface JobSupervisorOptions {
@@ -58,9 +58,9 @@ export interface ProcessStatus {
 }
 
 /** The immediate result of an action of the monit command. */
-export type ActionResult = 'accepted' | 'busy' | 'unknown';
+export type ActionResult = 'accepted' | 'busy' | 'unknown' | 'shut down';
 
-/** What prevents that jobs start: an applied spec that cannot be restored, a missing disk, or the action shutdown. */
+/** Why jobs do not start: an applied spec that cannot be restored, a missing disk, or the action shutdown. */
 type Blocker = 'spec' | 'disk' | 'shutdown';
 
 /**
@@ -144,12 +144,12 @@ export class JobSupervisor {
       throw new ProductError('AGENT_JOB_FAILED', `jobs are not started: ${problem}`);
     }
     await rm(this.#stoppedPath, { force: true });
-    for (const group of this.#groups) group.start();
+    if (!this.#isShutDown) for (const group of this.#groups) group.start();
   }
 
   /** After a restart of the agent: starts every service unless the last action was `stop`. */
   async resume(): Promise<void> {
-    if (!(await this.#isStopped())) for (const group of this.#groups) group.resume();
+    if (!(await this.#isStopped()) && !this.#isShutDown) for (const group of this.#groups) group.resume();
   }
 
   /** Stops every service and waits until all have ended. Records the decision first. */
@@ -163,8 +163,13 @@ export class JobSupervisor {
     await Promise.all(this.#groups.map((group) => group.unmonitor()));
   }
 
-  /** Queues an action of the monit command. Returns before it is done. */
+  /**
+   * Queues an action of the monit command. Returns before it is done. After the action shutdown nothing starts
+   * or monitors a service, because the director has replaced the VM.
+   */
   request(name: string, action: ServiceAction): ActionResult {
+    const isBegin = action === 'start' || action === 'restart' || action === 'monitor';
+    if (isBegin && this.#isShutDown) return 'shut down';
     for (const group of this.#groups) {
       const service = group.services.find(({ definition }) => definition.name === name);
       if (service !== undefined) return group.request(service, action) ? 'accepted' : 'busy';
@@ -189,6 +194,10 @@ export class JobSupervisor {
     );
   }
 
+  get numberOfProcesses(): number {
+    return this.#services.length;
+  }
+
   /** Returns every service, in the order of the monit files. */
   processes(): Promise<readonly ProcessStatus[]> {
     return Promise.all(
@@ -208,6 +217,10 @@ export class JobSupervisor {
     if (service.state !== 'starting' && service.state !== 'failing') return undefined;
     const { problem } = await service.check();
     return { problem, lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };
+  }
+
+  get #isShutDown(): boolean {
+    return this.#blockers.has('shutdown');
   }
 
   async #isStopped(): Promise<boolean> {

@@ -1,4 +1,5 @@
-import type { MonitAction, MonitRestartLimit } from '../../bosh/monit/monit-service.ts';
+import type { MonitRestartLimit } from '../../bosh/monit/monit-service.ts';
+import type { DueAction } from './rule-checks.ts';
 
 /** Counts restarts for `if n restarts within m cycles` (monit: src/validate.c, check_timeout). */
 export class RestartCount {
@@ -6,6 +7,7 @@ export class RestartCount {
   #restarts = 0;
   #cycles = 0;
   #isRestarted = false;
+  readonly #reached = new Set<MonitRestartLimit>();
 
   constructor(limits: readonly MonitRestartLimit[]) {
     this.#limits = limits;
@@ -17,7 +19,7 @@ export class RestartCount {
   }
 
   /** Begins the next cycle and returns the actions of the limits that are reached. */
-  nextCycle(): readonly MonitAction[] {
+  nextCycle(): readonly DueAction[] {
     if (this.#limits.length === 0) return [];
     if (this.#isRestarted) this.#restarts++;
     this.#isRestarted = false;
@@ -25,11 +27,14 @@ export class RestartCount {
     const due = this.#limits.filter(
       ({ restarts, cycles }) => this.#restarts >= restarts && this.#cycles <= cycles,
     );
+    const actions = due.map((limit) => ({ action: limit.action, isNewFailure: !this.#reached.has(limit) }));
+    for (const limit of due) this.#reached.add(limit);
     if (this.#cycles > Math.max(...this.#limits.map(({ cycles }) => cycles))) this.reset();
-    return due.map(({ action }) => action);
+    return actions;
   }
 
   reset(): void {
+    this.#reached.clear();
     this.#restarts = 0;
     this.#cycles = 0;
     this.#isRestarted = false;

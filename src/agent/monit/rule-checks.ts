@@ -12,15 +12,7 @@ import type { Log } from '../log.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Probes } from './probes.ts';
 import { cpuPercent, sampleTree, type ProcessSample } from './process-sample.ts';
-
-/** A problem of a service, as monit reports it. */
-export interface ServiceAlert {
-  readonly service: string;
-  /** monit's name of the problem, for example `Does not exist`. */
-  readonly event: string;
-  /** What is done about it, for example `restart`. */
-  readonly action: string;
-}
+import { type RuleProblem, type ServiceAlert, serviceAlert } from './service-alert.ts';
 
 export interface RuleCheckPorts {
   readonly table: ProcessTable;
@@ -31,15 +23,6 @@ export interface RuleCheckPorts {
   readonly alert: (alert: ServiceAlert) => void;
 }
 
-/** monit's names of failed rules (monit: src/event.c, Event_Table). */
-export type RuleProblem =
-  | 'Checksum changed'
-  | 'Connection failed'
-  | 'PID changed'
-  | 'PPID changed'
-  | 'Resource limit matched'
-  | 'Timestamp changed';
-
 interface RuleEntry {
   readonly rule: MonitRule;
   readonly state: RuleState;
@@ -49,17 +32,15 @@ interface RuleEntry {
 
 /** The rules of one service except `does not exist`, which decides if there is anything to check. */
 export class RuleChecks {
-  readonly #name: string;
-  readonly #subject: MonitService['subject'];
+  readonly #definition: MonitService;
   readonly #ports: RuleCheckPorts;
   readonly #checked: readonly RuleEntry[];
   #sample: ProcessSample | undefined;
 
-  constructor({ name, subject, rules }: MonitService, ports: RuleCheckPorts) {
-    this.#name = name;
-    this.#subject = subject;
+  constructor(definition: MonitService, ports: RuleCheckPorts) {
+    this.#definition = definition;
     this.#ports = ports;
-    this.#checked = rules
+    this.#checked = definition.rules
       .filter(({ test }) => test.kind !== 'nonexistent')
       .map((rule) => ({ rule, state: new RuleState(rule), lastValue: undefined }));
   }
@@ -68,10 +49,10 @@ export class RuleChecks {
     return this.#checked.filter(({ state }) => state.isFailed).map(({ rule }) => problemOf(rule.test));
   }
 
-  /** Forgets all earlier values, as after a restart. */
-  reset(): void {
+  /** Forgets all earlier values. `isRestart`: see {@link RuleState.reset}. */
+  reset({ isRestart }: { readonly isRestart: boolean }): void {
     for (const one of this.#checked) {
-      one.state.reset();
+      one.state.reset({ isRestart });
       one.lastValue = undefined;
     }
     this.#sample = undefined;
@@ -83,14 +64,16 @@ export class RuleChecks {
    */
   async evaluate(live: LiveProcess | undefined): Promise<readonly MonitAction[]> {
     const sample = await this.#takeSample(live);
+    const definition = this.#definition;
     const due: MonitAction[] = [];
     for (const one of this.#checked) {
       const finding = await this.#inspect(one, live, sample);
       if (finding === undefined) continue;
-      const action = one.state.record(finding.finding);
-      if (action === undefined) continue;
-      this.#ports.log.info(`'${this.#name}': ${printRule(one.rule)}: ${finding.detail}`);
-      this.#ports.alert({ service: this.#name, event: problemOf(one.rule.test), action: action.kind });
+      const result = one.state.record(finding.finding);
+      if (result === undefined) continue;
+      const { action, isNewFailure } = result;
+      this.#ports.log.info(`'${definition.name}': ${printRule(one.rule)}: ${finding.detail}`);
+      if (isNewFailure) this.#ports.alert(serviceAlert(definition, problemOf(one.rule.test), action.kind));
       due.push(action);
     }
     this.#sample = sample;
@@ -140,8 +123,9 @@ export class RuleChecks {
   ): Promise<string | undefined> {
     if (what === 'pid') return live === undefined ? undefined : String(live.pid);
     if (what === 'ppid') return sample === undefined ? undefined : String(sample.parentPid);
-    if (this.#subject.kind !== 'file') return undefined;
-    const { path } = this.#subject;
+    const { name, subject } = this.#definition;
+    if (subject.kind !== 'file') return undefined;
+    const { path } = subject;
     if (what === 'timestamp') {
       const file = await this.#ports.probes.file(path);
       return file === undefined ? undefined : new Date(file.changedAt).toISOString();
@@ -149,7 +133,7 @@ export class RuleChecks {
     try {
       return await this.#ports.probes.checksum(path);
     } catch (error) {
-      this.#ports.log.error(`'${this.#name}': no checksum: ${errorMessage(error)}`);
+      this.#ports.log.error(`'${name}': no checksum: ${errorMessage(error)}`);
       return undefined;
     }
   }
@@ -231,12 +215,20 @@ export type Finding = 'failed' | 'passed' | 'changed' | 'unchanged';
 const onceRate: MonitRate = { count: 1, cycles: 1 };
 const maxCycles = 64;
 
+/** An action that is due, and whether its rule has just failed, so that an alert is due as well. */
+export interface DueAction {
+  readonly action: MonitAction;
+  readonly isNewFailure: boolean;
+}
+
 /** The history of one rule, cycle by cycle (monit: src/event.c, Event_post). */
 export class RuleState {
   readonly #rule: Pick<MonitRule, 'rate' | 'action' | 'recovery'>;
   /** Newest first; true if the test failed. */
   #history: readonly boolean[] = [];
   #state: Finding | undefined;
+  /** True from a new failure until the rule has recovered, also across restarts of its service. */
+  #isReported = false;
 
   constructor(rule: Pick<MonitRule, 'rate' | 'action' | 'recovery'>) {
     this.#rule = rule;
@@ -249,20 +241,30 @@ export class RuleState {
 
   /**
    * Records the finding of a cycle and returns the action that is due. The action is due in each cycle that
-   * fails once the rate is reached; the action of the recovery is due once. Recovery is reported only after a
-   * failure.
+   * fails once the rate is reached; the action of the recovery is due once, and only after a failure. A failure
+   * is new if the rule was not failed before, and each change is (monit: src/alert.c, handle_alert).
    */
-  record(finding: Finding): MonitAction | undefined {
+  record(finding: Finding): DueAction | undefined {
     const hasFailed = finding === 'failed' || finding === 'changed';
-    if (this.#history.length === 0 && !hasFailed) return undefined;
+    if (this.#history.length === 0 && !hasFailed) {
+      this.#isReported = false;
+      return undefined;
+    }
     this.#history = [hasFailed, ...this.#history].slice(0, maxCycles);
     const isNews = finding === 'changed' || finding !== this.#state;
     const mayChange = hasFailed || this.#state !== undefined;
     const changes = isNews && mayChange && this.#isReached(hasFailed);
     if (changes) this.#state = finding;
-    const { action, recovery } = this.#rule;
-    if (hasFailed) return this.isFailed ? action : undefined;
-    return changes ? recovery?.action : undefined;
+    if (hasFailed) return this.isFailed ? this.#failure(changes) : undefined;
+    if (!this.isFailed) this.#isReported = false;
+    const recovery = changes ? this.#rule.recovery?.action : undefined;
+    return recovery && { action: recovery, isNewFailure: false };
+  }
+
+  #failure(changes: boolean): DueAction {
+    const isNewFailure = changes && (this.#state === 'changed' || !this.#isReported);
+    this.#isReported = true;
+    return { action: this.#rule.action, isNewFailure };
   }
 
   #isReached(hasFailed: boolean): boolean {
@@ -271,9 +273,13 @@ export class RuleState {
     return this.#history.slice(0, cycles).filter((one) => one === hasFailed).length >= count;
   }
 
-  /** Forgets the history, as after a restart, so that the cycles are counted from 0. */
-  reset(): void {
+  /**
+   * Forgets the history, so that the cycles are counted from 0. After a restart of the service, a failure that
+   * lasts is not a new one.
+   */
+  reset({ isRestart }: { readonly isRestart: boolean }): void {
     this.#history = [];
     this.#state = undefined;
+    if (!isRestart) this.#isReported = false;
   }
 }

@@ -5,7 +5,8 @@ import { describeExit, type ProgramExit } from '../process/programs.ts';
 import type { SupervisionRecord } from './supervision-state.ts';
 import { checkService, type ServiceStatus } from './check-service.ts';
 import { RestartCount, restartDelay } from './restarts.ts';
-import { RuleChecks, type RuleProblem, RuleState } from './rule-checks.ts';
+import { RuleChecks, RuleState } from './rule-checks.ts';
+import { type ServiceAlert, serviceAlert, type ServiceProblem } from './service-alert.ts';
 import { StartRun } from './start-run.ts';
 import { runStopProgram, stopProcess } from './stop-program.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
@@ -15,9 +16,6 @@ import type { SupervisionPorts } from './supervision-ports.ts';
  * not come up or a rule of its monit file has failed; `unmonitored` if it is not monitored.
  */
 export type ProcessState = 'starting' | 'running' | 'failing' | 'unmonitored';
-
-/** monit's names of the problems of a service (monit: src/event.c, Event_Table). */
-export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
 
 const pollMilliseconds = 100;
 const startGraceMs = 2000;
@@ -114,9 +112,15 @@ export class SupervisedService {
     this.resetRules();
   }
 
-  resetRules(): void {
-    this.checks.reset();
-    this.existence?.reset();
+  /** Forgets the history of all rules. After a restart, a failure that lasts does not alert again. */
+  resetRules({ isRestart } = { isRestart: false }): void {
+    this.checks.reset({ isRestart });
+    this.existence?.reset({ isRestart });
+  }
+
+  /** Reports an event and the action that follows to the health monitor. */
+  alert(event: ServiceAlert['event'], action: ServiceAlert['action']): void {
+    this.#ports.alert(serviceAlert(this.definition, event, action));
   }
 
   /** Records whether the user stopped the service. The record survives a restart of the agent. */
@@ -146,7 +150,7 @@ export class SupervisedService {
 
   /**
    * Records that the service is down. If it was never up and a start follows, that start decides about its
-   * state.
+   * state. Alerts unless the service has a rule of its own, which decides when.
    */
   async markDown(problem: string, isStarted: boolean): Promise<void> {
     this.#isSeen ||= !isStarted;
@@ -154,7 +158,7 @@ export class SupervisedService {
       this.#problems.add('Does not exist');
       const pid = this.#record.known?.pid;
       this.#ports.log.error(`${this.label}: ${pid === undefined ? problem : `pid ${pid} has ended`}`);
-      this.#ports.alert({ service: this.definition.name, event: 'Does not exist', action: 'restart' });
+      if (this.existence === undefined) this.alert('Does not exist', 'restart');
     }
     // The pid may be reused by the very process that is started next.
     if (this.#record.known !== undefined) await this.#remember({ known: undefined });
@@ -165,10 +169,10 @@ export class SupervisedService {
     return this.#lastExit === undefined ? undefined : describeExit(this.#lastExit);
   }
 
-  /** Records that an action on the service failed. */
+  /** Records that an action on the service failed. Alerts if it is the first failure since it was up. */
   markFailed(cause: string): void {
+    if (!this.#problems.has('Execution failed')) this.alert('Execution failed', 'alert');
     this.#problems.add('Execution failed');
-    this.#ports.alert({ service: this.definition.name, event: 'Execution failed', action: 'alert' });
     this.#ports.log.error(`${this.label}: ${cause}`);
   }
 

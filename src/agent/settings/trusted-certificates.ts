@@ -35,8 +35,8 @@ export class TrustedCertificates {
   /**
    * Replaces the CAs by those in a PEM text and runs update-ca-certificates (bosh-agent:
    * platform/cert/cert_manager.go). Does nothing if the same ones are installed. After a kill, the same call
-   * completes it. Throws AGENT_SETTINGS_INVALID, before it changes anything, if the text has a certificate that
-   * cannot be read or none, and AGENT_NOT_SUPPORTED if the store cannot be changed.
+   * completes it. Throws AGENT_SETTINGS_INVALID, before it changes anything, if the text has a certificate
+   * that cannot be read or none, and AGENT_NOT_SUPPORTED if the store cannot be changed.
    */
   async install(pem: string): Promise<void> {
     const certificates = splitCertificates(pem);

@@ -12,7 +12,7 @@ import {
   type BusCertificate,
 } from './settings.ts';
 
-/** What an update_settings changed. An absent part leaves what create_vm's settings say. */
+/** What an update_settings changed. If a part is absent, that of create_vm's settings stays in effect. */
 export interface SettingsUpdate {
   /** The id of the task that made the update, so that `get_task` answers after a restart, too. */
   readonly taskId: string;
@@ -86,8 +86,8 @@ export function parseUpdate(source: JsonObject, taskId: string): SettingsUpdate 
 }
 
 /**
- * Returns the bus of an update; undefined if it has no certificate. Half of a certificate, or a key of another
- * one, would leave a VM that cannot reach its director after a restart.
+ * Returns the bus of an update; undefined if it has no certificate. Half of a certificate, or a key of
+ * another one, would leave a VM that cannot reach its director after a restart.
  */
 function checkedBus(mbus: Field): JsonObject | undefined {
   const cert = mbus.get('cert');

@@ -1,6 +1,6 @@
-# Makes a container that looks to the agent like one of the embedded node: a fresh root, the entry script of the VM pod as
-# PID 1, and a /var/vcap that survives it. Arguments: the work folder (state, volume, root, entry, agent.cjs, and a shell
-# script `mounts` with further mounts), and node's path.
+# Makes a container that looks to the agent like one of the embedded node: a fresh root, the entry script of
+# the VM pod as PID 1, and a /var/vcap that survives it. Arguments: the work folder (state, volume, root,
+# entry, agent.cjs, and a shell script `mounts` with further mounts), and node's path.
 set -eu
 work=$1
 node=$2

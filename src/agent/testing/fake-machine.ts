@@ -18,6 +18,8 @@ export class FakeMachine {
   /** The programs that have run, in order: `start web`. */
   readonly trace: string[] = [];
   readonly log: string[] = [];
+  /** The alerts that were sent: `web: Does not exist - restart`. */
+  readonly alerts: string[] = [];
   /** The running processes by name. A process is matched by the name of its service. */
   readonly living = new Map<string, LiveProcess>();
   readonly usage = { memoryKilobytes: 1000, cpuSeconds: 0 };
@@ -30,6 +32,11 @@ export class FakeMachine {
   /** Returns the programs that have run since the last call. */
   traced(): string {
     return this.trace.splice(0).join(', ');
+  }
+
+  /** Returns the alerts that were sent since the last call. */
+  alerted(): string {
+    return this.alerts.splice(0).join(', ');
   }
 
   end(name: string): void {
@@ -52,7 +59,7 @@ export class FakeMachine {
       log: { info: write, error: write },
       newMark: () => 'mark',
       rotate: async () => undefined,
-      alert: () => {},
+      alert: ({ service, event, action }) => void this.alerts.push(`${service}: ${event} - ${action}`),
       remember: async (name, record) => void this.#records.set(name, record),
       launch: (service, program) => this.#launch(service, program.arguments),
       table: {

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../platform/clock.ts';
-import { BlobStore } from '../blob/blob-store.ts';
+import { LocalBlobs } from '../blob/local-blobs.ts';
 import { Blobs } from '../blob/blobs.ts';
 import { directoriesOf } from '../directories.ts';
 import { DnsRecordsFile } from '../dns/dns-records-file.ts';
@@ -13,7 +13,7 @@ await mkdir(join(directories.instance, 'dns'), { recursive: true });
 const records = Array.from({ length: 5000 }, (_, index) => ['10.0.0.8', `name-${index}.bosh`]);
 await writeFile(join(directories.instance, 'dns', 'records.json'), JSON.stringify({ records, version: 1 }));
 const blobs = new Blobs({
-  ...{ local: new BlobStore(directories.blobs), remote: () => undefined, ca: () => undefined },
+  ...{ local: new LocalBlobs(directories.blobs), remote: () => undefined, ca: () => undefined },
   ...{ temporary: directories.temporary, clock: systemClock },
 });
 const file = new DnsRecordsFile({

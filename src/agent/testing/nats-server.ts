@@ -105,9 +105,9 @@ export class TestNatsServer {
       server: { host: this.address, port: this.port },
       credentials: { ...pair, ca },
       subject,
-      onMessage: (body, of) => {
-        received.push([of, parseJsonObject(new TextDecoder().decode(body)) ?? {}]);
-        onMessage(of);
+      onMessage: (body, sentTo) => {
+        received.push([sentTo, parseJsonObject(new TextDecoder().decode(body)) ?? {}]);
+        onMessage(sentTo);
       },
       onError: (error) => {
         throw error;

@@ -1,5 +1,5 @@
-# Runs a command with separate accounts, in its own mount namespace. /etc/passwd and the other files that useradd writes are those
-# of a VM with a host key, and the machine's files stay unchanged.
+# Runs a command with separate accounts, in its own mount namespace. /etc/passwd and the other files that
+# useradd writes are those of a VM with a host key, and the machine's files stay unchanged.
 set -eu
 etc=$(mktemp -d)
 mount -t tmpfs none "$etc"

@@ -30,8 +30,8 @@ export const embeddedAgentProperties = {
 } as const satisfies AgentProperties;
 
 /**
- * Returns true if the agent of a stemcell speaks NATS, as the agents of a director's VMs must. Upstream's agent
- * does; a stemcell with ours says so.
+ * Returns true if the agent of a stemcell speaks NATS, as the agents of a director's VMs must. Every upstream
+ * agent speaks NATS. Ours does if its stemcell has `agent_bus: nats`.
  */
 export const speaksNats = (cloudProperties: Readonly<Record<string, unknown>>): boolean =>
   !hasEmbeddedAgent(cloudProperties) || cloudProperties['agent_bus'] === embeddedAgentProperties.agent_bus;

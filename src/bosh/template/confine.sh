@@ -1,9 +1,11 @@
 #!/bin/sh
-# The first process of its own namespaces (ruby-command.ts): runs a command that is not trusted with this machine.
-# The command sees the system's programs and the given paths, read-only, and can write only in /tmp, which is in memory.
-# It has no /proc, no network, and sees only its own processes. This shell stays the parent of the command: it keeps its
-# capabilities, so the command cannot trace it, and if it is killed the kernel ends all others.
-#   $1: 'user', or the number of the user to become if root started it   then options of prlimit, '--', paths, '--', the command
+# The first process of its own namespaces (ruby-command.ts): runs a command that is not trusted with this
+# machine. The command sees the system's programs and the given paths, read-only, and can write only in /tmp,
+# which is in memory. It has no /proc, no network, and sees only its own processes. This shell stays the
+# parent of the command: it keeps its capabilities, so the command cannot trace it, and if it is killed the
+# kernel ends all others.
+#   $1: 'user', or the number of the user to become if root started it
+#   then options of prlimit, '--', paths, '--', the command
 set -eu
 user=$1
 shift
@@ -14,7 +16,8 @@ while [ "$1" != -- ]; do
 done
 shift
 
-# A separate user id, because the limit of processes counts all processes of a user. A container may not map the id.
+# A separate user id, because the limit of processes counts all processes of a user. A container may not map
+# the id.
 read -r _ _ mapped </proc/self/uid_map
 [ "$user" = user ] || [ "$mapped" -gt "$user" ] || user=65534
 
@@ -69,7 +72,8 @@ while read -r _ _ _ _ point options _; do
   esac
 done </proc/self/mountinfo
 
-# Further namespaces would give the command capabilities over them. As the machine's root, this would change the machine's setting.
+# Further namespaces would give the command capabilities over them. As the machine's root, this would change
+# the machine's setting.
 [ "$user" != user ] || echo 0 >/proc/sys/user/max_user_namespaces
 
 # umount(8) reads its mounts from /proc.

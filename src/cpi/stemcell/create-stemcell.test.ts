@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../../platform/field.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { createVmRequest, testCloud } from '../testing/test-cloud.ts';
 import { parseVmSpec } from '../vm/vm-spec.ts';
-import { createStemcell } from './create-stemcell.ts';
+import { assertAgentSupported, createStemcell } from './create-stemcell.ts';
 import { parseStemcellCid } from './stemcell-cid.ts';
 import { deleteStemcell } from './delete-stemcell.ts';
 import { describeStemcell } from './stemcell-manifest.ts';
@@ -60,6 +61,18 @@ test('the pod goes to nodes of the architecture, unless node_selector names anot
     'kubernetes.io/arch': 'amd64',
     'kubernetes.io/os': 'linux',
   });
+});
+
+test('a stemcell whose agent speaks only HTTPS is rejected under each URL of NATS', () => {
+  const assertSupported = (properties: JsonObject, mbus: string): void =>
+    assertAgentSupported(properties, { mbus, ntp: [], blobstore: {} });
+  const previous = { agent: 'bosh-kubernetes' };
+  for (const mbus of ['nats://10.0.0.6:4222', 'tls://10.0.0.6:4222', 'TLS://10.0.0.6:4222']) {
+    assert.throws(() => assertSupported(previous, mbus), { code: 'AGENT_NOT_SUPPORTED' }, mbus);
+    assertSupported({ ...previous, agent_bus: 'nats' }, mbus);
+    assertSupported({}, mbus);
+  }
+  assertSupported(previous, 'https://mbus:secret@0.0.0.0:6868');
 });
 
 test('a text that is not a stemcell cid is rejected', () => {

@@ -66,7 +66,7 @@ export function readLightImage(properties: Field): string | undefined {
  * AGENT_NOT_SUPPORTED.
  */
 export function assertAgentSupported(properties: JsonObject, { mbus = '' }: AgentConfig): void {
-  if (speaksNats(properties) || !/^nats:/iu.test(mbus)) return;
+  if (speaksNats(properties) || !/^(nats|tls):/iu.test(mbus)) return;
   throw new ProductError(
     'AGENT_NOT_SUPPORTED',
     "The stemcell's cloud_properties have 'agent: bosh-kubernetes' without 'agent_bus: nats': an earlier version of this project built it, " +

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Repeats the upstream agent's use of mount(8), command by command, with a folder as hint and the agent.json of warden
-# stemcells (bosh-agent e94765a: agent/bootstrap.go, agent/action/*_disk.go, platform/linux_platform.go,
-# platform/disk/linux_mounter.go, linux_bind_mounter.go, cmd_mounts_searcher.go). Started by the entry script, it is the agent;
-# called with the name of an action and its arguments, it runs that action. All programs are found through PATH.
+# Repeats the upstream agent's use of mount(8), command by command, with a folder as hint and the agent.json
+# of warden stemcells (bosh-agent e94765a: agent/bootstrap.go, agent/action/*_disk.go,
+# platform/linux_platform.go, platform/disk/linux_mounter.go, linux_bind_mounter.go, cmd_mounts_searcher.go).
+# Started by the entry script, it is the agent; called with the name of an action and its arguments, it runs
+# that action. All programs are found through PATH.
 set -u
 bosh=/var/vcap/bosh
 store=/var/vcap/store

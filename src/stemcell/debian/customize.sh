@@ -1,6 +1,7 @@
 #!/bin/sh
-# mmdebstrap runs this when the packages are installed; $1 is the root. Makes the accounts of a BOSH VM, removes content that
-# differs between runs or belongs to the build machine, and writes the package list to $BOSH_KUBERNETES_PACKAGES.
+# mmdebstrap runs this when the packages are installed; $1 is the root. Makes the accounts of a BOSH VM,
+# removes content that differs between runs or belongs to the build machine, and writes the package list to
+# $BOSH_KUBERNETES_PACKAGES.
 set -eu
 root=$1
 
@@ -21,7 +22,8 @@ rm -f "$root"/etc/ssh/ssh_host_*
 : > "$root/etc/machine-id"
 rm -f "$root/var/lib/dbus/machine-id"
 
-# These files are those of the build machine; a pod gets its own. The package resolvconf keeps copies of the first.
+# These files are those of the build machine; a pod gets its own. The package resolvconf keeps copies of the
+# first.
 rm -rf "$root/etc/resolv.conf" "$root/etc/hostname" "$root/etc/resolvconf/resolv.conf.d/original" "$root/run/resolvconf"
 
 # Setting the login uid needs a capability that only the profile privileged gives.
@@ -33,8 +35,9 @@ done
 chroot "$root" localedef --no-archive --inputfile=en_US --charmap=UTF-8 en_US.UTF-8
 echo LANG=en_US.UTF-8 > "$root/etc/default/locale"
 
-# /etc/cron.hourly/logrotate of the VM replaces this (src/stemcell/root/rotate-logs.sh). It rotates the logs of jobs itself, and
-# logrotate must not: the file in which an agent names them is a configuration that makes root follow links of job users.
+# /etc/cron.hourly/logrotate of the VM replaces this (src/stemcell/root/rotate-logs.sh). It rotates the logs
+# of jobs itself, and logrotate must not: the file in which an agent names them is a configuration that makes
+# root follow links of job users.
 rm -f "$root/etc/cron.daily/logrotate"
 # A VM is not updated by apt, and in a privileged container this would check the file systems of the node.
 rm -f "$root/etc/cron.daily/apt-compat" "$root/etc/cron.d/e2scrub_all"
@@ -42,7 +45,8 @@ sed -i '1i taboopat + vcap' "$root/etc/logrotate.conf"
 
 rm -f "$root/var/cache/ldconfig/aux-cache" "$root/var/log/faillog" "$root/var/log/lastlog"
 find "$root/var/log" -type f -delete
-# mmdebstrap empties /tmp itself: until the end it contains the configuration that keeps its apt-get inside the root.
+# mmdebstrap empties /tmp itself: until the end it contains the configuration that keeps its apt-get inside
+# the root.
 find "$root/var/tmp" -mindepth 1 -delete
 
 # shellcheck disable=SC2016 # dpkg-query's own variables

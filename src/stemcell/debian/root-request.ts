@@ -33,8 +33,8 @@ const releasePackages = [
 
 /**
  * The libraries of the headers below, which compiled packages load when they run. An image without compilers
- * has them, too, for packages that were compiled with another image of the same operating system. The first is
- * a pattern of apt, because trixie calls the package libaio1t64 and does not provide the former name.
+ * has them, too, for packages that were compiled with another image of the same operating system.
+ * `~n^libaio1` is a pattern of apt: the package is called libaio1t64 in trixie.
  */
 const libraryPackages = [
   ...['~n^libaio1', 'libbz2-1.0', 'libcurl4', 'libgcrypt20', 'libncurses6', 'libreadline8', 'libssl3'],

@@ -1,7 +1,7 @@
 #!/bin/sh
-# PID 1 if the container gets no other command. On Kubernetes the CPI gives one (src/cpi/vm/scripts/entry.ts), which also
-# mounts disks again and ends jobs before their loggers. This script is for any other runtime, to inspect the image. It runs the
-# services and the agent, and reaps.
+# PID 1 if the container gets no other command. On Kubernetes the CPI gives one (src/cpi/vm/scripts/entry.ts),
+# which also mounts disks again and ends jobs before their loggers. This script is for any other runtime, to
+# inspect the image. It runs the services and the agent, and reaps.
 set -u
 stop() {
   trap '' TERM INT

@@ -1,10 +1,10 @@
 #!/bin/sh
-# cron runs this as root every hour: logrotate with the configuration of the system, then with that of the agent in each folder
-# of the jobs' logs. Job users write in these folders, so a path through them may lead anywhere by the time it is used. Each folder
-# therefore becomes the working directory first, and logrotate runs there if it is the folder of that path and no link led to
-# another one. Through /proc/self/cwd logrotate reaches this folder and no other, whatever its path becomes. logrotate itself
-# opens no link and no file with a second hard link. Only the options of the agent's first paths are used, because an upstream
-# agent's own paths have none of this protection.
+# cron runs this as root every hour: logrotate with the configuration of the system, then with that of the
+# agent in each folder of the jobs' logs. Job users can replace any part of such a path by a link. The script
+# therefore enters each folder, checks that no link led there, and runs logrotate in it. Through
+# /proc/self/cwd logrotate reaches this folder and no other, whatever its path becomes. logrotate itself opens
+# no link and no file with a second hard link. Only the options of the agent's first paths are used, because
+# an upstream agent's own paths have none of this protection.
 set -u
 logs=/var/vcap/data/sys/log
 agent=/etc/logrotate.d/vcap

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Runs the services of a VM besides its agent, and restarts each when it ends: rsyslogd behind /dev/log, cron, and sshd, whose
-# host keys are made at the first boot, in a folder that survives the container. A key appears completely or not at all.
+# Runs the services of a VM besides its agent, and restarts each when it ends: rsyslogd behind /dev/log, cron,
+# and sshd, whose host keys are made at the first boot, in a folder that survives the container. A key appears
+# completely or not at all.
 set -u
-# bosh-dns adds a name server with `resolvconf -u`, which writes the file behind a link. The pod's own name servers and search list
-# become resolvconf's base, so that it keeps them. If /etc/resolv.conf is still the runtime's mount (profile baseline), no other
-# file can be put there.
+# bosh-dns adds a name server with `resolvconf -u`, which writes the file behind a link. The pod's own name
+# servers and search list become resolvconf's base, so that it keeps them. If /etc/resolv.conf is still the
+# runtime's mount (profile baseline), no other file can be put there.
 use_resolvconf() {
   [ -x /sbin/resolvconf ] && [ -f /etc/resolv.conf ] && [ ! -L /etc/resolv.conf ] || return 0
   ! mountpoint -q /etc/resolv.conf || return 0
@@ -38,6 +39,7 @@ for type in ed25519 ecdsa rsa; do
   mv "$key.new.pub" "$key.pub"
   mv "$key.new" "$key"
 done
-# Upstream's agent reads the key that the bosh CLI expects from there (bosh-agent: platform/linux_platform.go, GetHostPublicKey)
+# Upstream's agent reads the key that the bosh CLI expects from there (bosh-agent: platform/linux_platform.go,
+# GetHostPublicKey)
 [ ! -s "$keys/ssh_host_rsa_key" ] || ln -sf "$keys/ssh_host_rsa_key" "$keys/ssh_host_rsa_key.pub" /etc/ssh/
 supervise /usr/sbin/sshd -D -e

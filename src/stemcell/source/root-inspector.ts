@@ -43,7 +43,7 @@ export class RootFiles {
     return this.#resolve(path)?.isProgram === true;
   }
 
-  /** Returns the content of a file os-release; undefined if there is none. Links are followed inside the root. */
+  /** Returns the content of a file os-release, or undefined. Links are followed inside the root. */
   contentOf(path: string): string | undefined {
     return this.#resolve(path)?.content;
   }
@@ -116,8 +116,8 @@ function parentOf(path: string): string {
 }
 
 /**
- * Inspects the entries of a root while it is read: the programs that a VM needs, and the operating system that
- * it says to be.
+ * Inspects the entries of a root while it is read: the programs that a VM needs, and the operating system
+ * that os-release names.
  */
 export interface RootInspector {
   /**

@@ -1,6 +1,6 @@
 #!/bin/sh
-# First process of a machine of the test cluster. It prepares the mount, pid, network, uts and ipc namespaces in which it was
-# started, prints `ready`, and then only reaps. If it dies, everything in the machine dies.
+# First process of a machine of the test cluster. It prepares the mount, pid, network, uts and ipc namespaces
+# in which it was started, prints `ready`, and then only reaps. If it dies, everything in the machine dies.
 #   $1 host name
 set -eu
 mount --make-rshared /

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes a machine of the test cluster a node. The persistent folders of a node are bound from the cluster's state to their standard
-# paths, above overlays that write nothing to the host's disk.
-#   $1 the node's folder, $2 the folder of assigned addresses, $3 the root of its control groups, $4 its address/prefix,
-#   $5 the gateway
+# Makes a machine of the test cluster a node. The persistent folders of a node are bound from the cluster's
+# state to their standard paths, above overlays that write nothing to the host's disk.
+#   $1 the node's folder, $2 the folder of assigned addresses, $3 the root of its control groups,
+#   $4 its address/prefix, $5 the gateway
 set -eu
 
 # Mount points that the host does not have are made in overlays.
@@ -14,7 +14,8 @@ for each in /etc /opt /var; do
   mount -t overlay -o "lowerdir=$each,upperdir=/run/overlay$each/upper,workdir=/run/overlay$each/work" overlay "$each"
 done
 
-# There is no name server, so that each look-up fails at once, and not after half a minute for an image that does not exist.
+# There is no name server, so that each look-up fails at once, and not after half a minute for an image that
+# does not exist.
 rm -f /etc/resolv.conf
 echo 'nameserver 127.0.0.1' >/etc/resolv.conf
 

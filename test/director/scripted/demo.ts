@@ -1,5 +1,5 @@
-// npm run director:demo: a scripted director deploys examples/hello in two instances on the embedded cluster, with the
-// agent of this project, over NATS, and deletes them. The real CPI runs as one process per call.
+// npm run director:demo: a scripted director deploys examples/hello in two instances on the embedded cluster,
+// with the agent of this project, over NATS, and deletes them. The real CPI runs as one process per call.
 import { noNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import { leftObjects } from '../../support/left-objects.ts';
 import { openEmbeddedScene } from './embedded-scene.ts';

@@ -7,7 +7,9 @@ export type Json = Readonly<Record<string, unknown>>;
 /** Compiled packages by name, as they are in a spec. */
 export type CompiledPackages = Readonly<Record<string, Json>>;
 
-/** The blobstore of a director. Agents log in to it, or get signed URLs (bosh: blobstore.enable_signed_urls). */
+/**
+ * The blobstore of a director. Agents log in to it, or get signed URLs (bosh: blobstore.enable_signed_urls).
+ */
 export class DirectorBlobstore {
   readonly #dav: DavServer;
   readonly hasSignedUrls: boolean;

@@ -6,18 +6,18 @@ import type { Scene } from './scenario.ts';
 /** Starts a director and an embedded cluster with our agent. `out` gets a line for each call. */
 export async function openEmbeddedScene(out: (line: string) => void): Promise<Scene> {
   const setup = await DirectorSetup.start({ out });
-  let line: EmbeddedEnvironment | undefined;
+  let started: EmbeddedEnvironment | undefined;
   const close = async (): Promise<void> => {
     try {
-      await line?.destroy();
-      await line?.remove();
+      await started?.destroy();
+      await started?.remove();
     } finally {
       await setup.close();
     }
   };
   try {
     const environment = await EmbeddedEnvironment.start({ mbus: setup.server.url });
-    line = environment;
+    started = environment;
     const deployment = await setup.deployment({
       cpi: (method, ...args) => environment.call(method, ...args),
       stemcell: join(checkout, 'dist', 'embedded-stemcell.tgz'),

@@ -21,8 +21,8 @@ export class HealthMonitor {
   }
 
   /**
-   * Waits until the other agent has sent two more heartbeats, between which an interval lies in which every agent
-   * that runs sends one. Throws if the first agent has sent one.
+   * Waits until the other agent has sent two more heartbeats, between which an interval lies in which every
+   * agent that runs sends one. Throws if the first agent has sent one.
    */
   async hearOnly(other: string, silent: string): Promise<void> {
     const begin = this.#subscription.received.length;

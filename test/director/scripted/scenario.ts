@@ -61,7 +61,7 @@ const steps: readonly (readonly [name: string, run: Step])[] = [
   ['delete-deployment: nothing is left', deletes],
 ];
 
-/** The manifest. */
+/** Returns the two instance groups: a service and an errand. */
 function manifest(
   { hello, smoke, addresses }: Scene,
   { instances = 2, diskSize = 64 }: { readonly instances?: number; readonly diskSize?: number } = {},

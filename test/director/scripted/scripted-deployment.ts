@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type CompiledPackages, type DirectorBlobstore, type Json, keyOf } from './director-blobstore.ts';
 import type { ReleaseOfJob } from './release-of-job.ts';
-import type { JobRequest, ScriptedDirector, ScriptedVm } from './scripted-director.ts';
+import type { ScriptedDirector } from './scripted-director.ts';
+import type { JobRequest, ScriptedVm } from './scripted-vm.ts';
 
 /** An instance group of the manifest, with one job. */
 export interface InstanceGroup {
@@ -53,8 +54,8 @@ export class ScriptedDeployment {
   }
 
   /**
-   * `bosh deploy`: compiles what is not compiled, deletes instances that are not in the manifest, creates missing
-   * VMs, and updates the instances that are new or changed.
+   * `bosh deploy`: compiles what is not compiled, deletes instances that are not in the manifest, creates
+   * missing VMs, and updates the instances that are new or changed.
    */
   async deploy(groups: readonly InstanceGroup[]): Promise<void> {
     const { director } = this.#options;

@@ -7,6 +7,7 @@ import type { TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import { until } from '../../support/until.ts';
 import { type CompiledPackages, type DirectorBlobstore, type Json, keyOf } from './director-blobstore.ts';
 import type { ReleaseOfJob } from './release-of-job.ts';
+import type { InstanceState, JobRequest, ScriptedDisk, ScriptedVm, VmRequest } from './scripted-vm.ts';
 
 export interface ScriptedDirectorOptions {
   readonly server: TestNatsServer;
@@ -17,65 +18,19 @@ export interface ScriptedDirectorOptions {
   readonly out: (line: string) => void;
 }
 
-/** What a VM is created from. */
-export interface VmRequest {
-  readonly deployment: string;
-  readonly group: string;
-  readonly index: number;
-  readonly stemcellCid: string;
-  readonly vmProperties?: Json;
-  readonly networks: Json;
-  readonly address: string;
-  /** The VM only compiles packages, with its first certificate. */
-  readonly isCompilation?: boolean;
-}
-
-/** What an instance shall run, and its persistent disk. */
-export interface JobRequest {
-  readonly release: ReleaseOfJob;
-  readonly packages: CompiledPackages;
-  readonly properties: Json;
-  /** In MiB; undefined: no persistent disk. */
-  readonly diskSize?: number | undefined;
-  readonly diskProperties?: Json;
-}
-
-export interface ScriptedDisk {
-  readonly cid: string;
-  readonly size: number;
-}
-
-/** An instance of the director. Its id and its disk stay when it gets another VM. */
-export interface InstanceState {
-  readonly id: string;
-  readonly disk: ScriptedDisk | undefined;
-}
-
-/** One VM of the director. */
-export interface ScriptedVm {
-  readonly agentId: string;
-  readonly cid: string;
-  readonly request: VmRequest;
-  /** The id of its instance. */
-  readonly id: string;
-  disk: ScriptedDisk | undefined;
-  /** The spec of the last apply. */
-  spec: Json;
-}
-
 /** What follows for an instance after its jobs are stopped. */
 export type StopIntent = 'keep_vm' | 'delete_vm' | 'delete_instance' | 'delete_deployment';
 
 /**
  * Does what a director does for its VMs, in the same order and with the same arguments (bosh-director:
- * deployment_plan/steps, instance_updater, stopper.rb, disk_manager.rb). It keeps no database: the caller says
- * which step comes next.
+ * deployment_plan/steps, instance_updater, stopper.rb, disk_manager.rb). It keeps no database: the caller
+ * says which step comes next.
  */
 export class ScriptedDirector {
   readonly #options: ScriptedDirectorOptions;
   readonly vms: ScriptedVm[] = [];
-  /** The agents of which the short-lived certificate is still in use. */
-  readonly #bootstrapping = new Set<string>();
+  /** The agents that still use their first certificate, which is short-lived. */
+  readonly #withFirstCertificate = new Set<string>();
   #records = { version: 0, text: '' };
 
   constructor(options: ScriptedDirectorOptions) {
@@ -106,7 +61,7 @@ export class ScriptedDirector {
       ...{ director: 'director', deployment: request.deployment, job: request.group },
       ...{ index: String(request.index), id, name: `${request.group}/${id}` },
     });
-    this.#bootstrapping.add(agentId);
+    this.#withFirstCertificate.add(agentId);
     // nats-sync sees the VM only now, so that the agent's first connections are refused
     await this.#syncUsers();
     await this.#step(`agent ${cid} ping`, () => this.#options.bus.waitUntilReady(agentId, 120_000));
@@ -119,18 +74,18 @@ export class ScriptedDirector {
   }
 
   /**
-   * Sends the settings. The first time they contain the lasting certificate, and then nats-sync removes the user
-   * of the short-lived one.
+   * Sends the settings. The first time they contain the lasting certificate, and then nats-sync removes the
+   * user of the short-lived one.
    */
   async updateSettings(vm: ScriptedVm): Promise<void> {
     const settings = { trusted_certs: '', disk_associations: [] };
-    if (!this.#bootstrapping.has(vm.agentId) || vm.request.isCompilation === true) {
+    if (!this.#withFirstCertificate.has(vm.agentId) || vm.request.isCompilation === true) {
       await this.agent(vm, 'update_settings', settings);
       return;
     }
     const cert = certificateOf(await this.#options.server.agentCertificate(vm.agentId, 'permanent'));
     await this.agent(vm, 'update_settings', { ...settings, mbus: { cert } });
-    this.#bootstrapping.delete(vm.agentId);
+    this.#withFirstCertificate.delete(vm.agentId);
     await this.#syncUsers();
   }
 
@@ -332,7 +287,7 @@ export class ScriptedDirector {
     await this.#options.server.admit(
       this.vms.map(({ agentId }) => ({
         id: agentId,
-        kinds: this.#bootstrapping.has(agentId) ? ['bootstrap', 'permanent'] : ['permanent'],
+        kinds: this.#withFirstCertificate.has(agentId) ? ['bootstrap', 'permanent'] : ['permanent'],
       })),
     );
   }

@@ -86,11 +86,15 @@ function namesOf(
   return name === 'all' ? names : [name ?? ''];
 }
 
+const actionProblems: Readonly<Record<Exclude<ActionResult, 'accepted'>, string>> = {
+  busy: 'Other action already in progress -- please try again later',
+  unknown: 'There is no service by that name',
+  'shut down': 'jobs are not started: the director has shut this VM down',
+};
+
 function problemOf(answer: ActionResult): string | undefined {
   if (answer === 'accepted') return undefined;
-  return answer === 'busy'
-    ? 'Other action already in progress -- please try again later'
-    : 'There is no service by that name';
+  return actionProblems[answer];
 }
 
 const succeeded = (output: string): CommandResult => ({ code: 0, output, error: '' });

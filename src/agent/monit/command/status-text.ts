@@ -2,7 +2,7 @@ import type { MonitService } from '../../../bosh/monit/monit-service.ts';
 import type { ProcessUsage } from '../../process/process-table.ts';
 import type { ProcessStatus } from '../job-supervisor.ts';
 import { sampleTree } from '../process-sample.ts';
-import type { ServiceProblem } from '../supervised-service.ts';
+import type { ServiceProblem } from '../service-alert.ts';
 
 /** The version of monit that scripts are written for. */
 export const monitVersion = '5.2.5';

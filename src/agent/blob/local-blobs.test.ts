@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { BlobStore } from './blob-store.ts';
+import { LocalBlobs } from './local-blobs.ts';
 
 test('a failed upload keeps the previous blob, and its remains are removed at the next start', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(directory, { recursive: true }));
-  const blobs = new BlobStore(directory);
+  const blobs = new LocalBlobs(directory);
   await blobs.write('one', Readable.from(['first']));
   const broken = Readable.from(
     (function* () {

@@ -18,7 +18,7 @@ export function isBlobId(id: string): boolean {
 }
 
 /** The VM's own blobstore: one file per blob in data/blobs, mode 0600. A file there is always complete. */
-export class BlobStore {
+export class LocalBlobs {
   readonly #directory: string;
 
   constructor(directory: string) {
