@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
+import { interpolateTemplate } from '../../src/bosh/manifest/interpolate-template.ts';
 import { applyOperations, readOpsFile } from '../../src/bosh/manifest/ops-file.ts';
 import { readGivenYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
@@ -111,8 +112,18 @@ const assertRefused = (names: readonly string[], sentence: string, template = ma
 
 interface Operation {
   readonly type: string;
+  readonly path: string;
+  readonly value?: unknown;
   readonly error?: string;
 }
+
+/** Returns the variables that our files add to the manifest: bosh generates those without a given value. */
+const variablesOf = (names: readonly string[]): readonly { readonly name: string }[] =>
+  names
+    .filter((name) => own.has(name))
+    .flatMap((name) => parse(readFileSync(pathOf(name), 'utf8')) as readonly Operation[])
+    .filter(({ path }) => path === '/variables/-')
+    .map(({ value }) => value as { readonly name: string });
 
 /** Our files that one of our files needs before it. */
 const neededOf = (name: string): readonly string[] => {
@@ -186,7 +197,7 @@ describe('manifests/cf-deployment', () => {
     const page = readFileSync(new URL('../../docs/cloud-foundry.md', import.meta.url), 'utf8');
     const commands = page.replaceAll(/\\\n/gu, '').match(/^ {4}bosh -d cf deploy .*$/gmu) ?? [];
     assert.equal(commands.length, 2);
-    const [volumes = ''] = /(?:^ {6}-[ov] .*\n)+(?=\n## )/mu.exec(page) ?? [];
+    const [volumes = ''] = /(?:^ {6}-[ov] .*\n)+(?=\n)/mu.exec(page) ?? [];
     assert.match(volumes, /replace-volume-brokers/u);
     for (const command of commands.flatMap((each) => [each, `${each} ${volumes}`])) {
       const names = [...command.matchAll(/-o (\S+)\.yml/gu)].map(([, path = '']) =>
@@ -201,10 +212,38 @@ describe('manifests/cf-deployment', () => {
         parse(readFileSync(new URL(`../../${values}`, import.meta.url), 'utf8')) as object,
       );
       const onLine = [...command.matchAll(/ -v (\w+)=/gu)].map(([, name = '']) => name);
+      const generated = variablesOf(names).map(({ name }) => name);
       const used = new Set(files.join('').match(/(?<=\(\()\w+(?=\)\))/gu) ?? []);
-      const missing = [...used].filter((name) => ![...given, ...onLine].includes(name));
+      const missing = [...used].filter((name) => ![...given, ...onLine, ...generated].includes(name));
       assert.deepEqual(missing, [], command);
+      // A generated variable is a secret, and other users of the machine see the arguments of a command.
+      const secrets = onLine.filter((name) => generated.includes(name));
+      assert.deepEqual(secrets, [], command);
     }
+  });
+
+  test('the keys of the volume ids are generated into the vars store, unless --var-file names files', async () => {
+    const variables = variablesOf(['replace-volume-brokers.yml']);
+    const names = variables.map(({ name }) => name);
+    assert.deepEqual(names, ['nfs_volume_id_key', 'smb_volume_id_key']);
+    const path = made('volume-keys', { keys: names.map((name) => `((${name}))`), variables });
+    const varsStorePath = join(directory, 'volume-keys-store.yml');
+    const keys = async (...files: readonly string[]): Promise<unknown> => {
+      if (program !== undefined) {
+        const flags = files.flatMap((file, index) => ['--var-file', `${names[index]}=${file}`]);
+        const args = ['int', path, '--path', '/keys', '--vars-store', varsStorePath, ...flags];
+        return parse((await promisify(execFile)(program, args)).stdout);
+      }
+      const variableFiles = Object.fromEntries(files.map((file, index) => [names[index] ?? '', file]));
+      return parse(await interpolateTemplate({ path, valuePath: '/keys', varsStorePath, variableFiles }));
+    };
+    const generated = await keys();
+    // The errands refuse a key of fewer than 20 characters.
+    assert.match(String(generated), /^\w{20,},\w{20,}$/u);
+    assert.deepEqual(await keys(), generated);
+    const file = join(directory, 'volume-key');
+    writeFileSync(file, 'of-the-previous-broker');
+    assert.deepEqual(await keys(file, file), ['of-the-previous-broker', 'of-the-previous-broker']);
   });
 
   test("dns.yml adds the stemcell to bosh-deployment's addon of stemcells with resolvconf, once", async () => {
