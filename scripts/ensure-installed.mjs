@@ -11,8 +11,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The folder of Node's compile cache, for commands and tests. */
 export const compileCache = join(root, 'node_modules', '.cache', 'compiled');
 /**
- * Returns the environment in which the pinned Node uses that cache. It is empty for another user than the owner
- * of the checkout, such as root by sudo, because the owner's next `npm ci` could not remove files of that user.
+ * Returns the environment in which the pinned Node uses that cache. It is empty for another user than the
+ * owner of the checkout, such as root by sudo, because the owner's next `npm ci` could not remove files of
+ * that user.
  */
 export const cacheEnvironment = () =>
   statSync(root).uid === process.getuid() ? { NODE_COMPILE_CACHE: compileCache } : {};

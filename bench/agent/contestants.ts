@@ -50,7 +50,8 @@ export function theUpstreamAgent(): Contestant | string {
       await packArchive(settings, join(directory, 'settings.tar'), { compression: 'none' });
       await writeStart(
         directory,
-        // The first argument is `monit` if the VM's command of that name was called, with the path of a socket
+        // The first argument is `monit` if the VM's command of that name was called, with the path of a
+        // socket
         `if [ "\${1:-}" = monit ]; then shift 2; exec ${installed}/monit "$@"; fi
 if [ ! -e ${moved} ]; then
   tar -xf ${installed}/settings.tar -C /

@@ -50,8 +50,8 @@ export class Agent {
   }
 
   /**
-   * Prepares the directories, reads the settings, restores the last applied spec, opens the bus, and then starts
-   * the jobs in the background. Rejects if the settings cannot be used or if the address is taken.
+   * Prepares the directories, reads the settings, restores the last applied spec, opens the bus, and then
+   * starts the jobs in the background. Rejects if the settings cannot be used or if the address is taken.
    */
   static async start(options: AgentOptions): Promise<Agent> {
     const { directories, ports } = options;

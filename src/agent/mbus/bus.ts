@@ -10,8 +10,8 @@ export interface Bus {
   /** Begins to take requests. Rejects if the bus cannot listen. */
   start(dispatch: DispatchOptions): Promise<void>;
   /**
-   * Exchanges the certificate without losing a request, and calls `commit` as soon as the new one is accepted.
-   * Rejects, and keeps the previous one, if it is not accepted or if `commit` rejects.
+   * Exchanges the certificate without losing a request, and calls `commit` as soon as the new one is
+   * accepted. Rejects, and keeps the previous one, if it is not accepted or if `commit` rejects.
    */
   exchangeCertificate(certificate: BusCertificate, commit: () => Promise<void>): Promise<void>;
   /** Publishes an event for the health monitor, if the bus has one. An event that cannot be sent is lost. */

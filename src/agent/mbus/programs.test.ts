@@ -45,7 +45,10 @@ async function scene(t: TestContext, program: Program): Promise<Scene> {
   };
 }
 
-/** Checks that a problem is logged with its cause and the next step, but not at each try, and that the agent stays. */
+/**
+ * Checks that a problem is logged with its cause and the next step, but not at each try, and that the agent
+ * stays.
+ */
 async function assertLoggedOnce(agent: AgentProcess, server: TestNatsServer, line: RegExp): Promise<void> {
   await agent.logged(line);
   const tries = async (): Promise<number> => (await server.log()).split(/error|violation/iu).length;

@@ -164,8 +164,8 @@ export class JobSupervisor {
   }
 
   /**
-   * Queues an action of the monit command. Returns before it is done. After the action shutdown nothing starts
-   * or monitors a service, because the director has replaced the VM.
+   * Queues an action of the monit command. Returns before it is done. After the action shutdown nothing
+   * starts or monitors a service, because the director has replaced the VM.
    */
   request(name: string, action: ServiceAction): ActionResult {
     const isBegin = action === 'start' || action === 'restart' || action === 'monitor';

@@ -241,8 +241,8 @@ export class RuleState {
 
   /**
    * Records the finding of a cycle and returns the action that is due. The action is due in each cycle that
-   * fails once the rate is reached; the action of the recovery is due once, and only after a failure. A failure
-   * is new if the rule was not failed before, and each change is (monit: src/alert.c, handle_alert).
+   * fails once the rate is reached; the action of the recovery is due once, and only after a failure. A
+   * failure is new if the rule was not failed before, and each change is (monit: src/alert.c, handle_alert).
    */
   record(finding: Finding): DueAction | undefined {
     const hasFailed = finding === 'failed' || finding === 'changed';
@@ -274,8 +274,8 @@ export class RuleState {
   }
 
   /**
-   * Forgets the history, so that the cycles are counted from 0. After a restart of the service, a failure that
-   * lasts is not a new one.
+   * Forgets the history, so that the cycles are counted from 0. After a restart of the service, a failure
+   * that lasts is not a new one.
    */
   reset({ isRestart }: { readonly isRestart: boolean }): void {
     this.#history = [];

@@ -12,7 +12,9 @@ const user = 'agent';
 const password = 'blobstore-password-of-the-test';
 const secret = 'secret-of-signed-urls';
 
-/** The WebDAV blobstore of a director over TLS, with its signed URLs (bosh: jobs/blobstore, nginx.conf.erb). */
+/**
+ * The WebDAV blobstore of a director over TLS, with its signed URLs (bosh: jobs/blobstore, nginx.conf.erb).
+ */
 export class DavServer {
   readonly blobs = new Map<string, Buffer>();
   /** The answer of the next PUT, for tests of a full blobstore; undefined: it is stored. */

@@ -1,4 +1,5 @@
-// `full-hosts.ts BASE`: writes BASE/hosts, which is a mount of a full file system, from the DNS records of BASE.
+// `full-hosts.ts BASE`: writes BASE/hosts, which is a mount of a full file system, from the DNS records of
+// BASE.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../platform/clock.ts';

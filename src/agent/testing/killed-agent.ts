@@ -1,5 +1,5 @@
-// `killed-agent.ts BASE STEP`: the agent of a TestVm as a process, which kills itself before that change of a file of
-// update_settings, as a kill -9 would. It logs `step N` for each one. Without STEP it only logs.
+// `killed-agent.ts BASE STEP`: the agent of a TestVm as a process, which kills itself before that change of a
+// file of update_settings, as a kill -9 would. It logs `step N` for each one. Without STEP it only logs.
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';

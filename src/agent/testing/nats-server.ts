@@ -40,9 +40,9 @@ interface ServerOptions {
 }
 
 /**
- * Debian's nats-server with the configuration of a director's job nats (bosh: jobs/nats/templates/nats.cfg.erb):
- * the subject of a certificate is the user, and each user has its subjects. Agents are admitted late, as
- * nats-sync does it.
+ * Debian's nats-server with the configuration of a director's job nats (bosh:
+ * jobs/nats/templates/nats.cfg.erb): the subject of a certificate is the user, and each user has its
+ * subjects. Agents are admitted late, as nats-sync does it.
  */
 export class TestNatsServer {
   readonly #directory: string;
