@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import type { NatsCredentials } from '../../src/agent/mbus/nats-connection.ts';
 
-/** What the client reads as JSON from stdin. */
+/** The JSON object that the client reads from stdin. */
 export interface BareRequest {
   readonly port: number;
   readonly credentials: NatsCredentials;

@@ -62,7 +62,7 @@ export async function upload(location: BlobLocation, path: string): Promise<void
 /** The certificate store of the VM, which has the director's trusted_certs. */
 const systemStore = '/etc/ssl/certs/ca-certificates.crt';
 
-/** Returns the CAs in PEM; undefined for those of the runtime, because there are no others. */
+/** Returns the CAs in PEM. If there are none, returns undefined, and the runtime uses its own. */
 export async function trustedCas(ca: string | undefined, store = systemStore): Promise<string | undefined> {
   return ca ?? ((await readFileIfPresent(store)) || undefined);
 }
