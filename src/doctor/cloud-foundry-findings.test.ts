@@ -1,28 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cloudFoundryFindings } from './cloud-foundry-findings.ts';
+import { attempts, cloudFoundryFindings } from './cloud-foundry-findings.ts';
 import type { Finding } from './finding.ts';
 import { parseProbeReport } from './probe-report.ts';
-import { kernelParameters, probeScript } from './probe-script.ts';
-
-const names = [
-  ...[
-    'tools',
-    'loop',
-    'xfs',
-    'xfs-quota',
-    'shared-mounts',
-    'overlay',
-    'nested-container',
-    'cgroups',
-    'apparmor',
-  ],
-  ...['dummy', 'vxlan', 'veth', 'ifb', 'transparent_hugepage', 'fuse', 'nfs', 'cifs', ...kernelParameters],
-];
+import { probeScript } from './probe-script.ts';
 
 /** Returns the rows of a node on which everything works except what `changes` has, by the rows' checks. */
 function rows(changes: Readonly<Record<string, string>> = {}): ReadonlyMap<string, Finding> {
-  const lines = names.map((name) => `${name}\t${changes[name] ?? 'yes\t'}`);
+  const lines = attempts.map((name) => `${name}\t${changes[name] ?? 'yes\t'}`);
   const findings = cloudFoundryFindings('node-1', parseProbeReport(`${lines.join('\n')}\n`));
   return new Map(findings.map((finding) => [finding.check, finding]));
 }
@@ -32,9 +17,9 @@ const result = (changes: Readonly<Record<string, string>>, check: string): strin
 
 test('the probe tries everything that the table shows, and a node that has it all passes', () => {
   const tried = [...probeScript.matchAll(/^probe (\S+) /gmu)].map(([, name = '']) => name);
-  assert.deepEqual(tried.toSorted(), names.filter((name) => !name.includes('.')).toSorted());
+  assert.deepEqual(tried.toSorted(), attempts.filter((name) => !name.includes('.')).toSorted());
   const findings = [...rows().values()];
-  assert.equal(findings.length, names.length); // XFS has two attempts, and the pod has a row, too
+  assert.equal(findings.length, attempts.length); // XFS has two attempts, and the pod has a row, too
   assert.deepEqual(
     findings.filter((each) => each.result !== 'ok' || each.remedy !== '' || each.neededBy === ''),
     [],
@@ -42,7 +27,7 @@ test('the probe tries everything that the table shows, and a node that has it al
 });
 
 test('what every layout needs fails, what only some need is a warning, and both say what to do', () => {
-  const everything = rows(Object.fromEntries(names.map((name) => [name, 'no\tError: no such thing'])));
+  const everything = rows(Object.fromEntries(attempts.map((name) => [name, 'no\tError: no such thing'])));
   const of = (wanted: string): string[] =>
     [...everything.values()].filter((each) => each.result === wanted).map(({ check }) => check);
   assert.deepEqual(of('failed'), [

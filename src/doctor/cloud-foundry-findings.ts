@@ -1,6 +1,6 @@
 import { met, unmet, type Finding, type Requirement } from './finding.ts';
 import type { Attempt, ProbeReport } from './probe-report.ts';
-import type { kernelParameters } from './probe-script.ts';
+import { kernelParameters } from './probe-script.ts';
 
 type KernelParameter = (typeof kernelParameters)[number];
 
@@ -165,6 +165,12 @@ const parameters: Readonly<Record<KernelParameter, Omit<Requirement, 'check'>>> 
   'net.ipv4.ip_local_reserved_ports': gorouter,
   'net.core.somaxconn': gorouter,
 };
+
+/** The names of all attempts that the rows need. */
+export const attempts: readonly string[] = [
+  ...['tools', 'xfs', ...features.map(([name]) => name)],
+  ...kernelParameters,
+];
 
 /** Returns the rows of a node for the report of its probe, all checks in the order of the table. */
 export function cloudFoundryFindings(node: string, report: ProbeReport): Finding[] {

@@ -7,16 +7,13 @@ import { ping } from '../actions/state.ts';
 import type { BusCertificate } from '../settings/settings.ts';
 import { eventually } from '../testing/eventually.ts';
 import { NatsDirector } from '../testing/nats-director.ts';
-import { noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
+import { mbusSettings, noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
 import { TestVm } from '../testing/test-vm.ts';
 import { TaskQueue } from '../task/task-queue.ts';
 import { natsCredentials, NatsBus } from './nats-bus.ts';
 
 const skip = noNatsServer;
 const id = 'agent-1';
-const wire = ({ ca, certificate, privateKey }: BusCertificate): object => ({
-  cert: { ca, certificate, private_key: privateKey },
-});
 
 interface Scene {
   readonly server: TestNatsServer;
@@ -30,7 +27,7 @@ async function scene(t: TestContext): Promise<Scene> {
   t.after(() => server.stop());
   const director = await NatsDirector.connect(server);
   t.after(() => director.close());
-  const mbus = wire(await server.agentCertificate(id, 'bootstrap'));
+  const mbus = mbusSettings(await server.agentCertificate(id, 'bootstrap'));
   const vm = await TestVm.create(undefined, { mbus }, { mbus: server.url });
   t.after(() => vm.remove());
   return { server, director, vm };
@@ -189,7 +186,11 @@ test('update_settings refuses named disks and changes nothing', { skip }, async 
 });
 
 const update = (director: NatsDirector, certificate: BusCertificate): Promise<unknown> =>
-  director.call(id, 'update_settings', { trusted_certs: '', disk_associations: [], mbus: wire(certificate) });
+  director.call(id, 'update_settings', {
+    trusted_certs: '',
+    disk_associations: [],
+    mbus: mbusSettings(certificate),
+  });
 
 /** Asks the agent without a pause while the work runs. Every request must be answered. */
 async function whileAsking(director: NatsDirector, work: () => Promise<unknown>): Promise<void> {

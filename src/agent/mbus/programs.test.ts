@@ -9,15 +9,12 @@ import { buildAgentExecutable, noAgentExecutable } from '../testing/agent-execut
 import { agentFromSources, AgentProcess } from '../testing/agent-process.ts';
 import { eventually } from '../testing/eventually.ts';
 import { NatsDirector } from '../testing/nats-director.ts';
-import { freePort, noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
+import { freePort, mbusSettings, noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
 // The agent of a stemcell runs on Bun, whose TLS is another one than Node's.
 type Program = readonly [string, ...string[]];
 const id = 'agent-1';
-const wire = ({ ca, certificate, privateKey }: BusCertificate): object => ({
-  cert: { ca, certificate, private_key: privateKey },
-});
 
 interface Scene {
   readonly server: TestNatsServer;
@@ -35,7 +32,7 @@ async function scene(t: TestContext, program: Program): Promise<Scene> {
   return {
     ...{ server, director, bootstrap: await server.agentCertificate(id, 'bootstrap') },
     async start(certificate, ...urls) {
-      const mbus = { ...wire(certificate), urls: urls.length === 0 ? [server.url] : urls };
+      const mbus = { ...mbusSettings(certificate), urls: urls.length === 0 ? [server.url] : urls };
       const vm = await TestVm.create(undefined, { mbus });
       t.after(() => vm.remove());
       const agent = AgentProcess.spawn([...program, '-b', vm.directories.base]);
@@ -90,7 +87,7 @@ const cases: Readonly<Record<string, (t: TestContext, program: Program) => Promi
     await server.admit([{ id, kinds: ['bootstrap', 'permanent'] }]);
     await director.waitUntilReady(id);
     const permanent = await server.agentCertificate(id, 'permanent');
-    const settings = { trusted_certs: '', disk_associations: [], mbus: wire(permanent) };
+    const settings = { trusted_certs: '', disk_associations: [], mbus: mbusSettings(permanent) };
     assert.equal(await director.call(id, 'update_settings', settings), 'ok');
     await server.admit([{ id, kinds: ['permanent'] }]);
     assert.deepEqual(await director.request(id, 'ping'), { value: 'pong' });

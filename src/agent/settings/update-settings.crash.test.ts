@@ -8,15 +8,12 @@ import { parseJsonObject } from '../../platform/json.ts';
 import { readFileIfPresent } from '../file/files.ts';
 import { AgentProcess } from '../testing/agent-process.ts';
 import { NatsDirector } from '../testing/nats-director.ts';
-import { noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
+import { mbusSettings, noNatsServer, TestNatsServer } from '../testing/nats-server.ts';
 import { TestVm } from '../testing/test-vm.ts';
 import type { BusCertificate } from './settings.ts';
 
 const skip = noNatsServer;
 const program = join(import.meta.dirname, '../testing/killed-agent.ts');
-const wire = ({ ca, certificate, privateKey }: BusCertificate): object => ({
-  cert: { ca, certificate, private_key: privateKey },
-});
 const trusted = (await createTestAuthority({ name: 'trusted' })).ca;
 
 /** One VM whose agent is killed in the middle of update_settings. */
@@ -43,7 +40,7 @@ class KilledVm {
   }
 
   get settings(): object {
-    return { trusted_certs: trusted, disk_associations: [], mbus: wire(this.#permanent) };
+    return { trusted_certs: trusted, disk_associations: [], mbus: mbusSettings(this.#permanent) };
   }
 
   update(): Promise<unknown> {
@@ -105,7 +102,7 @@ test(
     const create = async (id: string): Promise<KilledVm> => {
       const bootstrap = before.get(id);
       assert.ok(bootstrap);
-      const mbus = wire({ ...bootstrap, ca: server.ca });
+      const mbus = mbusSettings({ ...bootstrap, ca: server.ca });
       const vm = await TestVm.create(undefined, { mbus }, { mbus: server.url, agent_id: id });
       const permanent = { ...(await server.agentCertificate(id, 'permanent')), ca: server.newestCa };
       const killed = new KilledVm(id, vm, director, permanent);

@@ -257,3 +257,8 @@ export async function freePort(address = loopback): Promise<number> {
   await once(probe, 'close');
   return port;
 }
+
+/** Returns a certificate in the form of env.bosh.mbus and of update_settings. */
+export const mbusSettings = ({ ca, certificate, privateKey }: BusCertificate): object => ({
+  cert: { ca, certificate, private_key: privateKey },
+});

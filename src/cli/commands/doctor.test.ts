@@ -6,7 +6,6 @@ import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { endedSession } from '../../cpi/testing/holder-console.ts';
 import { profileSecurity } from '../../cpi/config/profile.ts';
-import { kernelParameters } from '../../doctor/probe-script.ts';
 import { probePod } from '../../doctor/probe-pod.ts';
 import {
   startSimulatedCluster,
@@ -21,22 +20,9 @@ import type { Installation } from '../installation.ts';
 import { recordOutput, type RecordedOutput } from '../testing/record-output.ts';
 import { jsonTerminal } from '../output/json-terminal.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { attempts } from '../../doctor/cloud-foundry-findings.ts';
 import { doctor } from './doctor.ts';
 
-const attempts = [
-  ...[
-    'tools',
-    'loop',
-    'xfs',
-    'xfs-quota',
-    'shared-mounts',
-    'overlay',
-    'nested-container',
-    'cgroups',
-    'apparmor',
-  ],
-  ...['dummy', 'vxlan', 'veth', 'ifb', 'transparent_hugepage', 'fuse', 'nfs', 'cifs', ...kernelParameters],
-];
 const healthy = attempts.map((name) => `${name}\tyes\t`).join('\n');
 const image = 'registry.example/stemcell:1';
 const light = { name: 'light', version: '1', operatingSystem: 'debian-bookworm', imageReference: image };
