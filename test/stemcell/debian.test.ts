@@ -230,7 +230,10 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     const context = { signal: AbortSignal.timeout(300_000), environment: process.env, user: 0 };
     for (const suite of ['bookworm', 'trixie']) {
       const packages = await listPackages(rootRequest({ suite, ...request }), context);
-      for (const name of ['gcc', 'g++', 'clang', 'make', 'cmake', 'libssl-dev'])
+      for (const name of [
+        ...['gcc', 'g++', 'clang', 'make', 'cmake', 'libssl-dev', 'libtirpc-dev', 'libicu-dev', 'm4', 'patch'],
+        ...['autoconf', 'automake', 'libtool', 'autopoint', 'gettext', 'xxd', 'bison', 'flex', 'python3'],
+      ])
         assert.ok(packages.includes(`\n${name} `), `${name} in ${suite}`);
     }
   });

@@ -63,18 +63,45 @@ const boshDns: readonly ReleaseCommand[] = [
   },
 ];
 
+/** The scripts of other releases that read what the system is. */
+const identity: readonly ReleaseCommand[] = [
+  {
+    caller: 'uaa: pre-start',
+    script: `bash -euc 'OS_CERTS_FILE=/etc/ssl/certs/release.crt; source /etc/os-release; [ "$ID" = ubuntu ]
+      update-ca-certificates --fresh --certbundle release.crt && grep -q CERTIFICATE "$OS_CERTS_FILE"'`,
+  },
+  { caller: 'another shell', script: 'set -eu; . /etc/os-release; [ "$ID" = debian ]' },
+  { caller: 'a strict parser of os-release', script: "! grep -vE '^[A-Z_]+=|^#' /etc/os-release" },
+  {
+    caller: 'an upgrade of Debian',
+    script: '[ "$(dpkg-divert --truename /etc/os-release)" != /etc/os-release ]',
+  },
+  {
+    caller: 'runc of garden-runc: packaging',
+    script: `bash -euc '. /etc/lsb-release; [ "$DISTRIB_ID $DISTRIB_RELEASE $DISTRIB_CODENAME" = "Debian 12 bookworm" ]'`,
+  },
+  { caller: 'nfs_mounter: pre-start', script: '[ "$(lsb_release -cs)" = bookworm ]' },
+];
+
 /** Programs of which only the presence is tested. */
 const programs = [
   ...['host', 'dig', 'nc', 'ping', 'rsync', 'zip', 'unzip', 'bzip2', 'xz', 'file', 'killall', 'ethtool'],
-  ...['modprobe', 'mkfs.xfs', 'xfs_quota', 'logger', 'getcap', 'logrotate', 'localedef'],
+  ...['modprobe', 'mkfs.xfs', 'xfs_quota', 'logger', 'getcap', 'logrotate', 'localedef', 'wget', 'cpio'],
+  ...['uuidgen', 'ifconfig', 'netstat', 'envsubst'],
 ];
 
 /**
  * The commands of a director's jobs and of bosh-dns (bosh, nats, postgres, bpm-release, os-conf-release,
- * bosh-dns-release: jobs/*\/templates), and the programs of other published releases.
+ * bosh-dns-release: jobs/*\/templates), and those of other published releases that have stopped a job or a
+ * compilation.
  */
 export const releaseCommands: readonly ReleaseCommand[] = [
   ...director,
   ...boshDns,
+  {
+    caller: 'cloud_controller_ng: pre-start',
+    script: '[ "$(chpst -u vcap:vcap id -un)" = vcap ]',
+  },
+  ...identity,
   ...programs.map((name) => ({ caller: name, script: `command -v ${name}` })),
 ];
