@@ -63,8 +63,14 @@ const boshDns: readonly ReleaseCommand[] = [
   },
 ];
 
-/** The scripts of other releases that read what the system is. */
-const identity: readonly ReleaseCommand[] = [
+const cloudFoundry: readonly ReleaseCommand[] = [
+  {
+    caller: 'syslog_forwarder: pre-start',
+    script: `set -e; install -d -o syslog -g adm /var/vcap/data/buffered; chpst -u syslog:vcap touch /var/vcap/data/buffered/a
+      echo '*.* /var/log/forwarded' > /etc/rsyslog.d/20-forwarded.conf; rsyslogd -N1; service rsyslog restart
+      cd /usr/lib/*/rsyslog && ls lmnsd_gtls.so lmnsd_ossl.so omrelp.so`,
+  },
+  { caller: 'cloud_controller_ng: pre-start', script: '[ "$(chpst -u vcap:vcap id -un)" = vcap ]' },
   {
     caller: 'uaa: pre-start',
     script: `bash -euc 'OS_CERTS_FILE=/etc/ssl/certs/release.crt; source /etc/os-release; [ "$ID" = ubuntu ]
@@ -81,6 +87,10 @@ const identity: readonly ReleaseCommand[] = [
     script: `bash -euc '. /etc/lsb-release; [ "$DISTRIB_ID $DISTRIB_RELEASE $DISTRIB_CODENAME" = "Debian 12 bookworm" ]'`,
   },
   { caller: 'nfs_mounter: pre-start', script: '[ "$(lsb_release -cs)" = bookworm ]' },
+  {
+    caller: 'syslog_forwarder, after its pre-start',
+    script: `for second in $(seq 60); do logger forwarded && grep -q forwarded /var/log/forwarded && exit; sleep 1; done; exit 1`,
+  },
 ];
 
 /** Programs of which only the presence is tested. */
@@ -92,16 +102,12 @@ const programs = [
 
 /**
  * The commands of a director's jobs and of bosh-dns (bosh, nats, postgres, bpm-release, os-conf-release,
- * bosh-dns-release: jobs/*\/templates), and those of other published releases that have stopped a job or a
- * compilation.
+ * bosh-dns-release: jobs/*\/templates), the programs of other published releases, and commands of Cloud
+ * Foundry's jobs on which a start depends.
  */
 export const releaseCommands: readonly ReleaseCommand[] = [
   ...director,
   ...boshDns,
-  {
-    caller: 'cloud_controller_ng: pre-start',
-    script: '[ "$(chpst -u vcap:vcap id -un)" = vcap ]',
-  },
-  ...identity,
   ...programs.map((name) => ({ caller: name, script: `command -v ${name}` })),
+  ...cloudFoundry,
 ];

@@ -12,8 +12,10 @@ done
 chroot "$root" groupadd --gid 1000 vcap
 chroot "$root" useradd --uid 1000 --gid vcap --create-home --shell /bin/bash --comment 'BOSH System User' \
   --groups admin,adm,audio,cdrom,dialout,floppy,video,bosh_sshers,dip,plugdev vcap
+# Jobs that forward logs run as the user syslog of Ubuntu. It is not in its group, which may write in /var/log.
+chroot "$root" useradd --system --gid nogroup --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin syslog
 # The date of a password would be the day of the build. The account has no password.
-sed -i -E 's/^(vcap:[^:]*:)[0-9]*:/\119000:/' "$root/etc/shadow"
+sed -i -E 's/^((vcap|syslog):[^:]*:)[0-9]*:/\119000:/' "$root/etc/shadow"
 rm -f "$root/etc/passwd-" "$root/etc/shadow-" "$root/etc/group-" "$root/etc/gshadow-" \
   "$root/etc/subuid-" "$root/etc/subgid-"
 
