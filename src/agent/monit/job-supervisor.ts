@@ -9,6 +9,7 @@ import {
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { Log } from '../log.ts';
 import { newLaunchMark, type Programs } from '../process/programs.ts';
@@ -70,6 +71,7 @@ type Blocker = 'spec' | 'disk' | 'shutdown';
 export class JobSupervisor {
   readonly #stoppedPath: string;
   readonly #stateFile: SupervisionStateFile;
+  readonly #scriptMarks: SupervisionStateFile;
   readonly #output: ProgramOutput;
   readonly #ports: SupervisionPorts;
   /** The services in the order of the monit files. */
@@ -80,7 +82,8 @@ export class JobSupervisor {
   constructor(options: JobSupervisorOptions) {
     const { directories, programs, identities, clock } = options;
     this.#stoppedPath = join(directories.monit, 'stopped');
-    this.#stateFile = new SupervisionStateFile(directories);
+    this.#stateFile = new SupervisionStateFile(directories, 'processes');
+    this.#scriptMarks = new SupervisionStateFile(directories, 'scripts');
     this.#output = new ProgramOutput(directories.monitLog, options.log);
     this.#ports = {
       table: options.table,
@@ -94,6 +97,7 @@ export class JobSupervisor {
         ),
       rotate: (name) => this.#output.rotate(name),
       newMark: newLaunchMark,
+      scriptMark: (job) => this.#scriptMarks.get(job).mark,
       remember: (name, record) => this.#stateFile.set(name, record),
     };
   }
@@ -101,6 +105,22 @@ export class JobSupervisor {
   /** Reads the records of an earlier run of the agent. */
   async prepare(): Promise<void> {
     await this.#stateFile.load();
+    await this.#scriptMarks.load();
+  }
+
+  /**
+   * Returns the launch mark for the scripts of a job. The services of the job may be processes that a script
+   * started, so the mark stays the same: a start program may leave a process of an earlier script running.
+   */
+  async scriptMark(job: string): Promise<string> {
+    const mark = this.#scriptMarks.get(job).mark ?? newLaunchMark();
+    await this.#scriptMarks.set(job, { mark }).catch((error: unknown) => {
+      // A full disk must not keep a script from running. Only a restarted agent would need the mark.
+      this.#ports.log.error(
+        `job '${job}': the mark of its scripts could not be recorded: ${errorMessage(error)}`,
+      );
+    });
+    return mark;
   }
 
   /** Replaces the services and starts none. First stops the running services that are not in the new list. */
