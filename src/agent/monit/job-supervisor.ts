@@ -15,6 +15,7 @@ import type { Log } from '../log.ts';
 import { newLaunchMark, type Programs } from '../process/programs.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
+import { HealthFile } from './health-file.ts';
 import { SupervisionStateFile } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
@@ -69,6 +70,7 @@ type Blocker = 'spec' | 'disk' | 'shutdown';
  * action was `stop`. Without it, a restart of the agent or of the VM starts every job again.
  */
 export class JobSupervisor {
+  readonly health: HealthFile;
   readonly #stoppedPath: string;
   readonly #stateFile: SupervisionStateFile;
   readonly #scriptMarks: SupervisionStateFile;
@@ -84,6 +86,7 @@ export class JobSupervisor {
     this.#stoppedPath = join(directories.monit, 'stopped');
     this.#stateFile = new SupervisionStateFile(directories, 'processes');
     this.#scriptMarks = new SupervisionStateFile(directories, 'scripts');
+    this.health = new HealthFile({ ...options, state: () => this.state() });
     this.#output = new ProgramOutput(directories.monitLog, options.log);
     this.#ports = {
       table: options.table,
@@ -125,7 +128,7 @@ export class JobSupervisor {
 
   /** Replaces the services and starts none. First stops the running services that are not in the new list. */
   async load(definitions: readonly MonitService[]): Promise<void> {
-    await this.unmonitor();
+    await this.close();
     const kept = new Set(definitions.map((definition) => definition.name));
     await allSettledOrThrow(
       this.#groups.map((group) =>
@@ -165,6 +168,7 @@ export class JobSupervisor {
     }
     await rm(this.#stoppedPath, { force: true });
     if (!this.#isShutDown) for (const group of this.#groups) group.start();
+    await this.health.record();
   }
 
   /** After a restart of the agent: starts every service unless the last action was `stop`. */
@@ -175,11 +179,21 @@ export class JobSupervisor {
   /** Stops every service and waits until all have ended. Records the decision first. */
   async stop(): Promise<void> {
     await writeDurableFile(this.#stoppedPath, '');
-    await allSettledOrThrow(this.#groups.map((group) => group.stop()));
+    try {
+      await allSettledOrThrow(this.#groups.map((group) => group.stop()));
+    } finally {
+      await this.health.record();
+    }
   }
 
   /** Stops monitoring every service, before drain scripts run. Does not change the services. */
   async unmonitor(): Promise<void> {
+    await this.close();
+    await this.health.record();
+  }
+
+  /** Stops monitoring as {@link unmonitor} does, but health.json stays, because the next agent continues. */
+  async close(): Promise<void> {
     await Promise.all(this.#groups.map((group) => group.unmonitor()));
   }
 
