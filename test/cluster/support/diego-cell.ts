@@ -96,7 +96,8 @@ cat > $layer/app <<'APP'
 #!/usr/bin/sh
 trap 'exit 0' TERM
 echo started >> /starts
-while :; do wc -l < /starts | nc -l -N 8080; done
+wc -l < /starts > /number
+while :; do nc -l -N 8080 < /number; done
 APP
 chmod 755 $layer/app
 chown -R ${maximus}:${maximus} $store
@@ -109,6 +110,9 @@ cd $store
 find . -xdev -type f -exec stat -c '%u %s %n' {} + -exec sha256sum {} + | sort
 stat -c '%t:%T %F' whiteout_dev`;
 
+const guarded = ['nosuid', 'noexec', 'nodev'];
+
+/** As Garden's for apps (guardian: guardiancmd/command_linux.go), without seccomp. */
 const configuration = {
   ociVersion: '1.0.2',
   process: {
@@ -118,16 +122,23 @@ const configuration = {
   root: { path: '/var/vcap/data/grootfs/store/unprivileged/images/app/rootfs' },
   hostname: 'app',
   mounts: [
-    { destination: '/proc', type: 'proc', source: 'proc' },
-    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755'] },
-    { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: ['newinstance', 'ptmxmode=0666'] },
-    { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
+    { destination: '/proc', type: 'proc', source: 'proc', options: guarded },
+    { destination: '/sys', type: 'sysfs', source: 'sysfs', options: [...guarded, 'ro'] },
+    { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup', options: [...guarded, 'ro'] },
+    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['noexec', 'mode=755'] },
+    { destination: '/dev/shm', type: 'tmpfs', source: 'tmpfs', options: [...guarded, 'mode=1777'] },
+    { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: guarded },
+    {
+      ...{ destination: '/dev/pts', type: 'devpts', source: 'devpts' },
+      options: ['nosuid', 'noexec', 'newinstance', 'gid=5', 'ptmxmode=0666', 'mode=0620'],
+    },
   ],
   linux: {
     cgroupsPath: handle,
-    resources: { memory: { limit: limits.memory }, pids: { limit: limits.pids } },
+    resources: { memory: { limit: limits.memory, swap: limits.memory }, pids: { limit: limits.pids } },
     namespaces: ['ipc', 'mount', 'network', 'pid', 'user', 'uts'].map((type) => ({ type })),
     ...{ uidMappings: mappings, gidMappings: mappings },
+    maskedPaths: ['/proc/kcore', '/proc/keys', '/sys/firmware'],
   },
 };
 
