@@ -7,6 +7,7 @@ import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { rebootVm } from '../../src/cpi/vm/reboot-vm.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
 import { readByVcap, whoReadsToken } from '../support/who-reads-token.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import {
@@ -15,7 +16,7 @@ import {
   limits,
   makeStore,
   prepareCell,
-  readTracesOnNode,
+  tracesReader,
   storeContent,
 } from './support/diego-cell.ts';
 import { withDisksNamespace } from './support/disks-namespace.ts';
@@ -76,21 +77,24 @@ describeCluster('profiles', (world) => {
       const vm = await world().newVm({ image, properties: await cellProperties('loop-wait') });
       await world().untilInVm(vm, 'pidof bosh-agent');
       const before = await world().inVm(vm, network);
+      const readTraces = await tracesReader(world(), vm);
       await world().inVm(vm, prepareCell);
       await world().inVm(vm, makeStore);
       await assertAppRuns(world(), vm, 1);
-      assert.match(await readTracesOnNode(world(), vm), tracesOfApp);
+      assert.match(await readTraces(), tracesOfApp);
       const content = await world().inVm(vm, storeContent);
 
       await rebootVm(world().cloud, { vmCid: vm });
       await world().untilInVm(vm, 'pidof bosh-agent');
       assert.equal(await world().inVm(vm, network), before);
-      assert.equal(await readTracesOnNode(world(), vm), '');
+      assert.equal(await readTraces(), '');
       await world().inVm(vm, prepareCell);
       assert.equal(await world().inVm(vm, storeContent), content);
       await assertAppRuns(world(), vm, 2);
-      assert.match(await readTracesOnNode(world(), vm), tracesOfApp);
+      assert.match(await readTraces(), tracesOfApp);
+
       await deleteVm(world().cloud, { vmCid: vm });
+      await until('the node to have nothing of the cell', async () => (await readTraces()) === '');
     },
   );
 

@@ -189,14 +189,15 @@ export async function assertAppRuns(world: ClusterWorld, vm: string, starts: num
 }
 
 /**
- * Returns what a node has of the container and its store outside of the VM: the mounts in its own mount
- * namespace, the number of loop devices, and the limits of its cgroups below those of the pod.
+ * Returns a function that prints what the node of a VM has of the container and its store outside of the VM:
+ * the mounts in its own mount namespace, the loop devices, and the limits of cgroups below those of the pod.
+ * The function also works after the VM is deleted.
  */
-export async function readTracesOnNode(world: ClusterWorld, vm: string): Promise<string> {
+export async function tracesReader(world: ClusterWorld, vm: string): Promise<() => Promise<string>> {
   const { uid } = (await world.pod(vm)).metadata;
   const node = await world.nodeOf(vm);
-  const { stdout } = await node.run(['sh', '-c', tracesOnNode, 'sh', uid ?? assert.fail()]);
-  return stdout;
+  const command = ['sh', '-c', tracesOnNode, 'sh', uid ?? assert.fail()];
+  return async () => (await node.run(command)).stdout;
 }
 
 const tracesOnNode = `grep grootfs /proc/self/mountinfo
