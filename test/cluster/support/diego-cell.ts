@@ -35,29 +35,33 @@ const mappings = [
   { containerID: 1, hostID: 1, size: maximus - 1 },
 ];
 
+/** The limits of the container. */
 export const limits = { memory: 67_108_864, pids: 32 } as const;
 
-/** What the container is called, which is also the end of its cgroup's path. */
-export const handle = 'garden/app';
+/** The container's cgroup, relative to that of the process which starts it. */
+const cgroup = 'garden/app';
 
-/** The port of the cell that leads to the app. */
-export const hostPort = 61_000;
+/** The port of the pod that leads to the app. */
+const hostPort = 61_000;
 
-/** As jobs have them: the CPI's `mount` comes before mount(8). */
+/** Jobs have the same PATH, in which the CPI's `mount` comes before mount(8). */
 const settings = `set -e
 export PATH=/var/lib/bosh-kubernetes/shims:$PATH LC_ALL=C
 store=/var/vcap/data/grootfs/store/unprivileged
 image=$store/images/app`;
 
 /**
- * Does what scripts of jobs do on a cell, beside what the doctor tries, and fails if one of these fails:
+ * Does what scripts of jobs do on a cell, except what the doctor tries too. It fails if one of these fails.
  *
- * - packages are on /var/vcap/data and contain programs, one of them with the setuid bit (grootfs: tardis),
+ * - grootfs, Garden and rep call programs of the stemcell.
+ * - Packages are on /var/vcap/data and contain programs, one of them with the setuid bit (grootfs: tardis).
  * - bpm raises the limit of open files, and Garden that of processes (bpm-release: jobs/bpm/templates/bpm;
- *   garden-runc-release: src/greenskeeper/scripts/system-preparation). A container on a machine can only do
- *   that if the machine itself has the capability, which sandboxes may lack,
- * - with cgroup v1 Garden mounts the hierarchy of devices in /tmp,
- * - grootfs, Garden and rep call these programs, and Garden makes nodes for loop devices.
+ *   garden-runc-release: src/greenskeeper/scripts/system-preparation). A container can only do that if its
+ *   machine has the capability, which sandboxes may lack.
+ * - With cgroup v1, Garden mounts the hierarchy of devices in /tmp, and each hierarchy below /sys/fs/cgroup,
+ *   which may already be there (EBUSY). It makes its cgroup at the path that /proc/self/cgroup has (guardian:
+ *   rundmc/cgroups/starter_linux.go).
+ * - Garden makes nodes for loop devices.
  */
 export const prepareCell = `${settings}
 for program in mkfs.xfs losetup mountpoint flock logger nc iptables ip; do command -v "$program" > /dev/null; done
@@ -69,6 +73,11 @@ if grep -q :devices: /proc/self/cgroup; then
   mkdir /tmp/devices-cgroup
   mount -t cgroup -o devices none /tmp/devices-cgroup
   umount /tmp/devices-cgroup
+  for name in cpu cpuset devices freezer memory pids; do
+    mount -t cgroup -o "$name" cgroup "/sys/fs/cgroup/$name" 2> /dev/null || mountpoint -q "/sys/fs/cgroup/$name"
+    own=$(sed -n "s/^[0-9]*:\\(.*,\\)*$name\\(,.*\\)*://p" /proc/self/cgroup)
+    mkdir -p "/sys/fs/cgroup/$name$own/garden"
+  done
 fi
 [ -e /dev/loop-control ] || mknod -m 660 /dev/loop-control c 10 237
 for number in $(seq 0 255); do
@@ -134,7 +143,7 @@ const configuration = {
     },
   ],
   linux: {
-    cgroupsPath: handle,
+    cgroupsPath: cgroup,
     resources: { memory: { limit: limits.memory, swap: limits.memory }, pids: { limit: limits.pids } },
     namespaces: ['ipc', 'mount', 'network', 'pid', 'user', 'uts'].map((type) => ({ type })),
     ...{ uidMappings: mappings, gidMappings: mappings },
@@ -153,7 +162,7 @@ mkdir -p /run/app
 cat > /run/app/config.json <<'JSON'
 ${JSON.stringify(configuration)}
 JSON
-if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ]; then sed -i 's:"${handle}":"/${handle}":' /run/app/config.json; fi
+if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ]; then sed -i 's:"${cgroup}":"/${cgroup}":' /run/app/config.json; fi
 runc create --bundle /run/app app > /run/app/log 2>&1 || { cat /run/app/log && exit 1; }
 pid=$(runc state app | sed -n 's/.*"pid": \\([0-9]*\\).*/\\1/p')
 ip link add w-app-0 type veth peer name w-app-1
@@ -202,5 +211,5 @@ export async function tracesReader(world: ClusterWorld, vm: string): Promise<() 
 
 const tracesOnNode = `grep grootfs /proc/self/mountinfo
 cat /sys/block/loop*/loop/backing_file 2> /dev/null | grep -o 'unprivileged.backing-store'
-find /sys/fs/cgroup -path "*$1*/${handle}/*" \\( -name 'memory.limit_in_bytes' -o -name memory.max -o -name pids.max \\) \\
+find /sys/fs/cgroup -path "*$1*/${cgroup}/*" \\( -name 'memory.limit_in_bytes' -o -name memory.max -o -name pids.max \\) \\
   -printf '%f ' -exec cat {} \\; | sort`;
