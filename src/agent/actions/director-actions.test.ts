@@ -74,11 +74,6 @@ test('sync_dns writes the hosts and the records of a newer version only', async 
   await Promise.all(versions.map((one) => client.value('sync_dns', ...records(one, `version-${one}`))));
   assert.match(await readFile(hosts, 'utf8'), /version-9$/mu);
   assert.match(await readFile(path, 'utf8'), /version-9/u);
-  // as after a restart of the container
-  await vm.stop();
-  await writeFile(hosts, '127.0.0.1 localhost\n10.0.0.7 vm-agent-1.bosh vm-agent-1\n');
-  await vm.start();
-  assert.match(await readFile(hosts, 'utf8'), /^10\.0\.0\.7 vm-agent-1[^]*version-9$/mu);
 });
 
 test('shutdown stops the jobs and the bus for good, also after a restart of the agent', async (t) => {
