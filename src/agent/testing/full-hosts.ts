@@ -1,4 +1,4 @@
-// `full-hosts.ts BASE`: writes BASE/hosts, which is a mount of a full file system, by a sync_dns of 5000 names.
+// `full-hosts.ts BASE`: writes 5000 names into BASE/hosts, which is a mount of a full file system.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';

@@ -10,9 +10,9 @@ const atOnce = 16;
 const pauseMs = 500;
 
 /**
- * Unmounts all volumes and accepts no more mounts. Retries failed unmounts until the deadline (`late`). Returns a
- * text that lists the volumes that are still mounted, or '', at the deadline at the latest. The next start of
- * the driver unmounts the remaining ones.
+ * Unmounts all volumes and accepts no more mounts. Retries failed unmounts until the deadline (`late`).
+ * Returns a text that lists the volumes that are still mounted, or '', at the deadline at the latest. The
+ * next start of the driver unmounts the remaining ones.
  */
 export async function drain(mounts: VolumeMounts, late: AbortSignal): Promise<string> {
   const { log } = mounts.ports;
