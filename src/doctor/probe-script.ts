@@ -237,7 +237,8 @@ rm -rf "$work"
 
 /**
  * Arguments of PID 1 in the pod of the probe: it arranges cgroups and /sys as the entry of a VM does, so that
- * the probe runs as a job of a VM would. It ends after a quarter of an hour, also if no process deletes the pod.
+ * the probe runs as a job of a VM would. It ends after a quarter of an hour, also if no process deletes the
+ * pod.
  */
 export const standbyCommand: readonly string[] = [
   ...['/bin/sh', '-c'],
