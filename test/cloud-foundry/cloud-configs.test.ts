@@ -22,7 +22,7 @@ interface Group {
   readonly instances: readonly [number, number];
 }
 
-/** The instance groups of cf-deployment v58 that are always there; its errands run one at a time. */
+/** The instance groups of cf-deployment v58 that are always there, after sizes.yml. Errands run one at a time. */
 const groups: readonly Group[] = [
   { name: 'nats', type: 'medium', instances: [1, 2] },
   { name: 'database', type: 'small', disk: '10GB', instances: [1, 1] },
@@ -47,7 +47,7 @@ const groups: readonly Group[] = [
   { name: 'doppler', type: 'minimal', instances: [1, 3] },
   { name: 'diego-cell', type: 'small-highmem', extensions: ['100GB_ephemeral_disk'], instances: [1, 3] },
   { name: 'log-api', type: 'minimal', instances: [1, 2] },
-  { name: 'credhub', type: 'minimal', instances: [1, 2] },
+  { name: 'credhub', type: 'small', instances: [1, 2] },
 ];
 
 interface Named {
@@ -172,6 +172,11 @@ describe('cloud-configs for Cloud Foundry', () => {
       all.memory <= 24 * 1024 - 512,
       `${all.memory} leaves less than 512 MiB to the pods of the cluster`,
     );
+    // Ruby processes of about 400 MiB each, and the Java heaps of UAA and CredHub
+    for (const [name, least] of Object.entries({ api: 2560, scheduler: 1024, uaa: 1024, credhub: 1024 })) {
+      const { memory = 0 } = foundry.find((row) => row.name === name) ?? {};
+      assert.ok(memory >= least, `${name} requests ${memory} MiB, and its processes take about ${least}`);
+    }
     for (const row of [...foundry, total('Cloud Foundry', foundry), ...rows, all])
       assert.ok(page.includes(lineOf(row)), `the page has not this line: ${lineOf(row)}`);
   });
@@ -227,7 +232,10 @@ describe('cloud-configs for Cloud Foundry', () => {
     async () => {
       const path = resolve(checkout, 'cf-deployment.yml');
       for (const layout of [0, 1] as const) {
-        const opsFiles = layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : [];
+        const opsFiles = [
+          ...(layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : []),
+          `${root}manifests/cf-deployment/sizes.yml`,
+        ];
         const { instance_groups: made } = parse(await interpolateTemplate({ path, opsFiles })) as {
           instance_groups: readonly UpstreamGroup[];
         };
