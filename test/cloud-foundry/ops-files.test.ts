@@ -235,11 +235,11 @@ describe('manifests/cf-deployment', () => {
   });
 
   test('kernel-parameters.yml has every property by which a job writes no kernel parameter', async () => {
-    const { instance_groups: made } = (await render(['kernel-parameters.yml'])) as Rendered;
+    const { instance_groups: groups } = (await render(['kernel-parameters.yml'])) as Rendered;
     const propertiesOf = (group: string, job: string): Record<string, unknown> =>
-      made.find(({ name }) => name === group)?.jobs.find(({ name }) => name === job)?.properties ?? {};
-    const groups = { rep: 'diego-cell', bbs: 'diego-api', locket: 'diego-api', file_server: 'api' };
-    for (const [job, group] of Object.entries(groups))
+      groups.find(({ name }) => name === group)?.jobs.find(({ name }) => name === job)?.properties ?? {};
+    const tuned = { rep: 'diego-cell', bbs: 'diego-api', locket: 'diego-api', file_server: 'api' };
+    for (const [job, group] of Object.entries(tuned))
       assert.equal(propertiesOf(group, job)['set_kernel_parameters'], false, job);
     const { set_kernel_parameters: ofRouter } = propertiesOf('router', 'gorouter')['router'] as JsonObject;
     assert.equal(ofRouter, false);
@@ -250,11 +250,11 @@ describe('manifests/cf-deployment', () => {
 
   for (const names of [['system-domain.yml'], ['bosh-lite', 'system-domain.yml', 'after-bosh-lite.yml']]) {
     test(`with ${names.join(' ')} each name of the system domain leads to the VMs that serve it`, async () => {
-      const { instance_groups: made, addons } = (await render(names)) as Rendered;
+      const { instance_groups: groups, addons } = (await render(names)) as Rendered;
       const [{ properties } = {}] = addons.find(({ name }) => name === 'bosh-dns-aliases')?.jobs ?? [];
       const aliases = properties?.['aliases'] as readonly { domain: string; targets: unknown }[];
       for (const [label, job] of Object.entries({ _: 'gorouter', ssh: 'ssh_proxy', tcp: 'tcp_router' })) {
-        const serving = made.filter(({ jobs }) => jobs.some(({ name }) => name === job));
+        const serving = groups.filter(({ jobs }) => jobs.some(({ name }) => name === job));
         const targets = serving.map(({ name }) => ({
           ...{ query: '*', instance_group: name, deployment: 'cf', network: 'default', domain: 'bosh' },
         }));
