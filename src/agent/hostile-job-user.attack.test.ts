@@ -70,7 +70,9 @@ test('a job user replaces files that root runs or trusts', options, async (t) =>
   const { attack, path } = await applied(t);
   const directories = [
     ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
-    ...['blobs', 'compile', 'jobs', 'packages', 'sys', 'tmp', 'web'].map((name) => `data/${name}`),
+    ...['blobs', 'compile', 'jobs', 'packages', 'sys', 'tmp', 'tmp/bosh-agent', 'web'].map(
+      (name) => `data/${name}`,
+    ),
     ...['log', 'log/web', 'run', 'run/web'].map((name) => `data/sys/${name}`),
     ...(await readdir(path('data/jobs/web'))).map((name) => `data/jobs/web/${name}`),
   ];
@@ -132,17 +134,18 @@ test('the directories of a job are links that existed before the agent', options
   }
 });
 
-test('the directory that the agent empties at its start contains links', options, async (t) => {
+test('the agent empties only its own directories at its start, and follows no link', options, async (t) => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(elsewhere, { recursive: true }));
   await writeFile(join(elsewhere, 'kept'), '');
   const { path } = await scene(
     t,
-    `mkdir data/compile && ln -s ${elsewhere} data/compile/deep && ln -s ${elsewhere} data/tmp`,
+    `mkdir data/compile data/tmp && ln -s ${elsewhere} data/compile/deep && ln -s ${elsewhere} data/tmp/bosh-agent && : > data/tmp/of-a-job`,
   );
   assert.deepEqual(await readdir(elsewhere), ['kept']);
   assert.deepEqual(await readdir(path('data/compile')), []);
-  assert.ok((await lstat(path('data/tmp'))).isDirectory());
+  assert.ok((await lstat(path('data/tmp/bosh-agent'))).isDirectory());
+  assert.deepEqual((await readdir(path('data/tmp'))).toSorted(), ['bosh-agent', 'of-a-job']);
 });
 
 test('a job that owns its directory replaces packages with a link to links of root', options, async (t) => {
