@@ -80,11 +80,13 @@ in_app() {
   [ "$code" -eq 0 ] || echo "$app: exits with $code"
 }
 zeros() { echo "dd status=none if=/dev/zero of=$1 bs=1M count=$2"; }
+# containerd looks for the events of an app below /sys/fs/cgroup, at the path that /proc shows
 show_groups() {
   for app in $apps; do
     group=$groups/garden/$app
-    echo "$app: in $(sed s/^0::// "/proc/$(cat "/run/$app/pid")/cgroup"), memory $(cat "$group/memory.max")," \
-      "weight $(cat "$group/cpu.weight"), $(grep -w oom_kill "$group/memory.events"), $(runc state "$app" | grep -ow running)"
+    own=$(sed s/^0::// "/proc/$(cat "/run/$app/pid")/cgroup")
+    echo "$app: in $own, memory $(cat "$group/memory.max"), weight $(cat "$group/cpu.weight")," \
+      "$(grep -w oom_kill "$groups$own/memory.events"), $(runc state "$app" | grep -ow running)"
   done
 }
 
