@@ -1,7 +1,8 @@
 #!/bin/sh
 # The agent of a VM that, instead of the jobs of a Diego cell, does what Garden does there on cgroup v2. grootfs
 # keeps the file systems of apps in a store, which is an XFS file system in a sparse file, and limits them by
-# project quotas. runc starts the apps. At a restart of the VM the store is mounted again.
+# project quotas. Apps are started by containerd (one) or runc alone (two), as Garden can do both. At a restart of
+# the VM the store is mounted again.
 set -eu
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 store=/var/vcap/data/grootfs/store/unprivileged
@@ -47,6 +48,15 @@ show_images() {
   done
 }
 
+start_containerd() {
+  root=/var/vcap/data/containerd/root
+  printf 'version = 2\nroot = "%s"\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n' "$root" > /run/containerd.toml
+  containerd --config /run/containerd.toml > /run/containerd.log 2>&1 &
+  until ctr version > /dev/null 2>&1; do sleep 0.1; done
+  ctr containers delete one 2> /dev/null || :
+  ctr events > /run/events &
+  until [ -s /run/events ]; do ctr namespaces label default "time=$(date +%N)"; done
+}
 # the controllers for the cgroups below $1
 allow() { sed 's/[^ ]*/+&/g' "$1/cgroup.controllers" > "$1/cgroup.subtree_control"; }
 # With containerd, Garden gives the limits of an app to a cgroup above that of the app's first process.
@@ -58,39 +68,51 @@ make_groups() {
   echo 33554432 > "$groups/garden/one/memory.max"
   echo 40 > "$groups/garden/one/cpu.weight"
 }
-# $1 with the network $2
-start() {
+mount_image() {
   image=$store/images/$1
-  (cd "$store" && mount -t overlay -o "lowerdir=l/short,upperdir=$image/diff,workdir=$image/workdir" overlay "$image/rootfs")
-  mkdir -p "/run/$1"
-  cp "/var/vcap/$1.json" "/run/$1/config.json"
-  runc run --detach --bundle "/run/$1" --pid-file "/run/$1/pid" "$1" < /dev/null > "/run/$1/log" 2>&1 || cat "/run/$1/log"
-  pid=$(cat "/run/$1/pid")
+  cd "$store"
+  mount -t overlay -o "lowerdir=l/short,upperdir=$image/diff,workdir=$image/workdir" overlay "$image/rootfs"
+  cd /
+}
+start_apps() {
+  ctr run --detach --config /var/vcap/one.json --pid-file /run/one.pid one
+  mkdir /run/two
+  cp /var/vcap/two.json /run/two/config.json
+  runc run --detach --bundle /run/two --pid-file /run/two.pid two < /dev/null > /run/two.log 2>&1 || cat /run/two.log
+}
+# $1 with the network $2
+connect() {
+  pid=$(cat "/run/$1.pid")
   ip link add "$1-vm" type veth peer name "$1-app" netns "$pid"
   ip address add "$2.1/30" dev "$1-vm"
   ip link set "$1-vm" up
   nsenter --net --target "$pid" sh -c "ip address add $2.2/30 dev $1-app && ip link set $1-app up"
   busybox ping -c 1 -W 5 "$2.2" > /dev/null && echo "$1: answers ping"
 }
+# $1 is an app, $2 a command of its shell
 in_app() {
+  case $1 in
+    one) set -- "$@" ctr task exec --exec-id "id-$(date +%N)" ;;
+    two) set -- "$@" runc exec ;;
+  esac
   app=$1
-  shift
-  runc exec "$app" "$@" > "/run/$app/log" 2>&1 && code=0 || code=$?
-  sed "s/^/$app: /" "/run/$app/log"
+  text=$2
+  shift 2
+  "$@" "$app" sh -c "$text" > /run/log 2>&1 && code=0 || code=$?
+  sed "s/^/$app: /" /run/log
   [ "$code" -eq 0 ] || echo "$app: exits with $code"
 }
-zeros() { echo "dd status=none if=/dev/zero of=$1 bs=1M count=$2"; }
-# containerd looks for the events of an app below /sys/fs/cgroup, at the path that /proc shows
 show_groups() {
   for app in $apps; do
     group=$groups/garden/$app
-    own=$(sed s/^0::// "/proc/$(cat "/run/$app/pid")/cgroup")
-    echo "$app: in $own, memory $(cat "$group/memory.max"), weight $(cat "$group/cpu.weight")," \
-      "$(grep -w oom_kill "$groups$own/memory.events"), $(runc state "$app" | grep -ow running)"
+    pid=$(cat "/run/$app.pid")
+    echo "$app: in $(sed s/^0::// "/proc/$pid/cgroup"), memory $(cat "$group/memory.max"), weight" \
+      "$(cat "$group/cpu.weight"), $(grep -w oom_kill "$group/memory.events"), $(kill -0 "$pid" && echo running)"
   done
 }
-
+zeros() { echo "dd status=none if=/dev/zero of=$1 bs=1M count=$2"; }
 trap 'kill -TERM 1' EXIT
+mkdir -p /run
 [ -e /dev/loop-control ] || mknod /dev/loop-control c 10 237
 [ -e "$store.backing-store" ] && made= || made=yes
 [ -z "$made" ] || make_store
@@ -101,18 +123,23 @@ if [ -n "$made" ]; then
   make_image two 3 16
 fi
 show_images
+start_containerd
 make_groups
-start one 10.254.0
-start two 10.254.1
-in_app one sh -c "cat /name; echo kept > /name; $(zeros /file 12)"
+for app in $apps; do mount_image "$app"; done
+start_apps
+connect one 10.254.0
+connect two 10.254.1
+in_app one "cat /name; echo kept > /name; $(zeros /file 12)"
 if [ -n "$made" ]; then
-  in_app two sh -c "$(zeros /file 12)"
+  in_app two "$(zeros /file 12)"
   $(zeros "$store/tmp/file" 20)
   show_images
-  in_app one sh -c "$(zeros /dev/null 1 | sed s/1M/64M/)"
-  in_app two sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1 & done'
-  in_app one sh -c 'cat /proc/self/cgroup /sys/fs/cgroup/memory.max'
+  in_app one "$(zeros /dev/null 1 | sed s/1M/64M/)"
+  # Garden tells the developer by this event why the app ended
+  timeout 30 sh -c 'until grep -o -m 1 /tasks/oom /run/events; do sleep 0.1; done' || echo 'no event of containerd'
+  in_app two 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1 & done'
+  in_app one 'cat /proc/self/cgroup /sys/fs/cgroup/memory.max'
   show_groups
-  # An overlay is read-only if it is mounted when its project is full.
-  in_app one sh -c "$(zeros /file 4)"
+  # an overlay is read-only if its project is full when it is mounted
+  in_app one "$(zeros /file 4)"
 fi

@@ -245,6 +245,7 @@ const cellPrograms = {
   '/sbin/mkfs.xfs': 'xfsprogs',
   '/bin/busybox': 'busybox-static',
   '/sbin/ip': 'iproute2',
+  '/usr/bin/ctr': 'containerd',
 };
 
 test(
@@ -272,7 +273,7 @@ test(
       "one: cat: can't open '/name': No such file or directory",
       ...full,
       ...['one: project 2, 8 of 8 MiB', 'two: project 3, 12 of 16 MiB'],
-      'one: exits with 137',
+      ...['one: exits with 137', '/tasks/oom'],
       ...["two: sh: can't fork: Resource temporarily unavailable", 'two: exits with 2'],
       ...['one: 0::/jobs/garden/one/init', `one: ${limit}`],
       `one: in /jobs/garden/one/init, memory ${limit}, weight 40, oom_kill 1, running`,
