@@ -52,7 +52,7 @@ start_containerd() {
   root=/var/vcap/data/containerd/root
   printf 'version = 2\nroot = "%s"\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n' "$root" > /run/containerd.toml
   containerd --config /run/containerd.toml > /run/containerd.log 2>&1 &
-  until ctr version > /dev/null 2>&1; do sleep 0.1; done
+  timeout 60 sh -c 'until ctr version > /dev/null 2>&1; do sleep 0.1; done' || { cat /run/containerd.log; exit 1; }
   ctr containers delete one 2> /dev/null || :
   ctr events > /run/events &
   until [ -s /run/events ]; do ctr namespaces label default "time=$(date +%N)"; done
@@ -89,7 +89,7 @@ connect() {
   nsenter --net --target "$pid" sh -c "ip address add $2.2/30 dev $1-app && ip link set $1-app up"
   busybox ping -c 1 -W 5 "$2.2" > /dev/null && echo "$1: answers ping"
 }
-# $1 is an app, $2 a command of its shell. ctr sometimes loses the output of a short command, so runc starts it.
+# $1 is an app, $2 a command of its shell. runc starts it, because ctr sometimes loses the output of a short command.
 in_app() {
   root=/run/runc
   [ "$1" = two ] || root=/run/containerd/runc/default
@@ -132,7 +132,7 @@ if [ -n "$made" ]; then
   in_app one "$(zeros /dev/null 1 | sed s/1M/64M/)"
   # Garden tells the developer by this event why the app ended
   timeout 30 sh -c 'until grep -o -m 1 /tasks/oom /run/events; do sleep 0.1; done' || echo 'no event of containerd'
-  in_app two 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 3600 & done'
+  in_app two 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 3600 > /dev/null 2>&1 & done'
   in_app one 'cat /proc/self/cgroup /sys/fs/cgroup/memory.max'
   show_groups
   # an overlay is read-only if its project is full when it is mounted
