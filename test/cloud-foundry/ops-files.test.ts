@@ -95,8 +95,8 @@ async function render(names: readonly string[], template = manifest): Promise<un
 }
 
 /**
- * Asserts that an operation of type test with this sentence refuses the last file. The bosh CLI names only the
- * file and the number of the operation (bosh-cli: cmd/opts/ops_file_arg.go).
+ * Asserts that an operation of type test with this sentence refuses the last file. The bosh CLI names only
+ * the file and the number of the operation (bosh-cli: cmd/opts/ops_file_arg.go).
  */
 const assertRefused = (names: readonly string[], sentence: string, template = manifest): Promise<void> =>
   assert.rejects(render(names, template), (error) => {
@@ -275,7 +275,9 @@ describe('manifests/cf-deployment', () => {
   );
 });
 
-/** Returns what two orders of files must have in common: without values of upstream's files only the paths. */
+/**
+ * Returns what two orders of files must have in common: without values of upstream's files only the paths.
+ */
 const comparable = (document: unknown): unknown =>
   checkout === '' ? pathsOf(document).toSorted() : sorted(document);
 
