@@ -97,6 +97,7 @@ export class Agent {
     await this.#serveCommands();
     this.#background = Promise.all([
       isRestored ? this.#startJobs() : undefined,
+      services.supervisor.health.run(this.#closing.signal),
       this.#bus.hasHealthMonitor ? this.#heartbeat.run() : undefined,
     ]);
   }
@@ -127,7 +128,7 @@ export class Agent {
     await this.#bus.close();
     await this.#endCommands();
     await this.#background;
-    await this.#services.supervisor.unmonitor();
+    await this.#services.supervisor.close();
   }
 
   /**

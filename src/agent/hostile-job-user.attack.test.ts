@@ -25,7 +25,9 @@ import {
   hostileUserIsMissing,
   identitiesWithVcap,
 } from './testing/hostile-user.ts';
-import { specWith } from './testing/specs.ts';
+import { eventually } from './testing/eventually.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { jobState, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
 const options = { skip: hostileUserIsMissing, timeout: 60_000 };
@@ -196,3 +198,34 @@ test('an endless log does not fill the disk', options, async (t) => {
   );
   await client.task('fetch_logs', 'job', ['**/*.txt']);
 });
+
+test(
+  "a job user's pidfile names a process of root that the pre-start of another job began",
+  options,
+  async (t) => {
+    const { attack, client, path } = await scene(t);
+    const check = `check process web with pidfile ${path('sys/run/web/web.pid')}
+  start program "/bin/true" with timeout 1 second
+  group vcap
+`;
+    const files = {
+      './web/monit': check,
+      './web/bin/pre-start': '#!/bin/bash\n',
+      './other/bin/pre-start': `#!/bin/bash\nsetsid sleep 1000 &\necho $! > ${path('sys/run/other/other.pid')}\n`,
+    };
+    await client.task('apply', await specWith(client, files));
+    await client.task('run_script', 'pre-start', {});
+    const pid = Number(await readFile(path('sys/run/other/other.pid')));
+    const start = async (): Promise<void> => {
+      await client.value('start');
+      await eventually('failing', async () => ((await jobState(client)) === 'failing' ? true : undefined));
+      await client.task('stop');
+      assert.ok(await procProcessTable.find(pid), 'the process was ended');
+    };
+    assert.equal(await attack(`echo ${pid} > sys/run/web/web.pid`), 0);
+    await start();
+    await writeFile(path('sys/run/web/root.log'), String(pid));
+    assert.equal(await attack('mv -f sys/run/web/root.log sys/run/web/web.pid'), 0);
+    await start();
+  },
+);

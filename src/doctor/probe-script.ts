@@ -36,6 +36,7 @@ PtCvH+Kj5N578crfR2/oeYVEAAA=`;
 /** The kernel parameters that jobs of Cloud Foundry write. */
 export const kernelParameters = [
   ...['vm.overcommit_memory', 'kernel.dmesg_restrict', 'kernel.pid_max', 'kernel.shmmax'],
+  'kernel.core_pattern',
   ...['net.ipv4.tcp_fin_timeout', 'net.ipv4.tcp_tw_reuse', 'net.netfilter.nf_conntrack_max'],
   ...['fs.inotify.max_user_watches', 'fs.inotify.max_user_instances', 'fs.inotify.max_queued_events'],
   ...['net.ipv4.ip_local_port_range', 'net.ipv4.ip_local_reserved_ports', 'net.core.somaxconn'],
@@ -201,7 +202,7 @@ kernel_parameter() {
   file=/proc/sys/$(echo "$1" | tr . /)
   cat "$file" || return
   value=$(cat "$file")
-  (echo "$value" > "$file") 2> /dev/null
+  (printf '%s\n' "$value" > "$file") 2> /dev/null
 }
 huge_pages() {
   file=/sys/kernel/mm/transparent_hugepage/enabled

@@ -23,7 +23,7 @@ interface Group {
   readonly instances: readonly [number, number];
 }
 
-/** The instance groups of cf-deployment v58 that are always there; its errands run one at a time. */
+/** The instance groups of cf-deployment v58 that are always there, after sizes.yml. Errands run one at a time. */
 const groups: readonly Group[] = [
   { name: 'nats', type: 'medium', instances: [1, 2] },
   { name: 'database', type: 'small', disk: '10GB', instances: [1, 1] },
@@ -48,7 +48,7 @@ const groups: readonly Group[] = [
   { name: 'doppler', type: 'minimal', instances: [1, 3] },
   { name: 'diego-cell', type: 'small-highmem', extensions: ['100GB_ephemeral_disk'], instances: [1, 3] },
   { name: 'log-api', type: 'minimal', instances: [1, 2] },
-  { name: 'credhub', type: 'minimal', instances: [1, 2] },
+  { name: 'credhub', type: 'small', instances: [1, 2] },
 ];
 
 /** A row of the sums: milli-CPU, and MiB. */
@@ -139,6 +139,11 @@ describe('cloud-configs for Cloud Foundry', () => {
       all.memory <= 24 * 1024 - 512,
       `${all.memory} leaves less than 512 MiB to the pods of the cluster`,
     );
+    // Ruby processes of about 400 MiB each, and the Java heaps of UAA and CredHub
+    for (const [name, least] of Object.entries({ api: 2560, scheduler: 1024, uaa: 1024, credhub: 1024 })) {
+      const { memory = 0 } = foundry.find((row) => row.name === name) ?? {};
+      assert.ok(memory >= least, `${name} requests ${memory} MiB, and its processes take about ${least}`);
+    }
     for (const row of [...foundry, total('Cloud Foundry', foundry), ...rows, all])
       assert.ok(page.includes(lineOf(row)), `the page has not this line: ${lineOf(row)}`);
   });
@@ -194,7 +199,10 @@ describe('cloud-configs for Cloud Foundry', () => {
     async () => {
       const path = resolve(checkout, 'cf-deployment.yml');
       for (const layout of [0, 1] as const) {
-        const opsFiles = layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : [];
+        const opsFiles = [
+          ...(layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : []),
+          `${root}manifests/cf-deployment/sizes.yml`,
+        ];
         const { instance_groups: made } = parse(await interpolateTemplate({ path, opsFiles })) as {
           instance_groups: readonly UpstreamGroup[];
         };

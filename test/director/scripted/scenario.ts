@@ -145,6 +145,8 @@ async function entersBySsh({ deployment, hasSshd }: Scene): Promise<void> {
     const flags = [...options, 'BatchMode=yes'].flatMap((option) => ['-o', option]);
     const login = ['ssh', ...flags, '-i', key, `${user}@${address}`];
     assert.equal(await runWell([...login, 'sudo -n id -un']), 'root\n');
+    const health = [...login, 'cat /var/vcap/instance/health.json'];
+    await until('health.json', async () => (await runWell(health)) === '{"state":"running"}');
     await deployment.endSsh(instance, user);
     await assert.rejects(runWell([...login, 'true']), /Permission denied/u);
   } finally {
