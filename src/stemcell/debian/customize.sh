@@ -38,7 +38,7 @@ chroot "$root" localedef --no-archive --inputfile=en_US --charmap=UTF-8 en_US.UT
 echo LANG=en_US.UTF-8 > "$root/etc/default/locale"
 
 # Packaging scripts of releases read this file, which Debian does not have.
-[ -e "$root/etc/lsb-release" ] || cat > "$root/etc/lsb-release" << END
+cat > "$root/etc/lsb-release" << END
 DISTRIB_ID=$(chroot "$root" lsb_release --short --id)
 DISTRIB_RELEASE=$(chroot "$root" lsb_release --short --release)
 DISTRIB_CODENAME=$(chroot "$root" lsb_release --short --codename)
