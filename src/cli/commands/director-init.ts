@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { lookup as lookupName } from 'node:dns/promises';
 import { join, resolve } from 'node:path';
+import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
 import { writeDirectory } from '../../director/director-directory.ts';
 import type { Check } from '../../director/preflight-checks.ts';
 import { prepareDirector } from '../../director/prepare-director.ts';
@@ -18,6 +21,7 @@ export { initUsage } from '../args/director-init-arguments.ts';
 export async function initDirector(
   args: readonly string[],
   { installation, terminal, secrets, environment }: CommandContext,
+  lookup: NameLookup = systemLookup,
 ): Promise<number> {
   const parsed = parseInitArguments(args);
   const { directory, context } = parsed;
@@ -31,7 +35,7 @@ export async function initDirector(
     kubeconfig,
     async (api, access) => {
       const identity = await identifyCluster(api, access, kubeconfig);
-      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca });
+      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
     },
     { environment, context, onSecrets: secrets.add },
   );
@@ -51,6 +55,19 @@ export async function initDirector(
   terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
   return 0;
 }
+
+const systemLookup: NameLookup = {
+  randomLabel: () => `check-${randomBytes(4).toString('hex')}`,
+  resolve: async (name) => {
+    try {
+      const found = await lookupName(name, { all: true });
+      return { name, addresses: found.map(({ address }) => address), error: '' };
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      return { name, addresses: [], error: String(error.code) };
+    }
+  },
+};
 
 function assertNothingMissing(checks: readonly Check[]): void {
   const needed = checks.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);

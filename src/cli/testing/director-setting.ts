@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
+import type { NodeArgument } from '../../../embedded-cluster/node/parse-node.ts';
+import {
+  startSimulatedCluster,
+  type SimulatedCluster,
+} from '../../../embedded-cluster/testing/simulated-cluster.ts';
+import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Installation } from '../installation.ts';
+import { initDirector } from '../commands/director-init.ts';
+import { recordOutput } from './record-output.ts';
+
+export const checkout = join(import.meta.dirname, '..', '..', '..');
+
+export const light = {
+  ...{ name: 'light', version: '1', operatingSystem: 'debian-bookworm' },
+  imageReference: 'registry.example/a:1',
+};
+
+export interface DirectorSetting {
+  readonly cluster: SimulatedCluster;
+  /** The folder of the package. */
+  readonly root: string;
+  /** The folder of the director, which does not exist yet. */
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly stemcell: string;
+  /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
+  readonly init: (...args: string[]) => Promise<{ out: string }>;
+}
+
+interface SettingOptions {
+  readonly root: string;
+  readonly nodes: readonly NodeArgument[];
+  readonly lookup?: NameLookup;
+}
+
+/** Starts a simulated cluster for tests of `director init`. */
+export async function startDirectorSetting(
+  t: TestContext,
+  { root, nodes, lookup }: SettingOptions,
+): Promise<DirectorSetting> {
+  const scratch = await scratchDirectory(t);
+  const cluster = await startSimulatedCluster({ nodes });
+  t.after(() => cluster.stop());
+  await publishApiServer(cluster.api, new URL('https://127.0.0.1:6443'));
+  const kubeconfig = join(scratch, 'kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+  const stemcell = join(scratch, 'stemcell.tgz');
+  await packLightStemcell(light, stemcell);
+  const directory = join(scratch, 'director');
+  const release = join(checkout, 'dist', 'hello-release.tgz');
+  const init = async (...args: string[]): Promise<{ out: string }> => {
+    const heard = recordOutput();
+    const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
+    const installation = { root } as Installation;
+    const exitCode = await initDirector([...flags, ...args], { ...heard.context, installation }, lookup);
+    assert.equal(exitCode, 0);
+    return { out: heard.out };
+  };
+  return { cluster, root, directory, kubeconfig, stemcell, init };
+}
+
+/** Returns code and message of the product's error with which the run is rejected. */
+export async function problemOf(run: Promise<unknown>): Promise<string> {
+  let message = '';
+  await assert.rejects(
+    run,
+    (error) => isProductError(error) && ((message = `${error.code} ${error.message}`), true),
+  );
+  return message;
+}
+
+export const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
