@@ -91,25 +91,11 @@ export async function prepareDirector(
     denied: await readDeniedPermissions(api, requiredPermissions(query, await readRoles(request.root))),
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
-  const foundry =
-    cloudFoundry === undefined
-      ? undefined
-      : await prepareCloudFoundry(
-          {
-            ...{
-              ...cloudFoundry,
-              directory,
-              namespace,
-              root: request.root,
-              previous: previous?.cloudFoundry,
-            },
-            nodeAddress: way === 'loadbalancer' ? undefined : request.outsideAddress,
-            stemcell: artifacts.vmStemcell,
-            director: spec.ownVm === undefined ? artifacts.directorVm : undefined,
-          },
-          facts,
-          { api, lookup },
-        );
+  const foundry = await prepareFoundry(
+    request,
+    { previous, artifacts, facts, ownVm: spec.ownVm },
+    { api, lookup },
+  );
   const variables = {
     ...addressVariables(request, addresses),
     ...accessVariables(request, identity, ca),
@@ -131,6 +117,30 @@ export async function prepareDirector(
       ...(record !== undefined && { cloudFoundry: record }),
     },
   };
+}
+
+/** Undefined: only a director is requested. */
+async function prepareFoundry(
+  request: DirectorRequest,
+  found: {
+    readonly previous: DirectorFile | undefined;
+    readonly artifacts: Artifacts;
+    readonly facts: DirectorFacts;
+    readonly ownVm: string | undefined;
+  },
+  ports: Pick<DirectorCluster, 'api' | 'lookup'>,
+): Promise<PreparedFoundry | undefined> {
+  const { cloudFoundry, directory, namespace, root, way, outsideAddress } = request;
+  if (cloudFoundry === undefined) return undefined;
+  const { previous, artifacts, facts, ownVm } = found;
+  const foundryRequest = {
+    ...{ ...cloudFoundry, directory, namespace, root, previous: previous?.cloudFoundry },
+    // else it is that of the director's load balancer
+    nodeAddress: way === 'loadbalancer' ? undefined : outsideAddress,
+    stemcell: artifacts.vmStemcell,
+    director: ownVm === undefined ? artifacts.directorVm : undefined,
+  };
+  return prepareCloudFoundry(foundryRequest, facts, ports);
 }
 
 interface Addresses {

@@ -14,6 +14,12 @@ import { formatTable } from '../output/terminal.ts';
 
 export { initUsage } from '../args/director-init-arguments.ts';
 
+/** What the command uses of its surroundings. */
+export interface InitPorts {
+  readonly connect: typeof withKubernetes;
+  readonly lookup: NameLookup;
+}
+
 /**
  * Prints a table of what a director needs from the cluster, and writes the director's directory. Rejects with
  * DIRECTOR_NOT_POSSIBLE and writes nothing if something is missing that a director cannot work without.
@@ -21,7 +27,7 @@ export { initUsage } from '../args/director-init-arguments.ts';
 export async function initDirector(
   args: readonly string[],
   { installation, terminal, secrets, environment }: CommandContext,
-  lookup: NameLookup = systemLookup,
+  { connect, lookup }: InitPorts = { connect: withKubernetes, lookup: systemLookup },
 ): Promise<number> {
   const parsed = parseInitArguments(args);
   const { directory, context } = parsed;
@@ -31,7 +37,7 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const { checks, files, file } = await withKubernetes(
+  const { checks, files, file } = await connect(
     kubeconfig,
     async (api, access) => {
       const identity = await identifyCluster(api, access, kubeconfig);

@@ -10,10 +10,11 @@ import {
 } from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
+import type { ServiceSpec } from '../../kubernetes/types/service.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Installation } from '../installation.ts';
-import { initDirector } from '../commands/director-init.ts';
+import { withKubernetes } from '../cluster/kubeconfig.ts';
+import { initDirector, type InitPorts } from '../commands/director-init.ts';
 import { recordOutput } from './record-output.ts';
 
 export const checkout = join(import.meta.dirname, '..', '..', '..');
@@ -38,13 +39,14 @@ export interface DirectorSetting {
 interface SettingOptions {
   readonly root: string;
   readonly nodes: readonly NodeArgument[];
-  readonly lookup?: NameLookup;
+  /** Undefined: the command has its own. */
+  readonly ports?: InitPorts;
 }
 
 /** Starts a simulated cluster for tests of `director init`. */
 export async function startDirectorSetting(
   t: TestContext,
-  { root, nodes, lookup }: SettingOptions,
+  { root, nodes, ports }: SettingOptions,
 ): Promise<DirectorSetting> {
   const scratch = await scratchDirectory(t);
   const cluster = await startSimulatedCluster({ nodes });
@@ -60,12 +62,33 @@ export async function startDirectorSetting(
     const heard = recordOutput();
     const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
     const installation = { root } as Installation;
-    const exitCode = await initDirector([...flags, ...args], { ...heard.context, installation }, lookup);
+    const exitCode = await initDirector([...flags, ...args], { ...heard.context, installation }, ports);
     assert.equal(exitCode, 0);
     return { out: heard.out };
   };
   return { cluster, root, directory, kubeconfig, stemcell, init };
 }
+
+/** Connects to an API that accepts Services with external addresses, which the simulated cluster rejects. */
+export const connectAccepting: typeof withKubernetes = (kubeconfig, action, options) =>
+  withKubernetes(
+    kubeconfig,
+    (api, access) => {
+      const dryRunCreate: typeof api.dryRunCreate = (resource, { ...object }) => {
+        const { externalIPs: _, ...spec } = (object as { spec?: Partial<ServiceSpec> }).spec ?? {};
+        return api.dryRunCreate(resource, { ...object, spec });
+      };
+      const accepting = new Proxy(api, {
+        get(target, key) {
+          if (key === 'dryRunCreate') return dryRunCreate;
+          const value: unknown = Reflect.get(target, key);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+      return action(accepting, access);
+    },
+    options,
+  );
 
 /** Returns code and message of the product's error with which the run is rejected. */
 export async function problemOf(run: Promise<unknown>): Promise<string> {

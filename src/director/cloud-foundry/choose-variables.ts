@@ -1,9 +1,7 @@
 import { isIP } from 'node:net';
 import { ProductError } from '../../errors/product-error.ts';
-import type { DirectorFacts } from '../cluster-facts.ts';
-import { nodeAddress } from '../node-address.ts';
-import type { NodeRoom } from '../node-room.ts';
 import { defaultClassName } from '../../cpi/disk/classes.ts';
+import type { StorageClass } from '../../kubernetes/types/storage.ts';
 import type { FoundryRecord } from './foundry-record.ts';
 import type { Layout } from './layout-vms.ts';
 
@@ -24,41 +22,46 @@ export function chooseVariables(
   layout: Layout,
   named: NamedValues,
   recorded: FoundryRecord | undefined,
-  { facts, rooms }: { readonly facts: DirectorFacts; readonly rooms: readonly NodeRoom[] },
+  cluster: ClusterValues,
 ): Record<string, string> {
   const before = recorded?.layout === layout ? recorded.variables : {};
-  const ephemeralClass =
-    named.ephemeralStorageClass ??
-    before['ephemeral_storage_class'] ??
-    defaultClassName(facts.classes ?? []) ??
-    '';
-  if (layout === 'highly-available') {
-    const domain = named.systemDomain ?? before['system_domain'];
-    if (domain === undefined) throw noDomain();
-    const zones = 'z3_zone' in before ? zonesIn(before) : zonesOf(rooms).slice(0, 3);
-    return {
-      system_domain: domain,
-      ...Object.fromEntries(zones.map((zone, index) => [`z${index + 1}_zone`, zone])),
-      ephemeral_storage_class: ephemeralClass,
-    };
-  }
-  const address =
-    named.nodeAddress ?? before['node_address'] ?? nodeAddress(facts, ['InternalIP', 'ExternalIP']);
+  const { ephemeralStorageClass = before['ephemeral_storage_class'] ?? defaultClassName(cluster.classes) } =
+    named;
+  return {
+    ...(layout === 'smallest' ? smallest(named, before, cluster) : highlyAvailable(named, before, cluster)),
+    ephemeral_storage_class: ephemeralStorageClass ?? '',
+  };
+}
+
+/** What a cluster suggests. */
+export interface ClusterValues {
+  /** The address of a node. */
+  readonly address: string | undefined;
+  readonly zones: readonly string[];
+  readonly classes: readonly StorageClass[];
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+function smallest(named: NamedValues, before: Variables, cluster: ClusterValues): Variables {
+  const address = named.nodeAddress ?? before['node_address'] ?? cluster.address;
   if (address === undefined || isIP(address) === 0) throw noNodeAddress(address);
   const ofAddress = `${address.replaceAll(':', '-')}.sslip.io`;
-  return {
-    system_domain: named.systemDomain ?? before['system_domain'] ?? ofAddress,
-    node_address: address,
-    ephemeral_storage_class: ephemeralClass,
-  };
+  const domain = named.systemDomain ?? before['system_domain'] ?? ofAddress;
+  return { system_domain: domain, node_address: address };
+}
+
+function highlyAvailable(named: NamedValues, before: Variables, cluster: ClusterValues): Variables {
+  const domain = named.systemDomain ?? before['system_domain'];
+  if (domain === undefined) throw noDomain();
+  const zones = 'z3_zone' in before ? zonesIn(before) : cluster.zones.slice(0, 3);
+  const pairs = zones.map((zone, index) => [`z${index + 1}_zone`, zone]);
+  return { system_domain: domain, ...(Object.fromEntries(pairs) as Variables) };
 }
 
 /** Returns the zones that the variables name, in order. */
 export const zonesIn = (variables: Readonly<Record<string, string>>): string[] =>
   ['z1_zone', 'z2_zone', 'z3_zone'].flatMap((name) => variables[name] ?? []);
-
-const zonesOf = (rooms: readonly NodeRoom[]): string[] =>
-  [...new Set(rooms.flatMap(({ zone }) => zone ?? []))].toSorted();
 
 const noDomain = (): ProductError =>
   new ProductError(

@@ -6,6 +6,7 @@ import { label } from '../../cpi/objects/labels.ts';
 import type { VmProperties } from '../../cpi/vm/properties.ts';
 import { tryService, type DirectorApi, type DirectorFacts } from '../cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
+import { nodeAddress } from '../node-address.ts';
 import { roomOnNodes, type NodeRoom } from '../node-room.ts';
 import type { Check } from '../preflight-checks.ts';
 import { chooseVariables } from './choose-variables.ts';
@@ -67,7 +68,11 @@ export async function prepareCloudFoundry(
   const { previous, root, namespace, stemcell } = request;
   const { layout = previous?.layout ?? 'smallest' } = request;
   const rooms = roomWithout(facts, namespace);
-  const variables = chooseVariables(layout, request, previous, { facts, rooms: rooms ?? [] });
+  const variables = chooseVariables(layout, request, previous, {
+    address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),
+    zones: [...new Set(rooms?.flatMap(({ zone }) => zone ?? []))].toSorted(),
+    classes: facts.classes ?? [],
+  });
   const config = await readCloudConfig(root, layout, { ...noZones(layout), ...variables });
   const { system_domain: domain = '', node_address: address } = variables;
   const checks = foundryChecks(
