@@ -199,9 +199,13 @@ describe('manifests/cf-deployment', () => {
   for (const layout of layouts) {
     test(`what director init writes for the layout ${layout} applies, and has values of all variables`, async () => {
       const sizes = parse(readFileSync(`${directories[0]}variables/${layout}.yml`, 'utf8')) as object;
-      const named = { systemDomain: 'cf.example.com', ephemeralStorageClass: 'a', nodeAddress: '192.0.2.11' };
+      const options = {
+        systemDomain: 'cf.example.com',
+        ephemeralStorageClass: 'a',
+        nodeAddress: '192.0.2.11',
+      };
       const cluster = { address: undefined, zones: ['a', 'b', 'c'], classes: [] };
-      const given = Object.keys({ ...sizes, ...chooseVariables(layout, named, undefined, cluster) });
+      const given = Object.keys({ ...sizes, ...chooseVariables(layout, options, undefined, cluster) });
       for (const operatingSystem of foundrySystems) {
         for (const hasVolumeServices of [false, true]) {
           const hasOneCell = layout === 'smallest' && operatingSystem === 'debian-bookworm';

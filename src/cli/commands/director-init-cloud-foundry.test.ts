@@ -281,7 +281,7 @@ describe('director init --with cloud-foundry', () => {
     ]);
     const { prepare } = await setting(t, records);
     const remedy = (name: string): string =>
-      `only through the tunnel: make a wildcard record \\*\\.${name} for ${address}, or name another domain with --system-domain`;
+      `only through the tunnel: make a wildcard record \\*\\.${name} for ${address}, or name another domain with --system-domain, such as ${domain}`;
     for (const [name, problem] of [
       ['none.example.com', 'api\\.none\\.example\\.com does not resolve here \\(ENOTFOUND\\)'],
       ['half.example.com', 'random\\.half\\.example\\.com does not resolve here \\(ENOTFOUND\\)'],

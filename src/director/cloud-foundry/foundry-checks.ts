@@ -131,6 +131,8 @@ function roomCheck(spec: FoundrySpec, { rooms }: FoundryFacts): Check {
   if (rooms === undefined) return { name, result: 'unknown', detail: 'you may not list nodes and pods' };
   const { layout, vms, compilation } = spec;
   const isSmallest = layout === 'smallest';
+  if (!isSmallest && zonesIn(spec.variables).length < 3)
+    return { name, result: 'unknown', detail: 'not checked without three zones' };
   const zones: readonly (string | undefined)[] = isSmallest
     ? [undefined]
     : zonesIn(spec.variables).slice(0, usedZones);
@@ -231,9 +233,11 @@ function stemcellCheck({ stemcell }: FoundrySpec): Check {
 function domainCheck({ layout, variables, namespace }: FoundrySpec, { names }: FoundryFacts): Check {
   const name = 'System domain';
   const { system_domain: domain = '', node_address: address } = variables;
+  const example = `${address}.sslip.io`;
   const remedy =
     layout === 'smallest'
-      ? `make a wildcard record *.${domain} for ${address}, or name another domain with --system-domain`
+      ? `make a wildcard record *.${domain} for ${address}, or name another domain with --system-domain` +
+        (domain === example ? '' : `, such as ${example}`)
       : `make a wildcard record *.${domain} for the address that kubectl get service cf-router -n ${namespace} shows after the deployment`;
   const warn = (problem: string): Check => ({
     ...{ name, result: 'missing' },
