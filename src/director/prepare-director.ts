@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
@@ -20,6 +20,7 @@ import {
 } from './cluster-facts.ts';
 import { commandsScript } from './commands-script.ts';
 import { readDirectorFile, type DirectorFile } from './director-directory.ts';
+import { formatVariables, type VariableValues } from './format-variables.ts';
 import { nodeAddress } from './node-address.ts';
 import { requestsOf } from './node-room.ts';
 import { preflightChecks, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
@@ -49,8 +50,6 @@ export interface DirectorCluster {
   /** PEM; undefined: the roots that this machine trusts. */
   readonly ca: string | undefined;
 }
-
-type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
   readonly checks: readonly Check[];
@@ -161,7 +160,10 @@ function chooseAddresses(
   return { internalIp, outside };
 }
 
-function addressVariables({ way, network }: DirectorRequest, { internalIp, outside }: Addresses): Variables {
+function addressVariables(
+  { way, network }: DirectorRequest,
+  { internalIp, outside }: Addresses,
+): VariableValues {
   return {
     internal_ip: internalIp,
     ...(network && { internal_cidr: network.range, internal_gw: network.gateway }),
@@ -174,7 +176,7 @@ const accessVariables = (
   { namespace }: DirectorRequest,
   { server }: ClusterIdentity,
   ca: string | undefined,
-): Variables => ({
+): VariableValues => ({
   director_name: 'k8s-director',
   kubernetes_namespace: namespace,
   kubernetes_server: server,
@@ -214,7 +216,7 @@ const noAddress = (whose: string, flag: string): ProductError =>
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },
   { opsFiles, cloudConfig, vmStemcell, stemcellDirectories }: Artifacts,
-  variables: Variables,
+  variables: VariableValues,
   foundry: PreparedFoundry | undefined,
 ): Record<string, string> {
   const script = commandsScript({
@@ -222,7 +224,7 @@ function directorFiles(
     ...{ vmStemcell: vmStemcell.speaksNats ? vmStemcell.path : undefined, cloudFoundry: foundry?.script },
   });
   return {
-    'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${stringify(variables)}`,
+    'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${formatVariables(variables)}`,
     ...opsFiles,
     ...(foundry?.files ?? { 'cloud-config.yml': cloudConfig }),
     'commands.sh': script,

@@ -22,7 +22,8 @@ import {
 
 const address = '192.0.2.11';
 const domain = `${address}.sslip.io`;
-const zonal = ['a', 'b', 'c'].map((zone) => ({ name: `node-${zone}`, zone }));
+/** YAML 1.1, which the bosh CLI reads, takes a plain `no` for false. */
+const zonal = ['a', 'b', 'no'].map((zone) => ({ name: `node-${zone}`, zone }));
 const highlyAvailable = ['--layout', 'highly-available', '--system-domain', 'cf.example.com'];
 
 /** Resolves names of sslip.io to the address in them, and other names by `records`. */
@@ -68,17 +69,23 @@ async function setting(
 const opsFilesOf = (command = ''): string[] =>
   [...command.matchAll(/ -o (\S+)/gu)].map(([, path = '']) => path);
 
+interface Room {
+  readonly cpu: number;
+  /** GiB. */
+  readonly memory: number;
+  readonly labels?: Record<string, string>;
+  readonly namespace?: string;
+}
+
 /** Leaves so much of a node to VMs, by a pod that requests the rest. */
 async function leave(
   { cluster }: Setting,
   node: string,
-  cpu: number,
-  memory: string,
-  labels = {},
+  { cpu, memory, labels = {}, namespace = 'default' }: Room,
 ): Promise<void> {
-  const requests = { cpu: String(10_000 - cpu), memory: `${100 * 1024 - Number(memory)}Gi` };
+  const requests = { cpu: String(10_000 - cpu), memory: `${100 * 1024 - memory}Gi` };
   await cluster.api.create<Pod>(pods, {
-    metadata: { name: `full-${node}`, namespace: 'default', labels },
+    metadata: { name: `full-${node}`, namespace, labels },
     spec: { nodeName: node, containers: [{ name: 'a', image: 'a', resources: { requests } }] },
   });
 }
@@ -128,7 +135,7 @@ describe('director init --with cloud-foundry', () => {
   });
 
   test('takes the files of the stemcell, of one cell, of volume services and of the layout', async (t) => {
-    const { prepare, commands, directory } = await setting(t, new Map(), zonal);
+    const { prepare, read, commands, directory } = await setting(t, new Map(), zonal);
     const noble = join(directory, '..', 'noble.tgz');
     await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, noble);
     const deploy = async (): Promise<string[]> =>
@@ -149,12 +156,13 @@ describe('director init --with cloud-foundry', () => {
     assert.match(lines.at(-1) ?? '', /run-errand smb-broker-push$/u);
 
     const out = await prepare(...highlyAvailable);
-    assert.match(out, /^Zones +ok +a, b, c$/mu);
+    assert.match(out, /^Zones +ok +a, b, no$/mu);
     assert.match(
       out,
       /^System domain +missing +api\.cf\.example\.com .* get service cf-router -n bosh shows/mu,
     );
     assert.ok((await deploy()).includes('cloud-foundry/ops/several-cells.yml'));
+    assert.match(await read('cloud-foundry/vars.yml'), /^z3_zone: "no"$/mu);
   });
 
   test('adds to the folder of a director, and keeps its secrets, its state and edits', async (t) => {
@@ -194,7 +202,7 @@ describe('director init --with cloud-foundry', () => {
     await prepare(...highlyAvailable);
     const before = await read('cloud-foundry/vars.yml');
     const label0 = { 'topology.kubernetes.io/zone': '0' };
-    await cluster.api.patch({ resource: nodes, name: 'node-c' }, { metadata: { labels: label0 } });
+    await cluster.api.patch({ resource: nodes, name: 'node-no' }, { metadata: { labels: label0 } });
     await prepare('--layout', 'highly-available');
     assert.equal(await read('cloud-foundry/vars.yml'), before);
   });
@@ -202,7 +210,7 @@ describe('director init --with cloud-foundry', () => {
   test('refuses a cluster without room, and counts the VMs of the same Cloud Foundry as room', async (t) => {
     const all = await setting(t);
     const { prepare, directory, cluster } = all;
-    await leave(all, 'node-1', 3, '14');
+    await leave(all, 'node-1', { cpu: 3, memory: 14 });
 
     const problem = await problemOf(prepare());
 
@@ -215,11 +223,24 @@ describe('director init --with cloud-foundry', () => {
     const ofVms = { metadata: { labels: { [label.deployment]: 'cf' } } };
     await cluster.api.patch({ resource: pods, namespace: 'default', name: 'full-node-1' }, ofVms);
     assert.match(await problemOf(prepare()), /Room for VMs/u, 'VMs of another namespace are not its own');
+    await cluster.api.delete({ resource: pods, namespace: 'default', name: 'full-node-1' });
+    await leave(all, 'node-1', {
+      cpu: 3,
+      memory: 14,
+      labels: { [label.deployment]: 'cf' },
+      namespace: 'bosh',
+    });
+    await prepare();
+    assert.match(
+      await problemOf(prepare(...highlyAvailable)),
+      /Layout: /u,
+      'its VMs are there, without a vars store',
+    );
   });
 
   test('refuses nodes that are too small for a cell, one zone by one', async (t) => {
     const all = await setting(t, new Map(), zonal);
-    await leave(all, 'node-b', 90, '12');
+    await leave(all, 'node-b', { cpu: 90, memory: 12 });
     assert.match(
       await problemOf(all.prepare(...highlyAvailable)),
       /Room for VMs: no node of zone b has the 4 CPU, 16 GiB .* free that a VM of diego-cell requests, node-b has 90 CPU, 12 GiB .*: add a larger node there, or choose --layout smallest/u,

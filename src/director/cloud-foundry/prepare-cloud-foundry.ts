@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { stringify } from 'yaml';
 import { label } from '../../cpi/objects/labels.ts';
 import type { VmProperties } from '../../cpi/vm/properties.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { tryService, type DirectorApi, type DirectorFacts } from '../cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
+import { formatVariables } from '../format-variables.ts';
 import { nodeAddress } from '../node-address.ts';
-import { roomOnNodes, type NodeRoom } from '../node-room.ts';
+import { roomOnNodes } from '../node-room.ts';
 import type { Check } from '../preflight-checks.ts';
 import { chooseVariables } from './choose-variables.ts';
 import { foundryFolder, varsStore, type FoundryScript } from './foundry-commands.ts';
@@ -67,7 +68,9 @@ export async function prepareCloudFoundry(
 ): Promise<PreparedFoundry> {
   const { previous, root, namespace, stemcell } = request;
   const { layout = previous?.layout ?? 'smallest' } = request;
-  const rooms = roomWithout(facts, namespace);
+  const { nodes, pods } = facts;
+  // VMs of the same Cloud Foundry count as room, because this run may repeat an earlier one
+  const rooms = nodes && pods && roomOnNodes(nodes, pods, isOwnVm(namespace));
   const variables = chooseVariables(layout, request, previous, {
     address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),
     zones: [...new Set(rooms?.flatMap(({ zone }) => zone ?? []))].toSorted(),
@@ -80,7 +83,7 @@ export async function prepareCloudFoundry(
       ...{ layout, variables, namespace, stemcell, hasOneCell: request.hasOneCell },
       compilation: compilationVms(config),
       vms: [...layoutVms(config, layout), ...directorVms(layout, request.director)],
-      deployedLayout: existsSync(join(request.directory, varsStore)) ? previous?.layout : undefined,
+      deployedLayout: isDeployed(request, facts) ? previous?.layout : undefined,
     },
     {
       ...{ facts, rooms },
@@ -92,17 +95,9 @@ export async function prepareCloudFoundry(
   const choice = { ...request, layout, operatingSystem: stemcell.operatingSystem };
   const [opsFiles, dnsFiles] = [foundryOpsFiles(choice), dnsOpsFiles(choice)];
   const ours = [...opsFiles.flatMap(({ path, isOurs }) => (isOurs ? [path] : [])), ...dnsFiles];
-  const texts = await Promise.all(
-    ours.map(async (path) => [opsPath(path), await readFile(join(root, path), 'utf8')] as const),
-  );
-  const sizes = join(root, 'manifests', 'cf-deployment', 'variables', `${layout}.yml`);
   return {
     checks,
-    files: {
-      ...Object.fromEntries(texts),
-      [`${foundryFolder}/cloud-config.yml`]: await readFile(cloudConfigPath(root, layout), 'utf8'),
-      [`${foundryFolder}/vars.yml`]: `${await readFile(sizes, 'utf8')}\n# Values of the cluster\n${stringify(variables)}`,
-    },
+    files: await readFiles(root, layout, ours, variables),
     record: { layout, variables },
     script: {
       opsFiles: opsFiles.map(({ path, isOurs }) =>
@@ -118,17 +113,34 @@ export async function prepareCloudFoundry(
   };
 }
 
+/** Returns the files of the folder: copies of our ops files and cloud-config, and the values of their variables. */
+async function readFiles(
+  root: string,
+  layout: Layout,
+  opsFiles: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const texts = await Promise.all(
+    opsFiles.map(async (path) => [opsPath(path), await readFile(join(root, path), 'utf8')] as const),
+  );
+  const sizes = join(root, 'manifests', 'cf-deployment', 'variables', `${layout}.yml`);
+  return {
+    ...Object.fromEntries(texts),
+    [`${foundryFolder}/cloud-config.yml`]: await readFile(cloudConfigPath(root, layout), 'utf8'),
+    [`${foundryFolder}/vars.yml`]: `${await readFile(sizes, 'utf8')}\n# Values of the cluster\n${formatVariables(variables)}`,
+  };
+}
+
 const opsPath = (path: string): string => `${foundryFolder}/ops/${basename(path)}`;
 
-/** The VMs of the same Cloud Foundry count as room, because the run may repeat an earlier one. */
-function roomWithout({ nodes, pods }: DirectorFacts, namespace: string): NodeRoom[] | undefined {
-  if (nodes === undefined || pods === undefined) return undefined;
-  return roomOnNodes(
-    nodes,
-    pods,
-    ({ metadata }) => metadata.namespace === namespace && metadata.labels?.[label.deployment] === deployment,
-  );
-}
+/** Returns true if a deployment has begun. A director with CredHub needs no vars store. */
+const isDeployed = ({ directory, namespace }: FoundryRequest, { pods }: DirectorFacts): boolean =>
+  existsSync(join(directory, varsStore)) || pods?.some(isOwnVm(namespace)) === true;
+
+const isOwnVm =
+  (namespace: string) =>
+  ({ metadata }: Pod): boolean =>
+    metadata.namespace === namespace && metadata.labels?.[label.deployment] === deployment;
 
 /** In the layout highly-available the director may be in any zone, so its own check is enough. */
 const directorVms = (layout: Layout, properties: VmProperties | undefined): ReturnType<typeof layoutVms> =>
