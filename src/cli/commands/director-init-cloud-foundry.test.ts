@@ -281,8 +281,11 @@ describe('director init --with cloud-foundry', () => {
     }
     const annotations = { 'storageclass.kubernetes.io/is-default-class': 'false' };
     await cluster.api.patch({ resource: storageClasses, name: 'local' }, { metadata: { annotations } });
-    const problem = await problemOf(prepare('--static-volumes', '--ephemeral-storage-class', 'local'));
-    assert.match(problem, /Disks of VMs: persistent disks need a default storage class/u);
+    for (const args of [['--ephemeral-storage-class', 'local'], []])
+      assert.match(
+        await problemOf(prepare('--static-volumes', ...args)),
+        /Disks of VMs: persistent disks need a default storage class/u,
+      );
     assert.equal(await isThere(directory), false);
   });
 

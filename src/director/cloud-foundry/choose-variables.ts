@@ -29,7 +29,7 @@ export function chooseVariables(
     named;
   return {
     ...(layout === 'smallest' ? smallest(named, before, cluster) : highlyAvailable(named, before, cluster)),
-    ephemeral_storage_class: ephemeralStorageClass ?? '',
+    ...(ephemeralStorageClass !== undefined && { ephemeral_storage_class: ephemeralStorageClass }),
   };
 }
 

@@ -76,7 +76,7 @@ export async function prepareCloudFoundry(
     zones: [...new Set(rooms?.flatMap(({ zone }) => zone ?? []))].toSorted(),
     classes: facts.classes ?? [],
   });
-  const config = await readCloudConfig(root, layout, { ...noZones(layout), ...variables });
+  const config = await readCloudConfig(root, layout, { ...placeholders, ...variables });
   const { system_domain: domain = '', node_address: address } = variables;
   const checks = foundryChecks(
     {
@@ -148,6 +148,5 @@ const directorVms = (layout: Layout, properties: VmProperties | undefined): Retu
     ? []
     : [{ name: 'director', count: 1, properties, persistentDisk: 65_536 }];
 
-/** Values that let the sizes be read if the cluster has too few zones. */
-const noZones = (layout: Layout): Record<string, string> =>
-  layout === 'smallest' ? {} : { z1_zone: 'z1', z2_zone: 'z2', z3_zone: 'z3' };
+/** Values with which the sizes can be read if the cluster has too few zones or no class. */
+const placeholders = { z1_zone: 'z1', z2_zone: 'z2', z3_zone: 'z3', ephemeral_storage_class: 'none' };
