@@ -93,6 +93,11 @@ describe('cloud-configs for Cloud Foundry', () => {
       all.memory <= 24 * 1024 - 512,
       `${all.memory} leaves less than 512 MiB to the pods of the cluster`,
     );
+    // Ruby processes of about 400 MiB each, and the Java heaps of UAA and CredHub
+    for (const [name, least] of Object.entries({ api: 2560, scheduler: 1024, uaa: 1024, credhub: 1024 })) {
+      const { memory = 0 } = foundry.find((row) => row.name === name) ?? {};
+      assert.ok(memory >= least, `${name} requests ${memory} MiB, and its processes take about ${least}`);
+    }
     for (const row of [...foundry, total('Cloud Foundry', foundry), ...rows, all])
       assert.ok(page.includes(lineOf(row)), `the page has not this line: ${lineOf(row)}`);
   });
@@ -148,7 +153,10 @@ describe('cloud-configs for Cloud Foundry', () => {
     async () => {
       const path = resolve(checkout, 'cf-deployment.yml');
       for (const layout of [0, 1] as const) {
-        const opsFiles = layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : [];
+        const opsFiles = [
+          ...(layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : []),
+          `${root}manifests/cf-deployment/sizes.yml`,
+        ];
         const { instance_groups: made } = parse(await interpolateTemplate({ path, opsFiles })) as {
           instance_groups: readonly UpstreamGroup[];
         };

@@ -20,7 +20,7 @@ export interface InstanceGroup {
   readonly instances: readonly [smallest: number, highlyAvailable: number];
 }
 
-/** The instance groups of cf-deployment v58.0.0 that are always there. Its errands run one at a time. */
+/** The instance groups of cf-deployment v58.0.0 that are always there, after sizes.yml. Errands run one at a time. */
 export const instanceGroups: readonly InstanceGroup[] = [
   { name: 'nats', type: 'medium', instances: [1, 2] },
   { name: 'database', type: 'small', disk: '10GB', instances: [1, 1] },
@@ -45,7 +45,7 @@ export const instanceGroups: readonly InstanceGroup[] = [
   { name: 'doppler', type: 'minimal', instances: [1, 3] },
   { name: 'diego-cell', type: 'small-highmem', extensions: ['100GB_ephemeral_disk'], instances: [1, 3] },
   { name: 'log-api', type: 'minimal', instances: [1, 2] },
-  { name: 'credhub', type: 'minimal', instances: [1, 2] },
+  { name: 'credhub', type: 'small', instances: [1, 2] },
 ];
 
 /** VMs with the same properties. */
@@ -90,19 +90,27 @@ export function compilationVms(config: Field): Vms {
   return { name: 'compilation', count: compilation.get('workers').integer(), properties, persistentDisk: 0 };
 }
 
-/** Returns the properties of a VM: those of its type under those of its extensions, as BOSH merges them. */
-export function vmPropertiesOf(
+/** Returns the properties of a VM of that type with these extensions. */
+export function vmPropertiesOf(config: Field, type: string, extensions?: readonly string[]): VmProperties {
+  const merged = cloudPropertiesOf(config, type, extensions);
+  return parseVmProperties(new Field(merged, type, 'MANIFEST_INVALID'), parseConfig({}, {}));
+}
+
+/**
+ * Returns the cloud_properties of a VM in the zone z1: those of its type under those of its extensions, as a
+ * director merges them.
+ */
+export function cloudPropertiesOf(
   config: Field,
   type: string,
   extensions: readonly string[] = [],
-): VmProperties {
+): JsonObject {
   const parts = [
     named(config, 'azs', 'z1'),
     named(config, 'vm_types', type),
     ...extensions.map((name) => named(config, 'vm_extensions', name)),
   ];
-  const merged: JsonObject = Object.assign({}, ...parts.map((part) => part.get('cloud_properties').record()));
-  return parseVmProperties(new Field(merged, type, 'MANIFEST_INVALID'), parseConfig({}, {}));
+  return Object.assign({}, ...parts.map((part) => part.get('cloud_properties').record())) as JsonObject;
 }
 
 function named(config: Field, list: string, name: string): Field {
