@@ -112,7 +112,10 @@ export function opsFileNames(
   ];
 }
 
-/** Returns the properties of the director's VM in cpi.yml. Rejects with MANIFEST_INVALID if there are none. */
+/**
+ * Returns the properties of the director's VM in cpi.yml. Rejects with MANIFEST_INVALID if there are
+ * none.
+ */
 export function directorVmIn(text: string): VmProperties {
   const found = valuesIn(parse(text)).find((value) => 'cpu' in value && 'memory' in value);
   return parseVmProperties(new Field(found, 'ops/cpi.yml', 'MANIFEST_INVALID'), parseConfig({}, {}));

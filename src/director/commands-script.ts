@@ -96,7 +96,7 @@ function stemcellLines(
     .join('');
 }
 
-/** The cloud-config of Cloud Foundry replaces that of the first deployment, which could not be changed then. */
+/** Cloud Foundry replaces the cloud-config of the first deployment, which could not be changed then. */
 function deploymentLines(parts: ScriptParts, line: Line): string[] {
   const { cloudFoundry, vmStemcell, root } = parts;
   if (cloudFoundry !== undefined && vmStemcell !== undefined)

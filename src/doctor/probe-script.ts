@@ -8,9 +8,9 @@ const workDirectory = '/var/vcap/data/bosh-kubernetes-doctor';
 const reportPath = '/run/bosh-kubernetes-doctor';
 
 /**
- * An empty XFS file system of 16 MiB, compressed twice and in base64, because a stemcell may have no mkfs.xfs,
- * and a new one makes features that older kernels refuse. Garden brings its own. Made by xfsprogs 6.1 with
- * features of Linux 5.4: mkfs.xfs -d agcount=1 -l size=1368b -m
+ * An empty XFS file system of 16 MiB, compressed twice and in base64, because a stemcell may have no
+ * mkfs.xfs, and a new one makes features that older kernels refuse. Garden brings its own. Made by
+ * xfsprogs 6.1 with features of Linux 5.4: mkfs.xfs -d agcount=1 -l size=1368b -m
  * crc=1,finobt=1,rmapbt=0,reflink=0,bigtime=0,inobtcount=0 -i sparse=1,nrext64=0
  */
 const xfsImage = `H4sIAAAAAAACA+3c6VMTZxgAcAoUGMrlAXQUm44VVFpIObRVgTi9KFA8ULDSSlIci1SuEeUQ8BVpZUo7poVRFEXKFRQCpEVBBNzM

@@ -184,7 +184,7 @@ test('a client that stalls is refused', async (t) => {
   // The end is a reset if the tunnel has not read what the client sent.
   socket.on('error', () => undefined);
   socket.resume().write(Uint8Array.of(5, 1));
-  await once(socket, 'close');
+  await new Promise((done) => void socket.once('close', done));
   assert.equal(socket.bytesRead, 0);
   assert.match(log.at(-1) ?? '', /timed out before it sent a destination/);
 });

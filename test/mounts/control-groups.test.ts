@@ -10,11 +10,15 @@ import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
 import { cloudFoundryFindings } from '../../src/doctor/cloud-foundry-findings.ts';
 import { parseProbeReport } from '../../src/doctor/probe-report.ts';
 import { probeScript } from '../../src/doctor/probe-script.ts';
+import { gardenIds } from '../cluster/support/diego-cell.ts';
 
 const hasAmx = /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
 const forAmx = hasAmx ? { '/usr/bin/gcc': 'gcc, on a processor with AMX' } : {};
 
-/** Returns the reason to skip a test that needs the guest and these programs, given with their Debian packages. */
+/**
+ * Returns the reason to skip a test that needs the guest and these programs, given with their Debian
+ * packages.
+ */
 function lacking(programs: Readonly<Record<string, string>> = {}): string | false {
   if (process.geteuid?.() !== 0) return 'needs root';
   const guest = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc', ...forAmx };
@@ -209,12 +213,6 @@ test(
   },
 );
 
-/** Root of an app is the highest user id of the machine, and the other users have their own ids. */
-const appIds = [
-  { containerID: 0, hostID: 4294967294, size: 1 },
-  { containerID: 1, hostID: 1, size: 4294967293 },
-];
-
 /** Returns the configuration of runc for an app, in the form that Garden gives it. */
 function appConfig(name: string, cgroupsPath: string): string {
   const flags = ['nosuid', 'noexec', 'nodev'];
@@ -232,8 +230,8 @@ function appConfig(name: string, cgroupsPath: string): string {
     ],
     linux: {
       namespaces: ['mount', 'pid', 'ipc', 'uts', 'network', 'user'].map((type) => ({ type })),
-      uidMappings: appIds,
-      gidMappings: appIds,
+      uidMappings: gardenIds,
+      gidMappings: gardenIds,
       cgroupsPath,
       resources: { memory: { limit, swap: limit }, pids: { limit: 10 }, unified: { 'cpu.weight': '40' } },
     },

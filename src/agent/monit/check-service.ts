@@ -88,10 +88,10 @@ export async function findByPidFile(
 }
 
 /**
- * A pidfile that only root can have written may name any process. Any other pidfile may have been written by
- * a job user. It may name a process that the start program or a script of the job started, or a process that
- * the file's owner could signal. It is not enough that root owns the pidfile: a job user can move a log of root into its
- * place and write to it through an inherited descriptor.
+ * A pidfile that only root can have written may name any process. Any other pidfile may have been
+ * written by a job user. It may name a process that the start program or a script of the job started, or
+ * a process that the file's owner could signal. It is not enough that root owns the pidfile: a job user
+ * can move a log of root into its place and write to it through an inherited descriptor.
  */
 function isTrustworthy(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {
   if (file.isOnlyRoots) return true;

@@ -17,8 +17,8 @@ export interface HealthFileOptions {
 const intervalMs = 1000;
 
 /**
- * The file instance/health.json with the state of all jobs. The health server of bosh-dns reads it, and takes a
- * VM without it for a failing one (bosh-agent: jobsupervisor/wrapper_job_supervisor.go).
+ * The file instance/health.json with the state of all jobs. The health server of bosh-dns reads it, and
+ * takes a VM without it for a failing one (bosh-agent: jobsupervisor/wrapper_job_supervisor.go).
  */
 export class HealthFile {
   readonly #options: HealthFileOptions;
@@ -44,8 +44,8 @@ export class HealthFile {
   }
 
   /**
-   * Writes the present state if the file has another one. Never rejects, because jobs must start and stop also
-   * with a full disk. Logs the first failure after a success.
+   * Writes the present state if it differs from what this process wrote last. Never rejects, because jobs must start and
+   * stop also with a full disk. Logs the first failure after a success.
    */
   record(): Promise<void> {
     return this.#queue.run(this.#path, async () => {

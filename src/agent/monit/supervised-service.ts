@@ -235,7 +235,10 @@ export class SupervisedService {
       await this.#remember({ known: undefined, mark: undefined });
   }
 
-  /** The marks of its own start program, of the other start programs that start it, and of its job's scripts. */
+  /**
+   * The marks of its own start program, of the other start programs that start it, and of its job's
+   * scripts.
+   */
   get #marks(): readonly string[] {
     const own = [this, ...this.#others()].map((one) => one.#record.mark);
     return [...own, this.#ports.scriptMark(this.definition.job)].filter((mark) => mark !== undefined);

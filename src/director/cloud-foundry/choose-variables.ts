@@ -13,10 +13,11 @@ export interface NamedValues {
 }
 
 /**
- * Returns the values of the variables of the cloud-config and of the ops files: named ones, else those that an
- * earlier run recorded for the layout, because disks of a zone and a domain in use cannot change by themselves,
- * else those that the cluster suggests. Throws INVALID_ARGUMENT if a value must be named. A cluster with too few
- * zones, or without a default class, has none of these variables: the checks report that.
+ * Returns the values of the variables of the cloud-config and of the ops files: named ones, else those
+ * that an earlier run recorded for the layout, because disks of a zone and a domain in use cannot change
+ * by themselves, else those that the cluster suggests. Throws INVALID_ARGUMENT if a value must be named.
+ * A cluster with too few zones, or without a default class, has none of these variables: the checks
+ * report that.
  */
 export function chooseVariables(
   layout: Layout,

@@ -23,7 +23,10 @@ import type { ResolvedName } from './system-domain.ts';
 /** The requested Cloud Foundry. */
 export interface FoundrySpec extends FoundryRecord {
   readonly namespace: string;
-  /** The VMs that exist at the same time: those of the instance groups, and a director that does not exist yet. */
+  /**
+   * The VMs that exist at the same time: those of the instance groups, and a director that does not
+   * exist yet.
+   */
   readonly vms: readonly Vms[];
   /** They are deleted before the first deployment creates the others. */
   readonly compilation: Vms;

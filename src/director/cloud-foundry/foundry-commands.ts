@@ -11,7 +11,10 @@ const cfDeployment = 'v58.0.0';
 /** The commit of bosh-deployment whose runtime-config of bosh-dns our ops file is for. */
 const boshDeployment = 'c3b2109fe48267c599704eaa9aa62a0735a95707';
 
-/** What differs between two deployments of Cloud Foundry. Paths are relative to the folder of the director. */
+/**
+ * What differs between two deployments of Cloud Foundry. Paths are relative to the folder of the
+ * director.
+ */
 export interface FoundryScript {
   /** In the order of their use. */
   readonly opsFiles: readonly string[];

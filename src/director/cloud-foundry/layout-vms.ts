@@ -20,7 +20,10 @@ export interface InstanceGroup {
   readonly instances: readonly [smallest: number, highlyAvailable: number];
 }
 
-/** The instance groups of cf-deployment v58.0.0 that are always there, after sizes.yml. Errands run one at a time. */
+/**
+ * The instance groups of cf-deployment v58.0.0 that are always there, after sizes.yml. Errands run one
+ * at a time.
+ */
 export const instanceGroups: readonly InstanceGroup[] = [
   { name: 'nats', type: 'medium', instances: [1, 2] },
   { name: 'database', type: 'small', disk: '10GB', instances: [1, 1] },

@@ -15,7 +15,10 @@ export const foundrySystems = ['debian-bookworm', 'ubuntu-noble'] as const;
 
 const isDebian = ({ operatingSystem }: OpsFileChoice): boolean => operatingSystem === 'debian-bookworm';
 
-/** Returns the paths of upstream's files below cf-deployment/operations, and ours below the checkout, in order. */
+/**
+ * Returns the paths of upstream's files below cf-deployment/operations, and ours below the checkout, in
+ * order.
+ */
 export function foundryOpsFiles(
   choice: OpsFileChoice,
 ): { readonly path: string; readonly isOurs: boolean }[] {

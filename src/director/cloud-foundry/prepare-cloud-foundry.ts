@@ -58,8 +58,8 @@ export interface PreparedFoundry {
 const deployment = 'cf';
 
 /**
- * Checks the cluster for a Cloud Foundry, and computes its files. Writes nothing. Throws INVALID_ARGUMENT if an
- * option is missing that the cluster cannot answer.
+ * Checks the cluster for a Cloud Foundry, and computes its files. Writes nothing. Throws
+ * INVALID_ARGUMENT if an option is missing that the cluster cannot answer.
  */
 export async function prepareCloudFoundry(
   request: FoundryRequest,
@@ -113,7 +113,10 @@ export async function prepareCloudFoundry(
   };
 }
 
-/** Returns the files of the folder: copies of our ops files and cloud-config, and the values of their variables. */
+/**
+ * Returns the files of the folder: copies of our ops files and cloud-config, and the values of their
+ * variables.
+ */
 async function readFiles(
   root: string,
   layout: Layout,

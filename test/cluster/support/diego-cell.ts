@@ -31,7 +31,8 @@ function shapeOf(value: unknown, path = ''): readonly string[] {
 
 /** The user to which Garden maps root of a container: the highest uid of the VM. */
 const maximus = 4_294_967_294;
-const mappings = [
+/** How Garden maps the ids of a container: root to that user, and the others to themselves. */
+export const gardenIds = [
   { containerID: 0, hostID: maximus, size: 1 },
   { containerID: 1, hostID: 1, size: maximus - 1 },
 ];
@@ -147,7 +148,7 @@ const configuration = {
     cgroupsPath: cgroup,
     resources: { memory: { limit: limits.memory, swap: limits.memory }, pids: { limit: limits.pids } },
     namespaces: ['ipc', 'mount', 'network', 'pid', 'user', 'uts'].map((type) => ({ type })),
-    ...{ uidMappings: mappings, gidMappings: mappings },
+    ...{ uidMappings: gardenIds, gidMappings: gardenIds },
     maskedPaths: ['/proc/kcore', '/proc/keys', '/sys/firmware'],
   },
 };
@@ -157,7 +158,7 @@ const configuration = {
  * and a veth pair whose other end is in the VM, with a forwarded port. With cgroup v2 the path of the cgroup
  * is absolute (guardian: guardiancmd/command_linux.go).
  */
-export const startApp = `${settings}
+const startApp = `${settings}
 mount -t overlay -o lowerdir=$store/volumes/layer,upperdir=$image/diff,workdir=$image/workdir overlay $image/rootfs
 mkdir -p /run/app
 cat > /run/app/config.json <<'JSON'

@@ -9,8 +9,9 @@
  * - runc by itself and Garden make their cgroups at the root of that mount: in `jobs`.
  * - bpm makes them below its own cgroup, which it reads as /vm: in `jobs/vm`, an empty one of that name. That
  *   cannot be a mount, because runc enters none below /sys/fs/cgroup.
- * - containerd looks below /sys/fs/cgroup for the path of a container that /proc shows (/jobs/garden/...), and
- *   waits there for the event that it ran out of memory. So /sys/fs/cgroup/jobs shows the same as /sys/fs/cgroup.
+ * - containerd looks below /sys/fs/cgroup for the path of a container that /proc shows
+ *   (/jobs/garden/...), and waits there for the event that it ran out of memory. So /sys/fs/cgroup/jobs
+ *   shows the same as /sys/fs/cgroup.
  * - A runtime gives a privileged container the node's whole tree, in the node's cgroup namespace, and Garden
  *   would make its cgroups beside the node's. So the entry restarts itself in a new namespace, and calls this
  *   function first.

@@ -124,10 +124,10 @@ const restoreNames = `restore_names() {
  * - A CPI job of a director has no environment, so the address of the API server is written to a file
  *   (src/kubernetes/access/server-access.ts).
  * - A stemcell of this project has services beside the agent, such as sshd (src/stemcell/root/services.sh).
- * - bpm and Garden make control groups of their own. Under sys-admin, which is enough for bpm only, the VM's
- *   own part of them can be made writable; under baseline it cannot, and /sys stays read-only. With only cgroup
- *   v2, the processes of the VM must leave the container's own cgroup (control-groups.ts) before any other
- *   process starts.
+ * - bpm and Garden make control groups of their own. Under sys-admin, which is enough for bpm only, the
+ *   VM's own part of them can be made writable; under baseline it cannot, and /sys stays read-only. With
+ *   only cgroup v2, the processes of the VM must leave the container's own cgroup (control-groups.ts)
+ *   before any other process starts.
  * - The shims come first in the agent's PATH, in every profile (shims.ts explains why).
  * - The init of a stock stemcell replaces the entry before the agent would be started (stock-init.ts). The
  *   argument of the entry is the profile.
