@@ -189,7 +189,8 @@ describeInNamespace(import.meta.filename, () => {
     );
     const shared = { spec: { securityContext: { seccompProfile: profile('RuntimeDefault') } } };
     assert.match(await run('true', {}, shared), /seccompProfile/u);
-    const open = { seccompProfile: profile('Unconfined'), appArmorProfile: profile('Unconfined') }; // overrides the pod's setting
+    // The container's profile overrides that of the pod.
+    const open = { seccompProfile: profile('Unconfined'), appArmorProfile: profile('Unconfined') };
     assert.equal(await run('echo runs', open, shared), 'runs\n');
     assert.match(await run('true', { runAsNonRoot: true }), /runAsNonRoot/u);
   });

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { callAgent } from './monit/command/command-socket.ts';
 import { procProcessTable } from './process/process-table.ts';
 import { isObject } from '../platform/json.ts';
+import { eventually } from './testing/eventually.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { compile, emptySpec, jobState, pidOf, reaches, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
@@ -79,6 +80,11 @@ echo "$BOSH_PACKAGE_NAME $BOSH_PACKAGE_VERSION $PWD" > $BOSH_INSTALL_TARGET/name
   );
   assert.equal(await client.value('start'), 'started');
   await reaches(client, 'running');
+  const health = (): Promise<string> => readFile(join(directories.instance, 'health.json'), 'utf8');
+  await eventually('health.json', async () =>
+    (await health()) === '{"state":"running"}' ? true : undefined,
+  );
+  assert.equal((await stat(join(directories.instance, 'health.json'))).mode & 0o777, 0o644);
   assert.deepEqual(await client.task('run_script', 'post-start', {}), {});
   assert.equal(await readFile(join(directories.log, 'hello/post-start.stderr.log'), 'utf8'), 'post-start\n');
   const full = await client.value('get_state', 'full');
@@ -86,6 +92,7 @@ echo "$BOSH_PACKAGE_NAME $BOSH_PACKAGE_VERSION $PWD" > $BOSH_INSTALL_TARGET/name
 
   assert.deepEqual(await client.task('run_script', 'pre-stop', {}), {});
   assert.equal(await client.task('drain', 'shutdown', {}), 0);
+  assert.equal(await health(), '{"state":"failing"}');
   assert.equal(
     await readFile(join(directories.log, 'hello/drain-arguments'), 'utf8'),
     'job_shutdown hash_unchanged\n',
@@ -93,6 +100,7 @@ echo "$BOSH_PACKAGE_NAME $BOSH_PACKAGE_VERSION $PWD" > $BOSH_INSTALL_TARGET/name
   const pid = await pidOf(vm, 'hello');
   assert.equal(await client.task('stop'), 'stopped');
   assert.equal(await procProcessTable.find(pid), undefined);
+  assert.equal(await health(), '{"state":"stopped"}');
   assert.equal(await jobState(client), 'stopped');
   assert.deepEqual(await client.task('run_script', 'post-stop', {}), {});
   assert.deepEqual(await client.value('list_disk'), ['disk-1']);

@@ -73,7 +73,7 @@ export class Agent {
     const bus = createBus({ services, machine, onConnected: () => void heartbeat.send() });
     await services.blobs.local.prepare();
     await services.supervisor.prepare();
-    await restoreSystemFiles(services);
+    await restoreTrustedCertificates(services);
     const shutdownMark = new ShutdownMark(directories);
     const agent = new Agent(services, { bus, heartbeat, shutdownMark });
     await agent.#begin();
@@ -97,6 +97,7 @@ export class Agent {
     await this.#serveCommands();
     this.#background = Promise.all([
       isRestored ? this.#startJobs() : undefined,
+      services.supervisor.health.run(this.#closing.signal),
       this.#bus.hasHealthMonitor ? this.#heartbeat.run() : undefined,
     ]);
   }
@@ -127,7 +128,7 @@ export class Agent {
     await this.#bus.close();
     await this.#endCommands();
     await this.#background;
-    await this.#services.supervisor.unmonitor();
+    await this.#services.supervisor.close();
   }
 
   /**
@@ -169,18 +170,14 @@ export class Agent {
   }
 }
 
-/**
- * After a restart of the container, the certificate store is the stemcell's again, and /etc/hosts the
- * kubelet's.
- */
-async function restoreSystemFiles(services: AgentServices): Promise<void> {
-  const { trustedCertificates, updatedSettings, dnsRecords, log } = services;
-  const results = await Promise.allSettled([
-    trustedCertificates.install(updatedSettings.current?.trustedCerts ?? ''),
-    dnsRecords.restore(),
-  ]);
-  for (const result of results)
-    if (result.status === 'rejected') log.error(`the system's files: ${errorMessage(result.reason)}`);
+/** After a restart of the container, the certificate store is the stemcell's again. */
+async function restoreTrustedCertificates(services: AgentServices): Promise<void> {
+  const { trustedCertificates, updatedSettings, log } = services;
+  try {
+    await trustedCertificates.install(updatedSettings.current?.trustedCerts ?? '');
+  } catch (error) {
+    log.error(`the system's certificates: ${errorMessage(error)}`);
+  }
 }
 
 function monitCommandHandlers({ supervisor, clock, table, probes }: AgentServices): CommandPorts {

@@ -24,6 +24,7 @@ export interface Directories {
   readonly dataPackages: string;
   readonly blobs: string;
   readonly compile: string;
+  /** The agent's own temporary files. Jobs use the folder above (Garden: TMPDIR=/var/vcap/data/tmp). */
   readonly temporary: string;
   readonly sys: string;
   readonly dataSys: string;
@@ -59,7 +60,7 @@ export function directoriesOf(base: string): Directories {
     dataPackages: join(data, 'packages'),
     blobs: join(data, 'blobs'),
     compile: join(data, 'compile'),
-    temporary: join(data, 'tmp'),
+    temporary: join(data, 'tmp', 'bosh-agent'),
     sys: join(base, 'sys'),
     dataSys: join(data, 'sys'),
     log: join(data, 'sys', 'log'),

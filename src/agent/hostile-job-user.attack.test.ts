@@ -25,7 +25,9 @@ import {
   hostileUserIsMissing,
   identitiesWithVcap,
 } from './testing/hostile-user.ts';
-import { specWith } from './testing/specs.ts';
+import { eventually } from './testing/eventually.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { jobState, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
 const options = { skip: hostileUserIsMissing, timeout: 60_000 };
@@ -68,7 +70,9 @@ test('a job user replaces files that root runs or trusts', options, async (t) =>
   const { attack, path } = await applied(t);
   const directories = [
     ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
-    ...['blobs', 'compile', 'jobs', 'packages', 'sys', 'tmp', 'web'].map((name) => `data/${name}`),
+    ...['blobs', 'compile', 'jobs', 'packages', 'sys', 'tmp', 'tmp/bosh-agent', 'web'].map(
+      (name) => `data/${name}`,
+    ),
     ...['log', 'log/web', 'run', 'run/web'].map((name) => `data/sys/${name}`),
     ...(await readdir(path('data/jobs/web'))).map((name) => `data/jobs/web/${name}`),
   ];
@@ -130,17 +134,18 @@ test('the directories of a job are links that existed before the agent', options
   }
 });
 
-test('the directory that the agent empties at its start contains links', options, async (t) => {
+test('the agent empties only its own directories at its start, and follows no link', options, async (t) => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(elsewhere, { recursive: true }));
   await writeFile(join(elsewhere, 'kept'), '');
   const { path } = await scene(
     t,
-    `mkdir data/compile && ln -s ${elsewhere} data/compile/deep && ln -s ${elsewhere} data/tmp`,
+    `mkdir data/compile data/tmp && ln -s ${elsewhere} data/compile/deep && ln -s ${elsewhere} data/tmp/bosh-agent && : > data/tmp/of-a-job`,
   );
   assert.deepEqual(await readdir(elsewhere), ['kept']);
   assert.deepEqual(await readdir(path('data/compile')), []);
-  assert.ok((await lstat(path('data/tmp'))).isDirectory());
+  assert.ok((await lstat(path('data/tmp/bosh-agent'))).isDirectory());
+  assert.deepEqual((await readdir(path('data/tmp'))).toSorted(), ['bosh-agent', 'of-a-job']);
 });
 
 test('a job that owns its directory replaces packages with a link to links of root', options, async (t) => {
@@ -196,3 +201,34 @@ test('an endless log does not fill the disk', options, async (t) => {
   );
   await client.task('fetch_logs', 'job', ['**/*.txt']);
 });
+
+test(
+  "a job user's pidfile names a process of root that the pre-start of another job began",
+  options,
+  async (t) => {
+    const { attack, client, path } = await scene(t);
+    const check = `check process web with pidfile ${path('sys/run/web/web.pid')}
+  start program "/bin/true" with timeout 1 second
+  group vcap
+`;
+    const files = {
+      './web/monit': check,
+      './web/bin/pre-start': '#!/bin/bash\n',
+      './other/bin/pre-start': `#!/bin/bash\nsetsid sleep 1000 &\necho $! > ${path('sys/run/other/other.pid')}\n`,
+    };
+    await client.task('apply', await specWith(client, files));
+    await client.task('run_script', 'pre-start', {});
+    const pid = Number(await readFile(path('sys/run/other/other.pid')));
+    const start = async (): Promise<void> => {
+      await client.value('start');
+      await eventually('failing', async () => ((await jobState(client)) === 'failing' ? true : undefined));
+      await client.task('stop');
+      assert.ok(await procProcessTable.find(pid), 'the process was ended');
+    };
+    assert.equal(await attack(`echo ${pid} > sys/run/web/web.pid`), 0);
+    await start();
+    await writeFile(path('sys/run/web/root.log'), String(pid));
+    assert.equal(await attack('mv -f sys/run/web/root.log sys/run/web/web.pid'), 0);
+    await start();
+  },
+);

@@ -34,6 +34,7 @@ export async function prepareDirectories(directories: Directories, identities: I
     [directories.log, vcap, group],
     [directories.run, vcap, group],
     [directories.compile, 0o755],
+    [dirname(directories.temporary), 0o755],
     [directories.temporary, 0o755],
   ];
   await mkdir(dirname(directories.base), { recursive: true });

@@ -57,8 +57,8 @@ export class InstanceDeployment {
   }
 
   /**
-   * Replaces the instance and records what is deployed. Returns its address. All checks that can fail run before
-   * the current VM is touched.
+   * Replaces the instance and records what is deployed. Returns its address. All checks that can fail run
+   * before the current VM is touched.
    */
   async deploy(): Promise<string | undefined> {
     const { stage, files, state, options } = this.#session;

@@ -72,6 +72,16 @@ test('a kernel parameter shows its value, also if it cannot be written', () => {
     [conntrack?.result, conntrack?.detail, conntrack?.remedy],
     ['warning', "'262144', which cannot be written", 'use manifests/cf-deployment/kernel-parameters.yml'],
   );
+  const core = rows({ 'kernel.core_pattern': 'no\t|/usr/lib/systemd/systemd-coredump %P' }).get(
+    'kernel.core_pattern',
+  );
+  assert.deepEqual(
+    [core?.result, core?.neededBy, core?.remedy],
+    [
+      ...['warning', 'cloud_controller_ng, for the whole node, without kernel-parameters.yml'],
+      'use manifests/cf-deployment/kernel-parameters.yml',
+    ],
+  );
   const missing = 'no\tcat: /proc/sys/net/netfilter/nf_conntrack_max: No such file or directory';
   const detail = rows({ 'net.netfilter.nf_conntrack_max': missing }).get(
     'net.netfilter.nf_conntrack_max',

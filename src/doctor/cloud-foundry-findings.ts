@@ -144,7 +144,7 @@ const optional = (jobs: string): Omit<Requirement, 'check'> => ({
 
 const rep = optional('rep');
 const gorouter = optional('gorouter');
-const both = optional('rep and gorouter');
+const network = optional('rep, bbs, locket, file_server and gorouter');
 
 const parameters: Readonly<Record<KernelParameter, Omit<Requirement, 'check'>>> = {
   'vm.overcommit_memory': always('valkey sets it to 1, for the whole node'),
@@ -155,8 +155,9 @@ const parameters: Readonly<Record<KernelParameter, Omit<Requirement, 'check'>>> 
     ...{ neededBy: 'postgres, with use-postgres.yml', otherwise: warning },
     remedy: 'use pxc, or let privileged pods write it',
   },
-  'net.ipv4.tcp_fin_timeout': both,
-  'net.ipv4.tcp_tw_reuse': both,
+  'kernel.core_pattern': optional('cloud_controller_ng, for the whole node'),
+  'net.ipv4.tcp_fin_timeout': network,
+  'net.ipv4.tcp_tw_reuse': network,
   'net.netfilter.nf_conntrack_max': rep,
   'fs.inotify.max_user_watches': rep,
   'fs.inotify.max_user_instances': rep,

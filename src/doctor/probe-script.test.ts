@@ -22,7 +22,9 @@ function missing(): string | false {
 }
 const options = { skip: missing() };
 
-/** Returns a new folder. The last part of its path is unique, because the control groups are named after it. */
+/**
+ * Returns a new folder. The last part of its path is unique, because the control groups are named after it.
+ */
 async function folder(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-doctor-'));
   t.after(() => rm(directory, { recursive: true, force: true }));

@@ -8,9 +8,10 @@ const workDirectory = '/var/vcap/data/bosh-kubernetes-doctor';
 const reportPath = '/run/bosh-kubernetes-doctor';
 
 /**
- * An empty XFS file system of 16 MiB, compressed twice and in base64, because a stemcell has no mkfs.xfs.
- * Garden brings its own. Made by xfsprogs 6.1 with features of Linux 5.4: mkfs.xfs -d agcount=1 -l size=1368b
- * -m crc=1,finobt=1,rmapbt=0,reflink=0,bigtime=0,inobtcount=0 -i sparse=1,nrext64=0
+ * An empty XFS file system of 16 MiB, compressed twice and in base64, because a stemcell may have no mkfs.xfs,
+ * and a new one makes features that older kernels refuse. Garden brings its own. Made by xfsprogs 6.1 with
+ * features of Linux 5.4: mkfs.xfs -d agcount=1 -l size=1368b -m
+ * crc=1,finobt=1,rmapbt=0,reflink=0,bigtime=0,inobtcount=0 -i sparse=1,nrext64=0
  */
 const xfsImage = `H4sIAAAAAAACA+3c6VMTZxgAcAoUGMrlAXQUm44VVFpIObRVgTi9KFA8ULDSSlIci1SuEeUQ8BVpZUo7poVRFEXKFRQCpEVBBNzM
 2IIWAyqg3EvlJoEIQiCE3bfv2v4BnX5z5vl9yjzzHPu8m8mHzM7yfjDR4+gbqHrDI1YG6smnu2yGXE+H7vrAzGGV+f7CRrdPHkam
@@ -35,6 +36,7 @@ PtCvH+Kj5N578crfR2/oeYVEAAA=`;
 /** The kernel parameters that jobs of Cloud Foundry write. */
 export const kernelParameters = [
   ...['vm.overcommit_memory', 'kernel.dmesg_restrict', 'kernel.pid_max', 'kernel.shmmax'],
+  'kernel.core_pattern',
   ...['net.ipv4.tcp_fin_timeout', 'net.ipv4.tcp_tw_reuse', 'net.netfilter.nf_conntrack_max'],
   ...['fs.inotify.max_user_watches', 'fs.inotify.max_user_instances', 'fs.inotify.max_queued_events'],
   ...['net.ipv4.ip_local_port_range', 'net.ipv4.ip_local_reserved_ports', 'net.core.somaxconn'],
@@ -200,7 +202,7 @@ kernel_parameter() {
   file=/proc/sys/$(echo "$1" | tr . /)
   cat "$file" || return
   value=$(cat "$file")
-  (echo "$value" > "$file") 2> /dev/null
+  (printf '%s\n' "$value" > "$file") 2> /dev/null
 }
 huge_pages() {
   file=/sys/kernel/mm/transparent_hugepage/enabled
@@ -236,7 +238,8 @@ rm -rf "$work"
 
 /**
  * Arguments of PID 1 in the pod of the probe: it arranges cgroups and /sys as the entry of a VM does, so that
- * the probe runs as a job of a VM would. It ends after a quarter of an hour, also if no process deletes the pod.
+ * the probe runs as a job of a VM would. It ends after a quarter of an hour, also if no process deletes the
+ * pod.
  */
 export const standbyCommand: readonly string[] = [
   ...['/bin/sh', '-c'],

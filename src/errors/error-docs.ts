@@ -1,8 +1,8 @@
 import { errorTable } from './error-table.ts';
 
 /**
- * Returns docs/errors.md, generated from the table. `node scripts/run.mjs scripts/write-error-docs.ts` writes the page; a
- * test checks that it is current.
+ * Returns docs/errors.md, generated from the table. `node scripts/run.mjs scripts/write-error-docs.ts` writes
+ * the page; a test checks that it is current.
  */
 export function errorDocs(): string {
   const rows = Object.entries(errorTable).map(

@@ -30,8 +30,8 @@ export function dropFirstWord(text: string): string {
 }
 
 /**
- * Beginnings of the lines on the CPI's stderr that create-env prints as warnings while a call runs. All other lines
- * are only for the director's log.
+ * Beginnings of the lines on the CPI's stderr that create-env prints as warnings while a call runs. All other
+ * lines are only for the director's log.
  */
 export const progressPrefixes = { waiting: 'waiting for ', note: 'note: ' } as const;
 

@@ -46,9 +46,9 @@ export type PatchType = 'application/merge-patch+json' | 'application/json-patch
 /**
  * The verbs of a Kubernetes API, independent of the server.
  *
- * Adapters: `rest-api.ts` (HTTPS) and `embedded-cluster/api-server/local-api.ts` (the embedded server's registry, same
- * process). Both pass `test/contract`. Every verb rejects with `ApiError` if the server responds with a
- * Status failure; a missing object is an `ApiError` with code 404, never `undefined`.
+ * Adapters: `rest-api.ts` (HTTPS) and `embedded-cluster/api-server/local-api.ts` (the embedded server's
+ * registry, same process). Both pass `test/contract`. Every verb rejects with `ApiError` if the server
+ * responds with a Status failure; a missing object is an `ApiError` with code 404, never `undefined`.
  */
 export interface KubernetesApi {
   get<T extends KubernetesObject>(reference: ObjectReference): Promise<Stored<T>>;

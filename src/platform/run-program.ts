@@ -79,7 +79,7 @@ export async function runProgram(request: ProgramRequest): Promise<ProgramResult
     await started(child);
     announce(child, request);
     const exit = Promise.race([closed(child, request.endTimeoutMs), stopping.givenUp]);
-    // A background process may keep descriptor 3 open, so the end of a write is not waited for after the exit.
+    // A background process may keep descriptor 3 open, so after the exit the end of a write is not awaited.
     const { code, signal } = await Promise.race([exit, writeInputs(child, request).then(() => exit)]);
     return {
       stdout: output.stdout(),

@@ -127,6 +127,9 @@ test('an address or name in the cluster without a pod is refused with the remedy
   );
 });
 
+/** The two responses of a SOCKS5 proxy, with an IPv4 address (RFC 1928). */
+const socksBytes = 2 + 10;
+
 test('a slow client receives all bytes that a pod sent before its connection broke', async (t) => {
   const { cluster, open, log } = await withTunnel(t);
   const size = 2 * 1024 * 1024;
@@ -135,16 +138,15 @@ test('a slow client receives all bytes that a pod sent before its connection bro
   socket.pause();
   while (cluster.forwarded() < size) await new Promise((done) => setTimeout(done, 10));
   cluster.resetPods();
-  let received = 0;
   const read = async (): Promise<void> => {
-    for await (const chunk of socket as AsyncIterable<Buffer>) {
-      received += chunk.length;
+    for await (const _ of socket as AsyncIterable<Buffer>) {
       // read more slowly than the tunnel sends
       for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
     }
   };
   await assert.rejects(read(), { code: 'ECONNRESET' });
-  assert.equal(received, size);
+  // What the process has received: if it is slow, Node drops what it has not read before the error.
+  assert.equal(socket.bytesRead, socksBytes + size);
   assert.match(log.join(), /connection reset by peer/);
 });
 
@@ -176,16 +178,22 @@ test('a repeated failure is logged once', async (t) => {
   assert.equal(log.length, 1);
 });
 
-test('a client that stalls or speaks another protocol is refused, and one that disconnects affects no other', async (t) => {
-  const { open, port, log } = await withTunnel(t, { handshakeMs: 200 });
-  const raw = async (bytes: string | Uint8Array): Promise<string> => {
-    const socket = connect(port, '127.0.0.1');
-    socket.write(bytes);
-    return text(socket);
-  };
-  assert.equal(await raw(Uint8Array.of(5, 1)), '');
+test('a client that stalls is refused', async (t) => {
+  const { port, log } = await withTunnel(t, { handshakeMs: 200 });
+  const socket = connect(port, '127.0.0.1');
+  // The end is a reset if the tunnel has not read what the client sent.
+  socket.on('error', () => undefined);
+  socket.resume().write(Uint8Array.of(5, 1));
+  await once(socket, 'close');
+  assert.equal(socket.bytesRead, 0);
   assert.match(log.at(-1) ?? '', /timed out before it sent a destination/);
-  await raw('GET / HTTP/1.1\r\n\r\n');
+});
+
+test('a client of another protocol is refused, and one that disconnects affects no other', async (t) => {
+  const { open, port, log } = await withTunnel(t);
+  const other = connect(port, '127.0.0.1');
+  other.write('GET / HTTP/1.1\r\n\r\n');
+  await text(other);
   assert.match(log.at(-1) ?? '', /does not speak SOCKS5/);
   const client = connect(port, '127.0.0.1', () => client.resetAndDestroy());
   await once(client, 'close');

@@ -9,6 +9,7 @@ import { type VmProperties, parseVmProperties } from '../../src/cpi/vm/propertie
 import { parseMilli } from '../../src/kubernetes/types/quantity.ts';
 import { Field } from '../../src/platform/field.ts';
 import type { JsonObject } from '../../src/platform/json.ts';
+import { type CloudConfig, cloudPropertiesOf, named, readCloudConfig } from './cloud-config.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const page = readFileSync(`${root}docs/cloud-foundry.md`, 'utf8');
@@ -22,7 +23,7 @@ interface Group {
   readonly instances: readonly [number, number];
 }
 
-/** The instance groups of cf-deployment v58 that are always there; its errands run one at a time. */
+/** The instance groups of cf-deployment v58 that are always there, after sizes.yml. Errands run one at a time. */
 const groups: readonly Group[] = [
   { name: 'nats', type: 'medium', instances: [1, 2] },
   { name: 'database', type: 'small', disk: '10GB', instances: [1, 1] },
@@ -47,20 +48,8 @@ const groups: readonly Group[] = [
   { name: 'doppler', type: 'minimal', instances: [1, 3] },
   { name: 'diego-cell', type: 'small-highmem', extensions: ['100GB_ephemeral_disk'], instances: [1, 3] },
   { name: 'log-api', type: 'minimal', instances: [1, 2] },
-  { name: 'credhub', type: 'minimal', instances: [1, 2] },
+  { name: 'credhub', type: 'small', instances: [1, 2] },
 ];
-
-interface Named {
-  readonly name: string;
-  readonly cloud_properties?: JsonObject;
-}
-interface CloudConfig {
-  readonly azs: readonly Named[];
-  readonly vm_types: readonly Named[];
-  readonly vm_extensions: readonly Named[];
-  readonly disk_types: readonly (Named & { readonly disk_size: number })[];
-  readonly compilation: { readonly workers: number; readonly vm_type: string };
-}
 
 /** A row of the sums: milli-CPU, and MiB. */
 interface Row {
@@ -72,32 +61,10 @@ interface Row {
   readonly persistent: number;
 }
 
-const variables = {
-  ...{ node_address: '192.0.2.11', ephemeral_storage_class: 'fast' },
-  ...{ z1_zone: 'a', z2_zone: 'b', z3_zone: 'c' },
-};
-
-async function readConfig(name: string): Promise<CloudConfig> {
-  const path = `${root}manifests/cloud-config/cloud-foundry-${name}.yml`;
-  return parse(await interpolateTemplate({ path, variables, varErrs: true })) as CloudConfig;
-}
-
 const readYaml = (path: string): unknown => parse(readFileSync(`${root}${path}`, 'utf8')) as unknown;
 
-function named<Item extends Named>(items: readonly Item[], name: string): Item {
-  const found = items.find((item) => item.name === name);
-  assert.ok(found, `the cloud-config has no ${name}`);
-  return found;
-}
-
-/** Returns the properties of a VM: those of its type under those of its extensions, as BOSH merges them. */
-function propertiesOf(config: CloudConfig, type: string, extensions: readonly string[] = []): VmProperties {
-  const all = [
-    named(config.azs, 'z1'),
-    named(config.vm_types, type),
-    ...extensions.map((name) => named(config.vm_extensions, name)),
-  ];
-  const merged: JsonObject = Object.assign({}, ...all.map(({ cloud_properties: each }) => each));
+function propertiesOf(config: CloudConfig, type: string, extensions?: readonly string[]): VmProperties {
+  const merged = cloudPropertiesOf(config, type, extensions);
   return parseVmProperties(new Field(merged, type, 'INVALID_ARGUMENT'), parseConfig({}, {}));
 }
 
@@ -163,7 +130,7 @@ const lineOf = ({ name, vms, cpu, memory, ephemeral, persistent }: Row): string 
 
 describe('cloud-configs for Cloud Foundry', () => {
   test('the smallest fits a node of 8 CPU and 24 GiB, and the page has its sums', async () => {
-    const config = await readConfig('smallest');
+    const config = await readCloudConfig('smallest');
     const foundry = groupRows(config, 0);
     const rows = [directorRow(), compilationRow(config), attachmentRow(3)];
     const all = total('all', [...foundry, ...rows]);
@@ -172,12 +139,17 @@ describe('cloud-configs for Cloud Foundry', () => {
       all.memory <= 24 * 1024 - 512,
       `${all.memory} leaves less than 512 MiB to the pods of the cluster`,
     );
+    // Ruby processes of about 400 MiB each, and the Java heaps of UAA and CredHub
+    for (const [name, least] of Object.entries({ api: 2560, scheduler: 1024, uaa: 1024, credhub: 1024 })) {
+      const { memory = 0 } = foundry.find((row) => row.name === name) ?? {};
+      assert.ok(memory >= least, `${name} requests ${memory} MiB, and its processes take about ${least}`);
+    }
     for (const row of [...foundry, total('Cloud Foundry', foundry), ...rows, all])
       assert.ok(page.includes(lineOf(row)), `the page has not this line: ${lineOf(row)}`);
   });
 
   test('the page has the sums of the highly available one', async () => {
-    const config = await readConfig('highly-available');
+    const config = await readCloudConfig('highly-available');
     const foundry = groupRows(config, 1);
     const rows = [directorRow(), compilationRow(config), attachmentRow(3)];
     for (const row of [total('Cloud Foundry', foundry), ...rows, total('all', [...foundry, ...rows])])
@@ -186,7 +158,7 @@ describe('cloud-configs for Cloud Foundry', () => {
 
   for (const name of ['smallest', 'highly-available']) {
     test(`the variables of ${name} are the requests of its VM types`, async () => {
-      const config = await readConfig(name);
+      const config = await readCloudConfig(name);
       const values = readYaml(`manifests/cf-deployment/variables/${name}.yml`) as Record<string, number>;
       const cell = propertiesOf(config, 'small-highmem', ['100GB_ephemeral_disk']).compute;
       const memoryOf = (type: string): number =>
@@ -205,7 +177,7 @@ describe('cloud-configs for Cloud Foundry', () => {
     });
 
     test(`the Services of ${name} have the ports of router, tcp-router and ssh-proxy`, async () => {
-      const config = await readConfig(name);
+      const config = await readCloudConfig(name);
       const portsOf = (extension: string): number[] =>
         propertiesOf(config, 'minimal', [extension]).services.flatMap(({ ports }) =>
           ports.map(({ port }) => port),
@@ -227,7 +199,10 @@ describe('cloud-configs for Cloud Foundry', () => {
     async () => {
       const path = resolve(checkout, 'cf-deployment.yml');
       for (const layout of [0, 1] as const) {
-        const opsFiles = layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : [];
+        const opsFiles = [
+          ...(layout === 0 ? [resolve(checkout, 'operations/scale-to-one-az.yml')] : []),
+          `${root}manifests/cf-deployment/sizes.yml`,
+        ];
         const { instance_groups: made } = parse(await interpolateTemplate({ path, opsFiles })) as {
           instance_groups: readonly UpstreamGroup[];
         };

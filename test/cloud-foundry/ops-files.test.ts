@@ -10,6 +10,7 @@ import { interpolateTemplate } from '../../src/bosh/manifest/interpolate-templat
 import { applyOperations, readOpsFile } from '../../src/bosh/manifest/ops-file.ts';
 import { readGivenYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
+import type { JsonObject } from '../../src/platform/json.ts';
 import { operationsBetween, pathsOf, treeOf } from '../director/manifest-paths.ts';
 import { changed, pathsIn } from '../director/path-lists.ts';
 import { boshCli } from '../support/upstream-programs.ts';
@@ -95,8 +96,8 @@ async function render(names: readonly string[], template = manifest): Promise<un
 }
 
 /**
- * Asserts that an operation of type test with this sentence refuses the last file. The bosh CLI names only the
- * file and the number of the operation (bosh-cli: cmd/opts/ops_file_arg.go).
+ * Asserts that an operation of type test with this sentence refuses the last file. The bosh CLI names only
+ * the file and the number of the operation (bosh-cli: cmd/opts/ops_file_arg.go).
  */
 const assertRefused = (names: readonly string[], sentence: string, template = manifest): Promise<void> =>
   assert.rejects(render(names, template), (error) => {
@@ -109,6 +110,15 @@ const assertRefused = (names: readonly string[], sentence: string, template = ma
     assert.ok(error.message.includes(shown), `${names.join(' ')}: ${error.message}`);
     return true;
   });
+
+interface Job {
+  readonly name: string;
+  readonly properties?: Record<string, unknown>;
+}
+interface Rendered {
+  readonly instance_groups: readonly { readonly name: string; readonly jobs: readonly Job[] }[];
+  readonly addons: readonly { readonly name: string; readonly jobs: readonly Job[] }[];
+}
 
 interface Operation {
   readonly type: string;
@@ -128,6 +138,7 @@ const variablesOf = (names: readonly string[]): readonly { readonly name: string
 /** Our files that one of our files needs before it. */
 const neededOf = (name: string): readonly string[] => {
   if (name === 'replace-volume-brokers.yml') return ['replace-volume-drivers.yml'];
+  if (name === 'after-bosh-lite.yml') return ['system-domain.yml'];
   return name === 'one-cell.yml' ? ['debian-bookworm.yml'] : [];
 };
 const exclusive = [
@@ -162,10 +173,11 @@ describe('manifests/cf-deployment', () => {
         await assertRefused([other, ...needs, name], `${name} does not go with ${other}.yml`);
       for (const missing of neededOf(name))
         await assertRefused([...needs, name], `${name} belongs after ${missing}`);
-      if (neededOf(name).length === 0) {
+      // Without upstream's file the drivers' file would already be refused.
+      if (neededOf(name).every((file) => statementOf(file).needs.length === 0)) {
         for (const missing of needs) {
           const rest = needs.filter((other) => other !== missing);
-          await assertRefused([...rest, name], `${name} belongs after ${missing}.yml`);
+          await assertRefused([...rest, ...neededOf(name), name], `${name} belongs after ${missing}.yml`);
         }
       }
       const twice = [...first, name, name];
@@ -222,6 +234,37 @@ describe('manifests/cf-deployment', () => {
     }
   });
 
+  test('kernel-parameters.yml has every property by which a job writes no kernel parameter', async () => {
+    const { instance_groups: groups } = (await render(['kernel-parameters.yml'])) as Rendered;
+    const propertiesOf = (group: string, job: string): Record<string, unknown> =>
+      groups.find(({ name }) => name === group)?.jobs.find(({ name }) => name === job)?.properties ?? {};
+    const tuned = { rep: 'diego-cell', bbs: 'diego-api', locket: 'diego-api', file_server: 'api' };
+    for (const [job, group] of Object.entries(tuned))
+      assert.equal(propertiesOf(group, job)['set_kernel_parameters'], false, job);
+    const { set_kernel_parameters: ofRouter } = propertiesOf('router', 'gorouter')['router'] as JsonObject;
+    assert.equal(ofRouter, false);
+    // The job writes each value that is neither false nor null, and null means its default.
+    const { core_file_pattern: pattern } = propertiesOf('api', 'cloud_controller_ng')['cc'] as JsonObject;
+    assert.equal(pattern, false);
+  });
+
+  for (const names of [['system-domain.yml'], ['bosh-lite', 'system-domain.yml', 'after-bosh-lite.yml']]) {
+    test(`with ${names.join(' ')} each name of the system domain leads to the VMs that serve it`, async () => {
+      const { instance_groups: groups, addons } = (await render(names)) as Rendered;
+      const [{ properties } = {}] = addons.find(({ name }) => name === 'bosh-dns-aliases')?.jobs ?? [];
+      const aliases = properties?.['aliases'] as readonly { domain: string; targets: unknown }[];
+      for (const [label, job] of Object.entries({ _: 'gorouter', ssh: 'ssh_proxy', tcp: 'tcp_router' })) {
+        const serving = groups.filter(({ jobs }) => jobs.some(({ name }) => name === job));
+        const targets = serving.map(({ name }) => ({
+          ...{ query: '*', instance_group: name, deployment: 'cf', network: 'default', domain: 'bosh' },
+        }));
+        assert.equal(targets.length, 1, job);
+        const found = aliases.filter(({ domain }) => domain === `${label}.((system_domain))`);
+        assert.deepEqual(found, [{ domain: `${label}.((system_domain))`, targets }]);
+      }
+    });
+  }
+
   test('the keys of the volume ids are generated into the vars store, unless --var-file names files', async () => {
     const variables = variablesOf(['replace-volume-brokers.yml']);
     const names = variables.map(({ name }) => name);
@@ -275,7 +318,9 @@ describe('manifests/cf-deployment', () => {
   );
 });
 
-/** Returns what two orders of files must have in common: without values of upstream's files only the paths. */
+/**
+ * Returns what two orders of files must have in common: without values of upstream's files only the paths.
+ */
 const comparable = (document: unknown): unknown =>
   checkout === '' ? pathsOf(document).toSorted() : sorted(document);
 

@@ -6,9 +6,9 @@ import { changesBetween, writePaths } from '../director/path-lists.ts';
 import { keptPaths, listName, upstreamFiles } from './upstream.ts';
 
 /**
- * Writes `paths/cf-deployment.txt`, the paths of cf-deployment's manifest, for each of its ops files the paths
- * that it adds (+) and removes (-), and `paths/dns.txt`, the paths of bosh-deployment's runtime-configs/dns.yml.
- * It copies no values. Run it by hand if upstream's paths have changed:
+ * Writes `paths/cf-deployment.txt`, the paths of cf-deployment's manifest, for each of its ops files the
+ * paths that it adds (+) and removes (-), and `paths/dns.txt`, the paths of bosh-deployment's
+ * runtime-configs/dns.yml. It copies no values. Run it by hand if upstream's paths have changed:
  * node test/cloud-foundry/write-paths.ts CF-DEPLOYMENT BOSH-DEPLOYMENT
  */
 const [cfDeployment = '', boshDeployment = ''] = process.argv.slice(2);

@@ -101,7 +101,7 @@ async function probes({ api, namespace }: ClusterWorld): Promise<string[]> {
   return items.map(({ metadata }) => metadata.name);
 }
 
-const nodeWide = kernelParameters.filter((name) => /^(?:vm|fs|kernel\.dmesg)/u.test(name));
+const nodeWide = kernelParameters.filter((name) => /^(?:vm|fs|kernel\.(?:dmesg|core))/u.test(name));
 
 interface Facts {
   /** The expected results by check. */

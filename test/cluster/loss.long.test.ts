@@ -32,12 +32,13 @@ import { withoutNodes } from './test-cluster.ts';
 
 /**
  * Mutation tests like loss.test.ts, run by hand: here and in loss-agent.long.test.ts the scenarios of the
- * other suites (`support/outlives-*.ts`, `survivesVmDeletion`) run against a CPI without one of its guards, and must
- * report the loss. The forced deletion of an attachment pod alone does no harm, because kubelet 1.36 keeps a
- * device that is still mounted somewhere (attachment-gone.test.ts); detach_disk after it does. Scenarios that
- * only the kubelet or the driver can break are in loss-driver.long.test.ts: recreate, resize, snapshots,
- * attributes, create-env. Two more suites check data: profiles and stock-stemcell use the same checks,
- * `canary` and the job's response. lost-volumes has no CPI; its second test is the counterpart of its first.
+ * other suites (`support/outlives-*.ts`, `survivesVmDeletion`) run against a CPI without one of its guards,
+ * and must report the loss. The forced deletion of an attachment pod alone does no harm, because kubelet 1.36
+ * keeps a device that is still mounted somewhere (attachment-gone.test.ts); detach_disk after it does.
+ * Scenarios that only the kubelet or the driver can break are in loss-driver.long.test.ts: recreate, resize,
+ * snapshots, attributes, create-env. Two more suites check data: profiles and stock-stemcell use the same
+ * checks, `canary` and the job's response. lost-volumes has no CPI; its second test is the counterpart of its
+ * first.
  */
 describeCluster('what each data-survival test would find, by hand', (world) => {
   // The damaged VMs would be in the way of a power loss.

@@ -7,10 +7,21 @@ import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { rebootVm } from '../../src/cpi/vm/reboot-vm.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
 import { readByVcap, whoReadsToken } from '../support/who-reads-token.ts';
 import { describeCluster } from './support/describe-cluster.ts';
+import {
+  assertAppRuns,
+  cellProperties,
+  limits,
+  makeStore,
+  prepareCell,
+  tracesReader,
+  storeContent,
+} from './support/diego-cell.ts';
 import { withDisksNamespace } from './support/disks-namespace.ts';
 import { withoutOtherClass, withoutStemcell } from './support/open-cluster.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('profiles', (world) => {
   for (const profile of ['privileged', 'sys-admin', 'baseline'] as const) {
@@ -59,6 +70,35 @@ describeCluster('profiles', (world) => {
   );
 
   test(
+    'privileged: a diego-cell starts a container on XFS with limits and a veth pair, and again after a reboot with the same store',
+    { ...withoutNodes, timeout: 300_000 },
+    async () => {
+      const { image } = await world().cluster.stemcellFor('privileged');
+      const vm = await world().newVm({ image, properties: await cellProperties('loop-wait') });
+      await world().untilInVm(vm, 'pidof bosh-agent');
+      const before = await world().inVm(vm, network);
+      const readTraces = await tracesReader(world(), vm);
+      await world().inVm(vm, prepareCell);
+      await world().inVm(vm, makeStore);
+      await assertAppRuns(world(), vm, 1);
+      assert.match(await readTraces(), tracesOfApp);
+      const content = await world().inVm(vm, storeContent);
+
+      await rebootVm(world().cloud, { vmCid: vm });
+      await world().untilInVm(vm, 'pidof bosh-agent');
+      assert.equal(await world().inVm(vm, network), before);
+      assert.equal(await readTraces(), '');
+      await world().inVm(vm, prepareCell);
+      assert.equal(await world().inVm(vm, storeContent), content);
+      await assertAppRuns(world(), vm, 2);
+      assert.match(await readTraces(), tracesOfApp);
+
+      await deleteVm(world().cloud, { vmCid: vm });
+      await until('the node to have nothing of the cell', async () => (await readTraces()) === '');
+    },
+  );
+
+  test(
     'baseline: VMs where Pod Security baseline is enforced, disks in a namespace that admits attachments only',
     { skip: withoutStemcell('baseline') || withoutOtherClass() },
     async () => {
@@ -97,6 +137,12 @@ describeCluster('profiles', (world) => {
     },
   );
 });
+
+/** One loop device, and the limits of one container: nothing is mounted outside of the VM. */
+const tracesOfApp = new RegExp(
+  `^unprivileged\\.backing-store\nmemory\\.(?:limit_in_bytes|max) ${limits.memory}\npids\\.max ${limits.pids}\n$`,
+  'u',
+);
 
 /** Does what bosh-dns does, and prints whether the servers and the search list of the pod are still there. */
 const afterResolvconf = `set -e

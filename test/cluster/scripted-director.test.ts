@@ -70,6 +70,7 @@ async function openScene(world: ClusterWorld, number: number, run: Run): Promise
     return {
       ...{ setup, deployment, hello: await setup.hello(), smoke: await setup.smoke(), api, namespace },
       ...{ addresses: [address(0), address(1), address(2), address(3)], hasSshd: true },
+      exec: (vmCid, script) => world.exec(vmCid, script),
       close: () => setup.close(),
     };
   } catch (error) {

@@ -45,7 +45,10 @@ async function entersVm(world: ClusterWorld): Promise<void> {
     const [pod = ''] = (
       await world.kubectl('get', 'pods', '-l', 'bosh.cloudfoundry.org/kind=vm', '-o', 'name')
     ).split('\n');
-    const passwd = await world.inVm(pod.replace('pod/', ''), 'cat /etc/passwd; ls /var/vcap/data/tmp');
+    const passwd = await world.inVm(
+      pod.replace('pod/', ''),
+      'cat /etc/passwd; ls /var/vcap/data/tmp/bosh-agent',
+    );
     assert.doesNotMatch(passwd, /bosh_[0-9a-f]|bundled/);
     await deployment.deleteEnv(settings);
   } finally {

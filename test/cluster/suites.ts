@@ -56,8 +56,8 @@ export const long = [
 ];
 
 /**
- * Files of the CPI's conformance that work only in their own namespaces. Of these, one uses fixed addresses. The
- * others restart the API server, look at nodes, or use the same addresses.
+ * Files of the CPI's conformance that work only in their own namespaces. Of these, one uses fixed addresses.
+ * The others restart the API server, look at nodes, or use the same addresses.
  */
 const inOwnNamespace = ['disks', 'vms', 'volumes'].map((name) => `test/conformance/${name}.test.ts`);
 

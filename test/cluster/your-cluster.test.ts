@@ -171,8 +171,8 @@ function adapted(command: string, { host }: DockerRegistry): string {
   const asRoot = command.replace(/^sudo /u, '');
   if (!asRoot.includes(' stemcell build ')) return asRoot;
   // The packages of the suites' stemcell (suite-stemcell.ts), whose root is on this machine. A version makes
-  // it a distinct image: if it were the same image, nodes would also lose the suites' copy when the registry's
-  // copy is removed.
+  // it a distinct image: if it were the same image, nodes would also lose the suites' copy when the
+  // registry's copy is removed.
   const flags = stemcellPackages.map((name) => `--include ${name}`).join(' ');
   return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline --without-compilers ${flags}`;
 }

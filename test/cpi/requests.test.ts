@@ -10,8 +10,8 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { requestRows } from './request-rows.ts';
 
 /**
- * The table of requests in docs/cpi/internals.md: the number of writes is exact; reads and execs are the maximum if
- * nothing fails.
+ * The table of requests in docs/cpi/internals.md: the number of writes is exact; reads and execs are the
+ * maximum if nothing fails.
  */
 const rows = await requestRows();
 

@@ -15,7 +15,8 @@ export function pathsOf(node: unknown, at = ''): string[] {
 }
 
 /**
- * Returns a document with exactly these paths. Each leaf is its own path; a name or alias has its value in the path.
+ * Returns a document with exactly these paths. Each leaf is its own path; a name or alias has its value in
+ * the path.
  */
 export function treeOf(paths: readonly string[]): Tree {
   const [only = ''] = paths;

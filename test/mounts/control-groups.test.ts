@@ -11,13 +11,16 @@ import { cloudFoundryFindings } from '../../src/doctor/cloud-foundry-findings.ts
 import { parseProbeReport } from '../../src/doctor/probe-report.ts';
 import { probeScript } from '../../src/doctor/probe-script.ts';
 
-/** Programs with their Debian packages. */
-const needed: Record<string, string> = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };
 const hasAmx = /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
-if (hasAmx) needed['/usr/bin/gcc'] = 'gcc, on a processor with AMX';
-const missing = Object.entries(needed).filter(([path]) => !existsSync(path));
-const lacks = `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
-const skip = process.geteuid?.() === 0 ? missing.length > 0 && lacks : 'needs root';
+const forAmx = hasAmx ? { '/usr/bin/gcc': 'gcc, on a processor with AMX' } : {};
+
+/** Returns the reason to skip a test that needs the guest and these programs, given with their Debian packages. */
+function lacking(programs: Readonly<Record<string, string>> = {}): string | false {
+  if (process.geteuid?.() !== 0) return 'needs root';
+  const guest = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc', ...forAmx };
+  const missing = Object.entries({ ...guest, ...programs }).filter(([path]) => !existsSync(path));
+  return missing.length > 0 && `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
+}
 
 const limit = 32 * 1024 * 1024;
 
@@ -127,7 +130,7 @@ const mounts =
 
 test(
   'with cgroup v2 alone, containers with limits start in a VM, also after a restart',
-  { skip },
+  { skip: lacking() },
   async (t) => {
     const ways = ['--mount', '--mount', '--mount --cgroup'];
     const messages = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
@@ -155,7 +158,7 @@ ln -s /lib/systemd/system/multi-user.target "$units/default.target"
 
 test(
   "with cgroup v2 alone, a stemcell's systemd has the container's cgroups, and not the node's",
-  { skip: skip || (!existsSync('/lib/systemd/systemd') && 'needs systemd') },
+  { skip: lacking({ '/lib/systemd/systemd': 'systemd' }) },
   async (t) => {
     const report = `#!/bin/sh
 sed -n 's/^0::/suite: agent in /p' /proc/self/cgroup > /dev/console
@@ -175,7 +178,7 @@ kill -37 1
  * runtimes do: a process in a chroot can make no user namespace.
  */
 const asOnNode = `${mounts}mkdir -p /run/modules/lib
-ln -s /usr/lib/uml/modules /run/modules/lib/modules
+ln -sfT /usr/lib/uml/modules /run/modules/lib/modules
 printf '#!/bin/sh\nexec /sbin/modprobe -d /run/modules "$@"\n' > /run/modprobe
 chmod 755 /run/modprobe
 echo /run/modprobe > /proc/sys/kernel/modprobe
@@ -188,7 +191,7 @@ exec /bin/sh -c "$entry"
 
 test(
   'with cgroup v2 alone and XFS with quotas, a VM has what the doctor looks for, as far as the guest has it',
-  { skip: skip || (!existsSync('/sbin/modprobe') && "needs Debian's package kmod") },
+  { skip: lacking({ '/sbin/modprobe': 'kmod' }) },
   async (t) => {
     const run = 'sh -c "$(cat /var/vcap/probe)" probe /var/vcap/data/bosh-kubernetes-doctor';
     const agent = `#!/bin/sh\n${run}\nkill -TERM 1\n`;
@@ -203,5 +206,84 @@ test(
     );
     assert.match(findings.find(({ check }) => check === 'Cgroup version')?.detail ?? '', /^v2 /u);
     assert.equal(messages.at(-1), 'the node has kubepods/');
+  },
+);
+
+/** Root of an app is the highest user id of the machine, and the other users have their own ids. */
+const appIds = [
+  { containerID: 0, hostID: 4294967294, size: 1 },
+  { containerID: 1, hostID: 1, size: 4294967293 },
+];
+
+/** Returns the configuration of runc for an app, in the form that Garden gives it. */
+function appConfig(name: string, cgroupsPath: string): string {
+  const flags = ['nosuid', 'noexec', 'nodev'];
+  const cgroup = `/sys/fs/cgroup/garden/${name}`;
+  return JSON.stringify({
+    ociVersion: '1.0.2',
+    hostname: name,
+    root: { path: `/var/vcap/data/grootfs/store/unprivileged/images/${name}/rootfs` },
+    process: { ...container.process, args: ['/bin/sh', '-c', 'trap exit TERM; sleep 3600 & wait'] },
+    mounts: [
+      { destination: '/proc', type: 'proc', source: 'proc', options: flags },
+      { destination: '/sys', type: 'sysfs', source: 'sysfs', options: [...flags, 'ro'] },
+      { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['noexec', 'mode=755'] },
+      { destination: '/sys/fs/cgroup', type: 'bind', source: cgroup, options: ['bind', 'ro', ...flags] },
+    ],
+    linux: {
+      namespaces: ['mount', 'pid', 'ipc', 'uts', 'network', 'user'].map((type) => ({ type })),
+      uidMappings: appIds,
+      gidMappings: appIds,
+      cgroupsPath,
+      resources: { memory: { limit, swap: limit }, pids: { limit: 10 }, unified: { 'cpu.weight': '40' } },
+    },
+  });
+}
+
+const cellPrograms = {
+  '/sbin/modprobe': 'kmod',
+  '/sbin/mkfs.xfs': 'xfsprogs',
+  '/bin/busybox': 'busybox-static',
+  '/sbin/ip': 'iproute2',
+  '/usr/bin/ctr': 'containerd',
+};
+
+test(
+  "with cgroup v2 alone, a Diego cell's store and apps keep their limits, also after a restart",
+  { skip: lacking(cellPrograms) },
+  async (t) => {
+    const messages = await inGuest(t, {
+      agent: readFileSync(join(import.meta.dirname, 'cell.sh'), 'utf8'),
+      entry: `set -- privileged\n${entryScript}`,
+      mounts: asOnNode,
+      ways: ['--mount', '--mount'],
+      files: {
+        'one.json': appConfig('one', '/garden/one/init'),
+        'two.json': appConfig('two', '/garden/two'),
+      },
+    });
+    const store = ['store with xfs noatime prjquota', 'loop devices: 1'];
+    const started = ['one: answers ping', 'two: answers ping'];
+    const full = ["one: dd: error writing '/file': No space left on device", 'one: exits with 1'];
+    assert.deepEqual(messages, [
+      'unshare --mount',
+      ...store,
+      ...['one: project 2, 0 of 8 MiB', 'two: project 3, 0 of 16 MiB'],
+      ...started,
+      "one: cat: can't open '/name': No such file or directory",
+      ...full,
+      ...['one: project 2, 8 of 8 MiB', 'two: project 3, 12 of 16 MiB'],
+      ...['one: exits with 137', '/tasks/oom'],
+      ...["two: sh: can't fork: Resource temporarily unavailable", 'two: exits with 2'],
+      ...['one: 0::/jobs/garden/one/init', `one: ${limit}`],
+      `one: in /jobs/garden/one/init, memory ${limit}, weight 40, oom_kill 1, running`,
+      `two: in /jobs/garden/two, memory ${limit}, weight 40, oom_kill 0, running`,
+      'unshare --mount',
+      ...store,
+      ...['one: project 2, 4 of 8 MiB', 'two: project 3, 12 of 16 MiB'],
+      ...started,
+      ...['one: kept', ...full],
+      'the node has kubepods/',
+    ]);
   },
 );

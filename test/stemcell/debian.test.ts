@@ -208,7 +208,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
   });
 
   for (const profile of ['privileged', 'sys-admin'] as const)
-    test(`scripts of a director and of bosh-dns run on a VM under ${profile}`, async () => {
+    test(`scripts of a director, of bosh-dns and of Garden run on a VM under ${profile}`, async () => {
       const vm = await startVm(profile);
       await eventually('resolvconf', () => vm.run('[ -L /etc/resolv.conf ]').catch(() => undefined));
       for (const { caller, script, needsPrivileged = false } of releaseCommands) {

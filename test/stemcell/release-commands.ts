@@ -63,6 +63,26 @@ const boshDns: readonly ReleaseCommand[] = [
   },
 ];
 
+/** Garden's own needs, with the programs of the stemcell in place of those that it brings. */
+const garden: readonly ReleaseCommand[] = [
+  {
+    caller: 'garden: overlay-xfs-setup',
+    script: `truncate -s 1M /var/vcap/data/loop && device=$(losetup --find --show /var/vcap/data/loop) &&
+      losetup --detach "$device"`,
+    needsPrivileged: true,
+  },
+  {
+    caller: 'garden: a container of an app',
+    script: 'unshare --user --map-root-user --pid --fork --mount-proc true',
+    needsPrivileged: true,
+  },
+  {
+    caller: 'garden: the network of an app',
+    script: 'ip link add w-app-0 type veth peer name w-app-1 && ip link delete w-app-0',
+    needsPrivileged: true,
+  },
+];
+
 /** Programs of which only the presence is tested. */
 const programs = [
   ...['host', 'dig', 'nc', 'ping', 'rsync', 'zip', 'unzip', 'bzip2', 'xz', 'file', 'killall', 'ethtool'],
@@ -70,11 +90,12 @@ const programs = [
 ];
 
 /**
- * The commands of a director's jobs and of bosh-dns (bosh, nats, postgres, bpm-release, os-conf-release,
- * bosh-dns-release: jobs/*\/templates), and the programs of other published releases.
+ * The commands of a director's jobs, bosh-dns and Garden (bosh, nats, postgres, bpm-release, os-conf-release,
+ * bosh-dns-release, garden-runc-release: jobs/*\/templates), and the programs of other published releases.
  */
 export const releaseCommands: readonly ReleaseCommand[] = [
   ...director,
   ...boshDns,
+  ...garden,
   ...programs.map((name) => ({ caller: name, script: `command -v ${name}` })),
 ];

@@ -67,8 +67,8 @@ export class StemcellVm {
   }
 
   /**
-   * Ends the container as the kubelet does, waits for its end, and starts another one. Its root file system is
-   * that of the stemcell, and the volumes stay.
+   * Ends the container as the kubelet does, waits for its end, and starts another one. Its root file system
+   * is that of the stemcell, and the volumes stay.
    */
   async restart(): Promise<void> {
     const { name } = this;

@@ -15,7 +15,9 @@ export function withoutBoshCli(environment: NodeJS.ProcessEnv = process.env): st
   return boshCli(environment) === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>';
 }
 
-/** Paths of the upstream agent, of its monit, and of the program with which it uses a director's blobstore. */
+/**
+ * Paths of the upstream agent, of its monit, and of the program with which it uses a director's blobstore.
+ */
 export interface UpstreamAgent {
   readonly agent: string;
   readonly monit: string;

@@ -74,11 +74,12 @@ test('sync_dns writes the hosts and the records of a newer version only', async 
   await Promise.all(versions.map((one) => client.value('sync_dns', ...records(one, `version-${one}`))));
   assert.match(await readFile(hosts, 'utf8'), /version-9$/mu);
   assert.match(await readFile(path, 'utf8'), /version-9/u);
-  // as after a restart of the container
-  await vm.stop();
-  await writeFile(hosts, '127.0.0.1 localhost\n10.0.0.7 vm-agent-1.bosh vm-agent-1\n');
-  await vm.start();
-  assert.match(await readFile(hosts, 'utf8'), /^10\.0\.0\.7 vm-agent-1[^]*version-9$/mu);
+  // all instances are deleted
+  const none = Buffer.from(JSON.stringify({ records: [], version: 10, record_infos: [], aliases: {} }));
+  dav.add('dns-10', none);
+  assert.equal(await client.value('sync_dns', 'dns-10', sha1(none), 10), 'synced');
+  assert.match(await readFile(hosts, 'utf8'), /\n10\.0\.0\.7 vm-agent-1\.bosh vm-agent-1\n$/u);
+  assert.equal(await readFile(path, 'utf8'), none.toString());
 });
 
 test('shutdown stops the jobs and the bus for good, also after a restart of the agent', async (t) => {

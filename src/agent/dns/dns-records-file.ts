@@ -28,7 +28,8 @@ type Host = readonly [address: string, name: string];
 
 /**
  * The director's records of its instances: instance/dns/records.json, which bosh-dns reads, and /etc/hosts
- * (bosh-agent: agent/action/sync_dns.go).
+ * (bosh-agent: agent/action/sync_dns.go). After a restart of the container the entry script adds the records
+ * to /etc/hosts again (src/cpi/vm/scripts/entry.ts), with every agent.
  */
 export class DnsRecordsFile {
   readonly #options: DnsRecordsOptions;
@@ -47,17 +48,6 @@ export class DnsRecordsFile {
    */
   sync(source: BlobSource, version: number): Promise<void> {
     return this.#queue.run(this.#path, () => this.#sync(source, version));
-  }
-
-  /**
-   * Writes /etc/hosts from the present records, because it is the kubelet's again after a restart of the
-   * container. Throws AGENT_BLOB_INVALID if the records cannot be used.
-   */
-  restore(): Promise<void> {
-    return this.#queue.run(this.#path, async () => {
-      const text = await readFileIfPresent(this.#path);
-      if (text !== undefined) await this.#writeHosts(parseHosts(parseRecords(text)));
-    });
   }
 
   async #sync(source: BlobSource, version: number): Promise<void> {

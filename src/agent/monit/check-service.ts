@@ -41,7 +41,7 @@ const readLimit = 64;
 export interface KnownProcess {
   /** The process that was accepted before. */
   readonly known?: ProcessIdentity | undefined;
-  /** The marks of the start programs that start it. */
+  /** The marks of the start programs that start it, and of the scripts of its job. */
   readonly marks?: readonly string[];
 }
 
@@ -83,14 +83,14 @@ export async function findByPidFile(
   return {
     problem:
       `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program ` +
-      'started; if the start program of another check started it, give both checks the same start program',
+      'or a script of its job started; if the start program of another check started it, give both checks the same start program',
   };
 }
 
 /**
  * A pidfile that only root can have written may name any process. Any other pidfile may have been written by
- * a job user. It may name a process that the start program started, or a process that the file's owner could
- * signal. It is not enough that root owns the pidfile: a job user can move a log of root into its
+ * a job user. It may name a process that the start program or a script of the job started, or a process that
+ * the file's owner could signal. It is not enough that root owns the pidfile: a job user can move a log of root into its
  * place and write to it through an inherited descriptor.
  */
 function isTrustworthy(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {

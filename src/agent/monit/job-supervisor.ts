@@ -9,11 +9,13 @@ import {
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { Log } from '../log.ts';
 import { newLaunchMark, type Programs } from '../process/programs.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
+import { HealthFile } from './health-file.ts';
 import { SupervisionStateFile } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
@@ -68,8 +70,10 @@ type Blocker = 'spec' | 'disk' | 'shutdown';
  * action was `stop`. Without it, a restart of the agent or of the VM starts every job again.
  */
 export class JobSupervisor {
+  readonly health: HealthFile;
   readonly #stoppedPath: string;
   readonly #stateFile: SupervisionStateFile;
+  readonly #scriptMarks: SupervisionStateFile;
   readonly #output: ProgramOutput;
   readonly #ports: SupervisionPorts;
   /** The services in the order of the monit files. */
@@ -80,7 +84,9 @@ export class JobSupervisor {
   constructor(options: JobSupervisorOptions) {
     const { directories, programs, identities, clock } = options;
     this.#stoppedPath = join(directories.monit, 'stopped');
-    this.#stateFile = new SupervisionStateFile(directories);
+    this.#stateFile = new SupervisionStateFile(directories, 'processes');
+    this.#scriptMarks = new SupervisionStateFile(directories, 'scripts');
+    this.health = new HealthFile({ ...options, state: () => this.state() });
     this.#output = new ProgramOutput(directories.monitLog, options.log);
     this.#ports = {
       table: options.table,
@@ -94,6 +100,7 @@ export class JobSupervisor {
         ),
       rotate: (name) => this.#output.rotate(name),
       newMark: newLaunchMark,
+      scriptMark: (job) => this.#scriptMarks.get(job).mark,
       remember: (name, record) => this.#stateFile.set(name, record),
     };
   }
@@ -101,11 +108,27 @@ export class JobSupervisor {
   /** Reads the records of an earlier run of the agent. */
   async prepare(): Promise<void> {
     await this.#stateFile.load();
+    await this.#scriptMarks.load();
+  }
+
+  /**
+   * Returns the launch mark for the scripts of a job. The services of the job may be processes that a script
+   * started, so the mark stays the same: a start program may leave a process of an earlier script running.
+   */
+  async scriptMark(job: string): Promise<string> {
+    const mark = this.#scriptMarks.get(job).mark ?? newLaunchMark();
+    await this.#scriptMarks.set(job, { mark }).catch((error: unknown) => {
+      // A full disk must not keep a script from running. Only a restarted agent would need the mark.
+      this.#ports.log.error(
+        `job '${job}': the mark of its scripts could not be recorded: ${errorMessage(error)}`,
+      );
+    });
+    return mark;
   }
 
   /** Replaces the services and starts none. First stops the running services that are not in the new list. */
   async load(definitions: readonly MonitService[]): Promise<void> {
-    await this.unmonitor();
+    await this.close();
     const kept = new Set(definitions.map((definition) => definition.name));
     await allSettledOrThrow(
       this.#groups.map((group) =>
@@ -145,6 +168,7 @@ export class JobSupervisor {
     }
     await rm(this.#stoppedPath, { force: true });
     if (!this.#isShutDown) for (const group of this.#groups) group.start();
+    await this.health.record();
   }
 
   /** After a restart of the agent: starts every service unless the last action was `stop`. */
@@ -155,11 +179,21 @@ export class JobSupervisor {
   /** Stops every service and waits until all have ended. Records the decision first. */
   async stop(): Promise<void> {
     await writeDurableFile(this.#stoppedPath, '');
-    await allSettledOrThrow(this.#groups.map((group) => group.stop()));
+    try {
+      await allSettledOrThrow(this.#groups.map((group) => group.stop()));
+    } finally {
+      await this.health.record();
+    }
   }
 
   /** Stops monitoring every service, before drain scripts run. Does not change the services. */
   async unmonitor(): Promise<void> {
+    await this.close();
+    await this.health.record();
+  }
+
+  /** Stops monitoring as {@link unmonitor} does, but health.json stays, because the next agent continues. */
+  async close(): Promise<void> {
     await Promise.all(this.#groups.map((group) => group.unmonitor()));
   }
 

@@ -62,6 +62,7 @@ async function scene(t: TestContext): Promise<Scene> {
     launch: (...call) =>
       launchProgram({ programs: systemPrograms, identities: identitiesWithVcap, now }, ...call),
     newMark: newLaunchMark,
+    scriptMark: () => undefined,
     rotate: async () => undefined,
     alert: () => {},
     remember: async (_, record) => void (kept = record),
@@ -172,7 +173,7 @@ test(...title('the folder of the pidfile is a link, and the pidfile has a second
   const process = here.supervise('exit 1');
   const deep = new SupervisedService(
     monitService({ subject: { kind: 'pidfile', path: join(here.run, 'deep', 'root.pid') } }),
-    { table: procProcessTable, clock: systemClock } as never,
+    { table: procProcessTable, clock: systemClock, scriptMark: () => undefined } as never,
     {},
   );
   assert.equal(await deep.find(), undefined);

@@ -102,7 +102,7 @@ test('ignores a process of another start program, and get_state shows the reason
   const [one, two] = state['processes'] as Record<string, unknown>[];
   const status = [two?.['job'], two?.['state'], two?.['last_exit']];
   assert.deepEqual([one?.['state'], ...status], ['running', 'pair', 'failing', 'exited with 0']);
-  const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program started`;
+  const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program or a script of its job started`;
   assert.match(
     String(two?.['problem']),
     new RegExp(`belongs to user 0, and ${expected}.*same start program`),

@@ -66,6 +66,7 @@ async function bench(t: TestContext): Promise<Bench> {
           started.push(launched);
           return launched;
         },
+        scriptMark: () => undefined,
         newMark: newLaunchMark,
         rotate: async () => undefined,
         alert: () => {},

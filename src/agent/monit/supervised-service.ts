@@ -235,9 +235,10 @@ export class SupervisedService {
       await this.#remember({ known: undefined, mark: undefined });
   }
 
-  /** The marks of its own start program and of the other start programs that start it. */
+  /** The marks of its own start program, of the other start programs that start it, and of its job's scripts. */
   get #marks(): readonly string[] {
-    return [this, ...this.#others()].flatMap((one) => one.#record.mark ?? []);
+    const own = [this, ...this.#others()].map((one) => one.#record.mark);
+    return [...own, this.#ports.scriptMark(this.definition.job)].filter((mark) => mark !== undefined);
   }
 
   /** Returns true if the process may be killed. Any user can have one whose command line matches. */

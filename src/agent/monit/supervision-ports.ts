@@ -15,6 +15,8 @@ export interface SupervisionPorts extends RuleCheckPorts {
   /** Limits the size of the output of its programs. */
   readonly rotate: (name: string) => Promise<void>;
   readonly newMark: () => string;
+  /** Returns the launch mark of the scripts of a job; undefined if none has run. */
+  readonly scriptMark: (job: string) => string | undefined;
   /** Stores the record of a service for a restart of the agent. */
   readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
 }

@@ -12,11 +12,11 @@ test('a restarted agent reads the processes and the marks of their start program
   const directories = directoriesOf(base);
   await mkdir(directories.monit);
   const known = { pid: 7, startTicks: 70 };
-  const previous = new SupervisionStateFile(directories);
+  const previous = new SupervisionStateFile(directories, 'processes');
   await previous.load();
   await previous.set('web', { known, mark: '1000' });
   const load = async (): Promise<SupervisionStateFile> => {
-    const file = new SupervisionStateFile(directories);
+    const file = new SupervisionStateFile(directories, 'processes');
     await file.load();
     return file;
   };

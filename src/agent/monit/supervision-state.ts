@@ -4,26 +4,27 @@ import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { ProcessIdentity } from '../process/process-table.ts';
 import { parseJsonObject, isObject } from '../../platform/json.ts';
 
-/** The record of a service that survives a restart of the agent. */
+/** The record of a service, or of a job, that survives a restart of the agent. */
 export interface SupervisionRecord {
   /** The process that was accepted last. */
   readonly known?: ProcessIdentity | undefined;
-  /** The mark of its start program, which all its descendants have. */
+  /** The launch mark of its start program; for a job, of its scripts. */
   readonly mark?: string | undefined;
   /** True if the monit command stopped or unmonitored the service. */
   readonly isLeftAlone?: boolean | undefined;
 }
 
 /**
- * The records of all services in monit/processes.json, so that a restarted agent recognises their processes.
+ * The records of all services in monit/processes.json, or of all jobs in monit/scripts.json, so that a
+ * restarted agent recognises their processes.
  */
 export class SupervisionStateFile {
   readonly #path: string;
   readonly #records = new Map<string, SupervisionRecord>();
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(directories: Directories) {
-    this.#path = join(directories.monit, 'processes.json');
+  constructor(directories: Directories, name: 'processes' | 'scripts') {
+    this.#path = join(directories.monit, `${name}.json`);
   }
 
   /**
@@ -38,7 +39,7 @@ export class SupervisionStateFile {
     return this.#records.get(name) ?? {};
   }
 
-  /** Stores the record of a service. Writes happen one after another. */
+  /** Stores a record. Writes happen one after another. */
   async set(name: string, record: SupervisionRecord): Promise<void> {
     this.#records.set(name, record);
     const write = async (): Promise<void> =>

@@ -7,6 +7,7 @@ import { errorCode, errorMessage } from '../file/error-code.ts';
 import { type ProgramExit, type Programs, runAgentProgram, describeExit } from '../process/programs.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Log } from '../log.ts';
+import type { JobSupervisor } from '../monit/job-supervisor.ts';
 import { outputTail } from '../file/files.ts';
 import { type Identities, ownershipHint } from '../user/identities.ts';
 
@@ -25,6 +26,8 @@ export interface JobScriptRequest {
   readonly name: string;
   readonly arguments?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** The launch mark of the script and of the processes that it starts. */
+  readonly mark?: string;
   /** Open files for the output, instead of the log files. */
   readonly stdout?: FileHandle;
   readonly stderr?: FileHandle;
@@ -61,6 +64,7 @@ export async function runJobScript(
       file: scriptFile(request.job, request.name, ports.directories),
       arguments: request.arguments ?? [],
       environment: { PATH: scriptPath, ...request.environment },
+      ...(request.mark === undefined ? {} : { mark: request.mark }),
       ...descriptorsOf(request.stdout ?? stdout, request.stderr ?? stderr),
     },
     signal,
@@ -124,9 +128,13 @@ export interface ScriptsRequest {
 export interface RunScriptsPorts extends ScriptPorts {
   readonly identities: Identities;
   readonly log: Log;
+  readonly supervisor: Pick<JobSupervisor, 'scriptMark'>;
 }
 
-/** Runs a script of every job that has it, in parallel. Succeeds if no job has it. */
+/**
+ * Runs a script of every job that has it, in parallel. Succeeds if no job has it. The processes that a script
+ * leaves running may be services of its job.
+ */
 export async function runScripts(
   ports: RunScriptsPorts,
   request: ScriptsRequest,
@@ -140,7 +148,8 @@ export async function runScripts(
     scripts.push({
       job,
       run: async () => {
-        const exit = await runJobScript(ports, { job, name, environment }, signal);
+        const mark = await ports.supervisor.scriptMark(job);
+        const exit = await runJobScript(ports, { job, name, environment, mark }, signal);
         if (exit.code === 0) return;
         const hint = await findHint(ports, job, name);
         if (hint !== undefined) hints.push(`Job ${job}: ${hint}`);

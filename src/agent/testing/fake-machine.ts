@@ -58,6 +58,7 @@ export class FakeMachine {
       clock: this.clock,
       log: { info: write, error: write },
       newMark: () => 'mark',
+      scriptMark: () => undefined,
       rotate: async () => undefined,
       alert: ({ service, event, action }) => void this.alerts.push(`${service}: ${event} - ${action}`),
       remember: async (name, record) => void this.#records.set(name, record),

@@ -19,9 +19,9 @@ import { ProductError } from '../../errors/product-error.ts';
 
 /**
  * Checks that every class named exists and that all of them belong to one driver. A claim of a missing class
- * would wait forever. `field` has the names, for errors. A missing API is INVALID_ARGUMENT too, because no caller of create_disk tolerates
- * another type (bosh-director: disk_manager.rb), and the cloud_properties must be corrected. Classes that the
- * role may not read are not checked.
+ * would wait forever. `field` has the names, for errors. A missing API is INVALID_ARGUMENT too, because no
+ * caller of create_disk tolerates another type (bosh-director: disk_manager.rb), and the cloud_properties
+ * must be corrected. Classes that the role may not read are not checked.
  */
 export async function checkClasses(
   call: CallContext,

@@ -99,8 +99,8 @@ export async function deleteIfUnchanged(
 }
 
 /**
- * Applies a merge patch to exactly the version of the object that was read. Returns undefined, without a change,
- * if the object has changed since, or is deleted.
+ * Applies a merge patch to exactly the version of the object that was read. Returns undefined, without a
+ * change, if the object has changed since, or is deleted.
  */
 export async function patchIfUnchanged<T extends KubernetesObject>(
   call: CallContext,

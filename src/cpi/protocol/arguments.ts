@@ -110,7 +110,9 @@ export class Arguments {
       .map((cid) => this.#nameOf(cid, 'disk'));
   }
 
-  /** Reads cloud_properties that choose the context of the new object. Without `context` it is the default. */
+  /**
+   * Reads cloud_properties that choose the context of the new object. Without `context` it is the default.
+   */
   placement(): JsonObject {
     const { context, rest } = this.#cloudProperties();
     this.#claim({ what: 'the VM', context });

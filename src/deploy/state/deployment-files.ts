@@ -37,11 +37,11 @@ export interface ManifestDigests {
 }
 
 /**
- * The files of one deployment on this machine: the state file in bosh's format, and the deployer's files beside
- * it, for which that format has no keys. These are the pending file (PendingFile) and the records of the cluster,
- * of the CPI's configuration and of the manifest's digests. A deployment of the bosh CLI has none of them; each
- * may be missing or belong to an earlier state file. Reading changes nothing. The methods need no lock; a run
- * that has the lock changes state and pending requests through StateFile and PendingFile.
+ * The files of one deployment on this machine: the state file in bosh's format, and the deployer's files
+ * beside it, for which that format has no keys. These are the pending file (PendingFile) and the records of
+ * the cluster, of the CPI's configuration and of the manifest's digests. A deployment of the bosh CLI has
+ * none of them; each may be missing or belong to an earlier state file. Reading changes nothing. The methods
+ * need no lock; a run that has the lock changes state and pending requests through StateFile and PendingFile.
  */
 export class DeploymentFiles {
   readonly statePath: string;
@@ -182,8 +182,8 @@ export class DeploymentFiles {
   }
 
   /**
-   * Must be called before the state file records the manifest: if the run is killed in between, the digests do
-   * not match the state file and are ignored.
+   * Must be called before the state file records the manifest: if the run is killed in between, the digests
+   * do not match the state file and are ignored.
    */
   async recordManifestDigests({ sha512, sha512WithoutCredentials }: ManifestDigests): Promise<void> {
     await writeDurably(this.#digestsPath, `${JSON.stringify({ sha512, sha512WithoutCredentials })}\n`);
@@ -195,7 +195,9 @@ export class DeploymentFiles {
     await this.removeCluster();
   }
 
-  /** Removes the state file before the records that only explain it. The pending file names resources, too. */
+  /**
+   * Removes the state file before the records that only explain it. The pending file names resources, too.
+   */
   async removeAllButCluster(): Promise<void> {
     const records = [this.#cpiPath, this.#digestsPath];
     for (const path of [pendingPathFor(this.statePath), this.statePath, ...records])

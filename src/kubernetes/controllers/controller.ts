@@ -14,7 +14,9 @@ export abstract class Controller {
     this.queue = new WorkQueue(name, (key) => this.reconcile(key), runtime);
   }
 
-  /** Reconciles the object named by the key by one step; called again after any change and after a failure. */
+  /**
+   * Reconciles the object named by the key by one step; called again after any change and after a failure.
+   */
   protected abstract reconcile(key: string): Promise<void>;
 
   /** Reconciles each object of the informer after every change of it. */

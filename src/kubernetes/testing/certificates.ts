@@ -23,8 +23,8 @@ interface ServerNames {
 }
 
 /**
- * Creates a certificate authority, by default for one test. Its key exists only in this object. Certificates are
- * valid for `days`.
+ * Creates a certificate authority, by default for one test. Its key exists only in this object. Certificates
+ * are valid for `days`.
  */
 export async function createTestAuthority({ name = 'test-ca', days = 1 } = {}): Promise<TestAuthority> {
   const validity = {

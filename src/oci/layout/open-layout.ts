@@ -125,8 +125,8 @@ interface Entry {
 
 /**
  * Returns the one image in an index's `manifests`: if there are several, the one with the name and for the
- * platform, as far as they have names and platforms. If none or several match, IMAGE_INVALID names `label` and
- * lists the images. One image may be listed under several names.
+ * platform, as far as they have names and platforms. If none or several match, IMAGE_INVALID names `label`
+ * and lists the images. One image may be listed under several names.
  */
 export function selectManifest(
   manifests: unknown,

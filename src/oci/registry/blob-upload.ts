@@ -8,7 +8,9 @@ import { errorCodes } from './registry-error.ts';
 /** A blob that can be read from its start again, each time an upload begins again. */
 export interface BlobSource {
   readonly descriptor: Descriptor;
-  /** The bytes are verified: the iteration ends with an error if they do not match the descriptor (blob.ts). */
+  /**
+   * The bytes are verified: the iteration ends with an error if they do not match the descriptor (blob.ts).
+   */
   open(): AsyncIterable<Uint8Array>;
 }
 

@@ -12,8 +12,8 @@ export interface ProgramEnd {
 const stderrLimit = 2000;
 
 /**
- * Runs a program and kills it after `seconds`. If the kernel cannot end the killed program (dead file server),
- * returns a second later.
+ * Runs a program and kills it after `seconds`. If the kernel cannot end the killed program (dead file
+ * server), returns a second later.
  */
 export async function runCellProgram(
   program: string,

@@ -10,16 +10,15 @@ const atOnce = 16;
 const pauseMs = 500;
 
 /**
- * Unmounts all volumes and accepts no more mounts. Retries failed unmounts until the deadline. Returns a text
- * that lists the volumes that are still mounted, or '', at the deadline at the latest. The next start of the
- * driver unmounts the remaining ones.
+ * Unmounts all volumes and accepts no more mounts. Retries failed unmounts until the deadline (`late`).
+ * Returns a text that lists the volumes that are still mounted, or '', at the deadline at the latest. The
+ * next start of the driver unmounts the remaining ones.
  */
-export async function drain(mounts: VolumeMounts): Promise<string> {
-  const { log, deadlines } = mounts.ports;
+export async function drain(mounts: VolumeMounts, late: AbortSignal): Promise<string> {
+  const { log } = mounts.ports;
   mounts.close();
   const remaining = new Set(mounts.all().map(({ record }) => record.name));
   log.info('drain', { volumes: remaining.size });
-  const late = AbortSignal.timeout(deadlines.drain);
   const all = forEachLimit(atOnce, [...remaining], async (name) => {
     if (await isUnmountedBy(late, mounts, name)) remaining.delete(name);
     log.info('drain-progress', { volume: name, left: remaining.size });

@@ -42,6 +42,8 @@ interface DriverPorts {
   /** Looks up the ids of an NFS user in the directory. If absent, the options contain the ids. */
   readonly idsOf?: ResolveIds | undefined;
   readonly out: (line: string) => void;
+  /** Returns the deadline of a drain, which aborts after that many milliseconds. */
+  readonly drainDeadline?: (milliseconds: number) => AbortSignal;
 }
 
 /** Milliseconds for open requests when the driver stops. */
@@ -69,7 +71,8 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
     const evacuation = Promise.withResolvers<void>();
     const evacuate = async (): Promise<string> => {
       await removeSpec();
-      const failures = await drain(mounts);
+      const { drainDeadline: deadlineAfter = (each) => AbortSignal.timeout(each) } = ports;
+      const failures = await drain(mounts, deadlineAfter(config.deadlines.drain));
       evacuation.resolve();
       return failures;
     };

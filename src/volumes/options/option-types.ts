@@ -53,8 +53,8 @@ export function oneOf(texts: readonly string[], numbers: Readonly<Record<string,
 }
 
 /**
- * Returns the type for a string that matches a pattern and has at most `maxLength` characters. `what` completes
- * "must be ...".
+ * Returns the type for a string that matches a pattern and has at most `maxLength` characters. `what`
+ * completes "must be ...".
  */
 export function text(pattern: RegExp, maxLength: number, what: string): OptionType {
   return {

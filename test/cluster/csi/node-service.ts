@@ -181,7 +181,8 @@ function stageVolume(node: CsiNode): (request: StageRequest) => Promise<object> 
 
 /**
  * Unmounts the staging path, not lazily, and detaches the device. A process with another mount keeps the
- * device alive. As with any storage driver, it is not consulted. The detach handles this case (volume-files.ts).
+ * device alive. As with any storage driver, it is not consulted. The detach handles this case
+ * (volume-files.ts).
  */
 function unstageVolume({ store, lock, nodeId }: CsiNode): (request: UnstageRequest) => Promise<object> {
   return async (request) => {

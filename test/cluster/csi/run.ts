@@ -15,7 +15,9 @@ export class ProgramError extends Error {
 
 const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
-/** Runs a program without a shell. Returns its output. Rejects with ProgramError if its exit code is not 0. */
+/**
+ * Runs a program without a shell. Returns its output. Rejects with ProgramError if its exit code is not 0.
+ */
 export async function run(program: string, ...args: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await runProgram([program, ...args], { env, timeoutMs: 120_000 });
   if (exitCode !== 0) throw new ProgramError(`${program} ${args.join(' ')}`, exitCode, stderr);

@@ -50,8 +50,8 @@ test(
         await appendFile(inside, ' lost');
         await sync(inside);
       })(),
-      // Depends on what the kernel notices first: the missing device, or the file system that it has shut down
-      // because of that.
+      // Depends on what the kernel notices first: the missing device, or the file system that it has shut
+      // down because of that.
       ({ code }: NodeJS.ErrnoException) => code === 'EIO' || code === 'EROFS',
     );
 

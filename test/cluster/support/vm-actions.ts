@@ -9,6 +9,9 @@ import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { run } from '../../support/run.ts';
 
+/** A kubelet that could not remove a volume tries again later, at last after two minutes. */
+const volumeDeadlineMs = 600_000;
+
 /**
  * Runs `kubectl drain` for a VM's node and then makes the node schedulable again. Returns kubectl's output.
  */
@@ -28,7 +31,7 @@ export async function drain(world: ClusterWorld, vm: string): Promise<string> {
 export async function deleteByForce(world: ClusterWorld, vm: string): Promise<void> {
   const isFree = await hubWatcher(world, vm);
   await world.kubectl('delete', 'pod', vm, '--force', '--grace-period=0');
-  await until('the hub to be free', isFree);
+  await until('the hub to be free', isFree, volumeDeadlineMs);
 }
 
 /**
@@ -40,7 +43,8 @@ export async function deleteAttachmentByForce(world: ClusterWorld, pod: string):
   const { uid = '' } = (await world.pod(pod)).metadata;
   await world.kubectl('delete', 'pod', pod, '--force', '--grace-period=0');
   const folder = `${world.cluster.kubeletRootDirectory}/pods/${uid}`;
-  await until('its folder to go', async () => (await node.run(['test', '-e', folder])).exitCode === 1);
+  const isRemoved = async (): Promise<boolean> => (await node.run(['test', '-e', folder])).exitCode === 1;
+  await until('its folder to go', isRemoved, volumeDeadlineMs);
 }
 
 /**
@@ -107,7 +111,8 @@ export async function deletesHubContent(
   const hub = `${world.cluster.kubeletRootDirectory}/pods/${uid}/volumes/kubernetes.io~empty-dir/hub`;
   await remove(vm);
   const canaries = ['sh', '-c', 'ls "$0"/disks/*/store/canary', hub];
-  await until('the kubelet to empty the hub', async () => (await node.run(canaries)).exitCode !== 0);
+  const isEmpty = async (): Promise<boolean> => (await node.run(canaries)).exitCode !== 0;
+  await until('the kubelet to empty the hub', isEmpty, volumeDeadlineMs);
 }
 
 /**
@@ -130,6 +135,7 @@ export async function expectDataLossInHub(world: ClusterWorld, vm: string, disk:
       // them.
       return exitCode === 0 && !stdout.includes('canary');
     },
+    volumeDeadlineMs,
   );
   await deleteVm(world.cloud, { vmCid: vm });
   await world.untilGone(`attach-${disk}`);

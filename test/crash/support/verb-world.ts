@@ -55,7 +55,10 @@ export interface VerbCase {
   readonly isSlowAgain?: true;
   /** The error that the call after a disturbed one may have. By default it must succeed. */
   readonly againMayFail?: RegExp;
-  /** The objects that a disturbed call may leave, marked as unclaimed, because the contract has no key to find it by. */
+  /**
+   * The objects that a disturbed call may leave, marked as unclaimed, because the contract has no key to find
+   * it by.
+   */
   readonly mayLeave?: 'disks' | 'snapshots';
   /** Checks the result of the call, or of the repeated call. */
   readonly check?: (verbs: VerbWorld, args: readonly unknown[], result: unknown) => Promise<void>;

@@ -27,6 +27,7 @@ export async function openEmbeddedScene(out: (line: string) => void): Promise<Sc
       ...{ setup, deployment, hello: await setup.hello(), smoke: await setup.smoke(), namespace, close },
       addresses: ['127.64.0.10', '127.64.0.11', '127.64.0.12', '127.64.0.13'],
       ...{ api: await environment.api(), hasSshd: false },
+      exec: (vmCid, script) => environment.exec(vmCid, script),
     };
   } catch (error) {
     await close();

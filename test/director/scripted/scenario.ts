@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
+import type { ExecResult } from '../../../src/kubernetes/client/exec.ts';
 import type { RestApi } from '../../../src/kubernetes/client/rest-api.ts';
 import { persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/types/storage.ts';
 import { leftObjects } from '../../support/left-objects.ts';
 import { runWell } from '../../support/run.ts';
 import { until } from '../../support/until.ts';
+import { dnsNameOf } from './dns-blob.ts';
 import type { DirectorSetup } from './director-setup.ts';
 import type { ReleaseOfJob } from './release-of-job.ts';
 import type { InstanceGroup, ScriptedDeployment, ScriptedInstance } from './scripted-deployment.ts';
@@ -26,6 +28,8 @@ export interface Scene {
   readonly namespace: string;
   /** False: the VMs of the cluster have none. */
   readonly hasSshd: boolean;
+  /** Runs a shell command in a VM. */
+  readonly exec: (vmCid: string, script: string) => Promise<ExecResult>;
   close(): Promise<void>;
 }
 
@@ -50,6 +54,10 @@ type Step = (scene: Scene) => Promise<void>;
 
 const steps: readonly (readonly [name: string, run: Step])[] = [
   ['deploy: two groups, whose packages a compilation VM has compiled', deploys],
+  [
+    'names: each VM resolves the others by /etc/hosts, also after its reboot, and has records.json',
+    resolvesNames,
+  ],
   ['run-errand: the output, the exit code and the logs', runsErrand],
   ['ssh: an account that becomes root, and its end', entersBySsh],
   ['logs: the archive of one instance', fetchesLogs],
@@ -91,6 +99,25 @@ async function deploys(scene: Scene): Promise<void> {
   for (const { vm } of deployment.instances) await setup.monitor.hear(vm.agentId);
 }
 
+async function resolvesNames(scene: Scene): Promise<void> {
+  const { deployment, exec } = scene;
+  const path = '/var/vcap/instance/dns/records.json';
+  const assertNames = async (): Promise<void> => {
+    for (const { vm } of deployment.instances) {
+      for (const other of deployment.instances) {
+        const name = dnsNameOf(other.vm);
+        const { stdout } = await exec(vm.cid, `getent hosts ${name}`);
+        assert.deepEqual(stdout.trim().split(/\s+/u), [other.vm.request.address, name]);
+      }
+      const { stdout: records } = await exec(vm.cid, `stat -c '%a %U:%G' ${path} && cat ${path}`);
+      assert.equal(records, `640 root:vcap\n${deployment.dnsBlob.toString()}`);
+    }
+  };
+  await assertNames();
+  await deployment.reboot(first(scene));
+  await assertNames();
+}
+
 async function runsErrand(scene: Scene): Promise<void> {
   const [, smoke] = manifest(scene);
   const { exitCode, stdout, stderr, logs } = await scene.deployment.runErrand(smoke);
@@ -118,6 +145,8 @@ async function entersBySsh({ deployment, hasSshd }: Scene): Promise<void> {
     const flags = [...options, 'BatchMode=yes'].flatMap((option) => ['-o', option]);
     const login = ['ssh', ...flags, '-i', key, `${user}@${address}`];
     assert.equal(await runWell([...login, 'sudo -n id -un']), 'root\n');
+    const health = [...login, 'cat /var/vcap/instance/health.json'];
+    await until('health.json', async () => (await runWell(health)) === '{"state":"running"}');
     await deployment.endSsh(instance, user);
     await assert.rejects(runWell([...login, 'true']), /Permission denied/u);
   } finally {
@@ -146,14 +175,18 @@ async function enlargesDisks(scene: Scene): Promise<void> {
 }
 
 async function scales(scene: Scene): Promise<void> {
-  const { deployment, addresses } = scene;
+  const { deployment, addresses, exec } = scene;
   const previous = await statesOf(deployment.instances);
   await deployment.deploy(manifest(scene, { diskSize: 128, instances: 3 }));
+  const { vm } = first(scene);
   const [, , added] = deployment.instances;
   assert.ok(added !== undefined);
   assert.match(await pageOf(added), /For operators/u);
+  const resolve = `getent hosts ${dnsNameOf(added.vm)}`;
+  assert.match((await exec(vm.cid, resolve)).stdout, new RegExp(`^${addresses[2]} `, 'u'));
 
   await deployment.deploy(manifest(scene, { diskSize: 128 }));
+  assert.notEqual((await exec(vm.cid, resolve)).exitCode, 0);
   assert.deepEqual(await statesOf(deployment.instances), previous);
   await assert.rejects(fetch(`http://${addresses[2]}:8080/`, { signal: AbortSignal.timeout(3000) }));
 }

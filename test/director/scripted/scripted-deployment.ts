@@ -118,6 +118,16 @@ export class ScriptedDeployment {
     await director.start(vm);
   }
 
+  /** `bosh cloud-check`, with the resolution that reboots the VM of one instance. */
+  async reboot({ vm }: ScriptedInstance): Promise<void> {
+    await this.#options.director.reboot(vm);
+  }
+
+  /** The records that all VMs have. */
+  get dnsBlob(): Buffer {
+    return this.#options.director.dnsBlob;
+  }
+
   /** `bosh run-errand` of a group, whose VM is deleted afterwards. */
   async runErrand(group: InstanceGroup): Promise<ErrandResult> {
     const { director } = this.#options;

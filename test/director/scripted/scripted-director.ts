@@ -6,6 +6,7 @@ import type { NatsDirector } from '../../../src/agent/testing/nats-director.ts';
 import type { TestNatsServer } from '../../../src/agent/testing/nats-server.ts';
 import { until } from '../../support/until.ts';
 import { type CompiledPackages, type DirectorBlobstore, type Json, keyOf } from './director-blobstore.ts';
+import { dnsBlob } from './dns-blob.ts';
 import type { ReleaseOfJob } from './release-of-job.ts';
 import type { InstanceState, JobRequest, ScriptedDisk, ScriptedVm, VmRequest } from './scripted-vm.ts';
 
@@ -31,7 +32,7 @@ export class ScriptedDirector {
   readonly vms: ScriptedVm[] = [];
   /** The agents that still use their first certificate, which is short-lived. */
   readonly #withFirstCertificate = new Set<string>();
-  #records = { version: 0, text: '' };
+  #records: { readonly version: number; readonly blob: Buffer } = { version: 0, blob: Buffer.alloc(0) };
 
   constructor(options: ScriptedDirectorOptions) {
     this.#options = options;
@@ -145,9 +146,7 @@ export class ScriptedDirector {
   async start(vm: ScriptedVm): Promise<void> {
     await this.agent(vm, 'run_script', 'pre-start', {});
     await this.agent(vm, 'start');
-    await this.#step(`agent ${vm.cid} running`, () =>
-      until(`running jobs of ${vm.cid}`, async () => (await this.jobState(vm)) === 'running'),
-    );
+    await this.#untilRunning(vm);
     await this.agent(vm, 'run_script', 'post-start', {});
   }
 
@@ -170,24 +169,31 @@ export class ScriptedDirector {
   /** Sends the addresses of all VMs to all VMs, if they have changed. */
   async syncDns(): Promise<void> {
     const { blobstore } = this.#options;
-    const records = this.vms.map(({ request, id }) => [
-      request.address,
-      `${id}.${request.group}.default.${request.deployment}.bosh`,
-    ]);
-    const text = JSON.stringify(records);
-    if (text === this.#records.text) return;
-    const version = this.#records.version + 1;
-    this.#records = { version, text };
-    const blob = Buffer.from(JSON.stringify({ records, version }));
-    const blobId = blobstore.add(blob);
-    const sha1 = createHash('sha1').update(blob).digest('hex');
+    const { version } = this.#records;
+    if (dnsBlob(this.vms, version).equals(this.#records.blob)) return;
+    const records = { version: version + 1, blob: dnsBlob(this.vms, version + 1) };
+    this.#records = records;
+    const blobId = blobstore.add(records.blob);
+    const digest = `sha256:${createHash('sha256').update(records.blob).digest('hex')}`;
     const signedUrl = blobstore.sign('GET', blobId);
     for (const vm of this.vms) {
       if (blobstore.hasSignedUrls) {
-        const request = { signed_url: signedUrl, multi_digest: sha1, version };
+        const request = { signed_url: signedUrl, multi_digest: digest, version: records.version };
         await this.agent(vm, 'sync_dns_with_signed_url', request);
-      } else await this.agent(vm, 'sync_dns', blobId, sha1, version);
+      } else await this.agent(vm, 'sync_dns', blobId, digest, records.version);
     }
+  }
+
+  /** The blob of the last sync_dns. */
+  get dnsBlob(): Buffer {
+    return this.#records.blob;
+  }
+
+  /** What `bosh cloud-check` does for a VM that does not respond, if the operator chooses its reboot. */
+  async reboot(vm: ScriptedVm): Promise<void> {
+    await this.cpi('reboot_vm', vm.cid);
+    await this.#step(`agent ${vm.cid} ping`, () => this.#options.bus.waitUntilReady(vm.agentId, 120_000));
+    await this.#untilRunning(vm);
   }
 
   /** Deletes a VM. Its disk stays, also if it is mounted. */
@@ -197,11 +203,12 @@ export class ScriptedDirector {
     await this.#syncUsers();
   }
 
-  /** Stops the jobs of an instance, and deletes its VM and its disk. */
+  /** Stops the jobs of an instance, and deletes its VM, its disk and its name. */
   async deleteInstance(vm: ScriptedVm, intent: StopIntent = 'delete_instance'): Promise<void> {
     await this.stop(vm, intent);
     await this.deleteVm(vm);
     if (vm.disk !== undefined) await this.cpi('delete_disk', vm.disk.cid);
+    await this.syncDns();
   }
 
   /** Gives the instance a disk of the wanted size, with the content of its previous one. */
@@ -275,6 +282,12 @@ export class ScriptedDirector {
       rendered_templates_archive: { blobstore_id: blobId, sha1 },
       persistent_disk: diskSize,
     };
+  }
+
+  async #untilRunning(vm: ScriptedVm): Promise<void> {
+    await this.#step(`agent ${vm.cid} running`, () =>
+      until(`running jobs of ${vm.cid}`, async () => (await this.jobState(vm)) === 'running'),
+    );
   }
 
   async #othersForget(vm: ScriptedVm): Promise<void> {

@@ -99,7 +99,9 @@ export class MountContainer {
     });
   }
 
-  /** Runs volume-functions.ts by exec, which tries twice. Undefined: the container has ended during the run. */
+  /**
+   * Runs volume-functions.ts by exec, which tries twice. Undefined: the container has ended during the run.
+   */
   async release(seenMark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     for (const isLast of [false, true]) {

@@ -189,7 +189,9 @@ export class PodLife {
     };
   }
 
-  /** Does what the container of a sweeper does (volume-functions.ts): it unmounts unused volumes from the hub. */
+  /**
+   * Does what the container of a sweeper does (volume-functions.ts): it unmounts unused volumes from the hub.
+   */
   #sweep(): (() => void) | undefined {
     const { labels = {}, annotations = {} } = this.pod.metadata;
     if (labels[label.kind] !== 'attachment' || this.#container?.mounter !== undefined) return undefined;

@@ -26,11 +26,11 @@ export interface MarkedAttachmentPod {
  * Creates an attachment pod for a disk that is mounted in an existing VM without one, because the pod was
  * force-deleted, or deleted while its container could not run. The new pod mounts nothing, and can unmount
  * the existing mount. `previous`: an attachment pod of the disk and that VM which the call has seen. Returns
- * undefined if the disk is not mounted there, or is deleted. A VM whose container waits for its restart counts
- * as having the disk if the claim says that the disk was last attached to it, or if there is a `previous` pod
- * and no detach_disk has recorded its release. A disk that was never on the VM is not attached to it. Rejects
- * as `isMountedInVm` does, and with DISK_BUSY if an attach_disk has attached the disk to the VM since
- * `previous`. Model: hot.pml
+ * undefined if the disk is not mounted there, or is deleted. A VM whose container waits for its restart
+ * counts as having the disk if the claim says that the disk was last attached to it, or if there is a
+ * `previous` pod and no detach_disk has recorded its release. A disk that was never on the VM is not attached
+ * to it. Rejects as `isMountedInVm` does, and with DISK_BUSY if an attach_disk has attached the disk to the
+ * VM since `previous`. Model: hot.pml
  */
 export async function adoptMount(
   call: CallContext,
@@ -69,8 +69,8 @@ function assertNotAttachedAgain(
 
 /**
  * Replaces an attachment pod that cannot be reached, because it is terminal or deleted, by a running one that
- * adopts the existing mount. Returns undefined if the VM has nothing mounted any more. Rejects as `adoptMount`
- * and `assertNotMounted` do. Model: hot.pml
+ * adopts the existing mount. Returns undefined if the VM has nothing mounted any more. Rejects as
+ * `adoptMount` and `assertNotMounted` do. Model: hot.pml
  */
 export async function replaceAttachmentPod(
   call: CallContext,

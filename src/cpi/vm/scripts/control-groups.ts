@@ -7,7 +7,10 @@
  * which contains no processes and is what the VM then sees at /sys/fs/cgroup.
  *
  * - runc by itself and Garden make their cgroups at the root of that mount: in `jobs`.
- * - bpm makes them below its own cgroup, which it reads as /vm: in `jobs/vm`, an empty one of that name.
+ * - bpm makes them below its own cgroup, which it reads as /vm: in `jobs/vm`, an empty one of that name. That
+ *   cannot be a mount, because runc enters none below /sys/fs/cgroup.
+ * - containerd looks below /sys/fs/cgroup for the path of a container that /proc shows (/jobs/garden/...), and
+ *   waits there for the event that it ran out of memory. So /sys/fs/cgroup/jobs shows the same as /sys/fs/cgroup.
  * - A runtime gives a privileged container the node's whole tree, in the node's cgroup namespace, and Garden
  *   would make its cgroups beside the node's. So the entry restarts itself in a new namespace, and calls this
  *   function first.
@@ -19,13 +22,13 @@
  */
 export const controlGroups = String.raw`has_unified_cgroups() { [ "$(stat -f -c %T /sys/fs/cgroup 2> /dev/null)" = cgroup2fs ]; }
 mount_cgroups() { mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 "$1" 2> /dev/null; }
-# shows $1 at /sys/fs/cgroup, and nothing below it
+# shows $1 at /sys/fs/cgroup, and at /sys/fs/cgroup/jobs
 show_cgroups() {
   while umount /sys/fs/cgroup 2> /dev/null; do :; done
-  mount --bind "$1" /sys/fs/cgroup
+  mount --bind "$1" /sys/fs/cgroup && mount --bind "$1" /sys/fs/cgroup/jobs
 }
 fill_cgroups() {
-  mkdir -p "$1/vm" "$1/jobs/vm" || return 1
+  mkdir -p "$1/vm" "$1/jobs/vm" "$1/jobs/jobs" || return 1
   for round in 1 2 3; do
     while read -r pid; do echo "$pid" > "$1/vm/cgroup.procs"; done < "$1/cgroup.procs" 2> /dev/null
   done

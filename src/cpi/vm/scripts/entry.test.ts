@@ -166,6 +166,33 @@ test("a link to what systemd has stays, and the pod's lines are where it leads",
   assert.doesNotMatch(ending.output, /^renamed/mu);
 });
 
+test("the names of the last sync_dns are added to the kubelet's hosts, and nothing else of records.json", async (t) => {
+  const infos = { record_keys: ['id', 'group_ids'], record_infos: [['i', ['1', '2']]], aliases: {} };
+  const fill = (records: unknown, space?: number): string => `mkdir -p /var/vcap/instance/dns
+cat > /var/vcap/instance/dns/records.json <<'RECORDS'
+${JSON.stringify({ records, version: 3, ...infos }, null, space)}
+RECORDS
+printf '127.0.0.1\\tlocalhost\\n10.0.0.7\\tvm-1\\n' > /etc/hosts`;
+  const kubelets = '127.0.0.1\tlocalhost\n10.0.0.7\tvm-1\n';
+  const pairs = [
+    ['10.0.0.8', 'a.web.default.cf.bosh'],
+    ['fd00::8', 'b-1.web_2.default.cf.bosh'],
+  ];
+  const lines = pairs.map(([address, name]) => `${address} ${name}\n`).join('');
+  const hostile = ['10.0.0.9', 'a\n1.2.3.4 b;'];
+  for (const [before, names] of [
+    [fill(pairs), lines],
+    [fill([...pairs, hostile], 2), lines],
+    [fill([]), ''],
+    [fill(null), ''],
+  ] as const) {
+    const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before, beside: 'cat /etc/hosts' });
+    if (ending === undefined) return;
+    assert.ok(ending.output.endsWith(`${kubelets}${names}`), ending.output);
+    assert.equal(ending.code, 0);
+  }
+});
+
 /** The file that configures an upstream monit beside its own monitrc; the test checks who can change it. */
 const monitFile = '/var/vcap/monit/bosh-kubernetes.monitrc';
 

@@ -81,6 +81,19 @@ export const kernelFolders = `open_kernel_folders() {
 `;
 
 /**
+ * Shell function of the entry: adds the addresses and names of the last sync_dns to the kubelet's /etc/hosts
+ * of this container. On a machine that reboots /etc/hosts stays, and no agent reads records.json again until
+ * a director sends a later version. Only the key `records` has pairs of an address and a name.
+ */
+const restoreNames = `restore_names() {
+  [ -s /var/vcap/instance/dns/records.json ] || return 0
+  tr -d '[:space:]' < /var/vcap/instance/dns/records.json |
+    sed -n '/"records":\\[\\[/{s/^.*"records":\\[\\[//;s/\\]\\].*$//;s/\\],\\[/\\n/g;s/"//g;s/,/ /g;p}' |
+    grep -E '^[0-9A-Fa-f.:]+ [A-Za-z0-9_.-]+$' >> /etc/hosts
+}
+`;
+
+/**
  * PID 1 of a VM: mounts the disk again that the agent had mounted, then runs the agent as its child and
  * restarts it when it dies. The shell reaps processes that the jobs orphan.
  *
@@ -102,6 +115,8 @@ export const kernelFolders = `open_kernel_folders() {
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount:
  *   sync_dns and bosh-dns do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). If the VM may
  *   unmount, the script replaces the mounts by copies.
+ * - A director sends its names again only when they have changed, so the names of the last sync_dns are added
+ *   to the /etc/hosts that the kubelet has written for this container (this file).
  * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so the
  *   runtime mounts there, and the agent does not come up while `resolvconf -u` cannot rename over it. The
  *   copy replaces the link, because resolvconf starts from a file at that path when the agent runs it
@@ -110,9 +125,10 @@ export const kernelFolders = `open_kernel_folders() {
  * - A CPI job of a director has no environment, so the address of the API server is written to a file
  *   (src/kubernetes/access/server-access.ts).
  * - A stemcell of this project has services beside the agent, such as sshd (src/stemcell/root/services.sh).
- * - bpm and Garden make control groups of their own. Under sys-admin the VM's own part of them can be made
- *   writable; under baseline they cannot, and /sys stays read-only. With only cgroup v2, the processes of the
- *   VM must leave the container's own cgroup (control-groups.ts) before any other process starts.
+ * - bpm and Garden make control groups of their own. Under sys-admin, which is enough for bpm only, the VM's
+ *   own part of them can be made writable; under baseline it cannot, and /sys stays read-only. With only cgroup
+ *   v2, the processes of the VM must leave the container's own cgroup (control-groups.ts) before any other
+ *   process starts.
  * - The shims come first in the agent's PATH, in every profile (shims.ts explains why).
  * - The init of a stock stemcell replaces the entry before the agent would be started (stock-init.ts). The
  *   argument of the entry is the profile.
@@ -125,7 +141,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${controlGroups}${kernelFolders}${secureDataFolders}${hideServiceAccountToken}${monitState}${podNetwork}${systemdInit}${stopJobs}stop() {
+${controlGroups}${kernelFolders}${secureDataFolders}${hideServiceAccountToken}${monitState}${podNetwork}${systemdInit}${stopJobs}${restoreNames}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -151,6 +167,7 @@ for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
   cp "$file" "$file.own" 2>/dev/null && umount "$place" 2>/dev/null && mv "$file.own" "$file"
   rm -f "$file.own"
 done
+restore_names
 if [ -n "\${KUBERNETES_SERVICE_HOST:-}" ]; then
   mkdir -p /etc/bosh-kubernetes 2>/dev/null &&
     printf '%s\\n' "$KUBERNETES_SERVICE_HOST" "\${KUBERNETES_SERVICE_PORT:-443}" > /etc/bosh-kubernetes/api-server

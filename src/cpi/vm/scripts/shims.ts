@@ -192,8 +192,8 @@ unlink_disk() {
   rm "$1"
   if [ -d "$1.below" ]; then mv "$1.below" "$1"; else mkdir "$1"; fi
 }
-# processes in or with open files in folder $1, but for $2. Those of another user show to that user only, because
-# CAP_SYS_PTRACE is none of the default capabilities.
+# processes in or with open files in folder $1, except $2. Those of another user show to that user only,
+# because CAP_SYS_PTRACE is none of the default capabilities.
 using() {
   stat -c '%u %g' /proc/[0-9]* 2> /dev/null | sort -u | while read -r uid gid; do
     as=

@@ -72,11 +72,17 @@ export const configIn = (directory: string, args: readonly string[] = []): Drive
 /** Starts a driver in this process with its mounts in memory. It stops after the test. */
 export async function testDriver(
   t: TestContext,
-  options: { directory?: string; args?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
+  options: {
+    directory?: string;
+    args?: readonly string[];
+    mounter?: Mounter & MemoryMounter;
+    drainDeadline?: (milliseconds: number) => AbortSignal;
+  } = {},
 ): Promise<TestDriver> {
-  const { directory = await driverDirectory(t), args = [], mounter = memoryMounter() } = options;
+  const { directory = await driverDirectory(t), args = [], mounter = memoryMounter(), ...ports } = options;
   const log: string[] = [];
-  const running = await startDriver(configIn(directory, args), { mounter, out: (line) => log.push(line) });
+  const out = (line: string): void => void log.push(line);
+  const running = await startDriver(configIn(directory, args), { mounter, out, ...ports });
   t.after(() => running.stop());
   return { running, call: callerOf(running.address), mounter, log };
 }

@@ -105,8 +105,8 @@ bind
  *   own uid; otherwise (the embedded node has no cgroups) a container that waits for its restart would look
  *   like a deleted VM.
  *
- * The last two may pass: a kubelet that makes the sandbox of the VM's pod again runs the preStop hook, and may
- * need longer than 30 s. The process then mounts the volume again.
+ * The last two may pass: a kubelet that makes the sandbox of the VM's pod again runs the preStop hook, and
+ * may need longer than 30 s. The process then mounts the volume again.
  */
 export const holdScript = `${volumeFunctions}${bindFunction}trap 'ending=1' TERM INT
 # of a life before: a sandbox that is made again ends the holder too

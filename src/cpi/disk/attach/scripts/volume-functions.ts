@@ -155,9 +155,10 @@ attached_mark() {
   case $attached in '' | *[!0-9]*) echo 0 ;; *) echo "$attached" ;; esac
 }
 adopt() { [ -e /scratch/attached ] || echo 0 > /scratch/attached; }
-# 0: the volume is not in the hub any more, nor again: once the holder is ending, and after a release by detach_disk; 16: it is in use,
-# stdout says by whom; 17: an attach_disk that the detach_disk does not know of had it mounted. The directory in the hub goes last: as
-# long as it is there, the release has not ended, and a job may use the volume though the hub does not have it.
+# 0: the volume is not in the hub any more, nor again, because the holder ends or detach_disk has released it;
+# 16: it is in use, and stdout names the users; 17: an attach_disk that the detach_disk does not know of had it
+# mounted. The directory in the hub is removed last: as long as it exists, the release has not ended, and a job
+# may use the volume although the hub does not have it.
 release() (
   let_go() {
     (in_disks && rmdir "$cid") 2>/dev/null
