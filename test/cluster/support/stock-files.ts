@@ -134,13 +134,6 @@ exec env - PATH=$PATH runsvdir -P /etc/service 'log: ....................'
   },
 };
 
-/** Debian's packages that a stock stemcell has besides those of ours. */
-export const stockPackages: Readonly<Record<StockInit, readonly string[]>> = {
-  // In place of resolvconf. It also makes /etc/resolv.conf a link.
-  systemd: ['systemd-resolved'],
-  runit: [],
-};
-
 /** The files that our stemcells have instead, and Debian's own services for runit. */
 export const notStock = [
   ...['/usr/lib/bosh-kubernetes/services', '/usr/lib/bosh-kubernetes/init'],
