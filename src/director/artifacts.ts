@@ -5,7 +5,9 @@ import { parse } from 'yaml';
 import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../bosh/digest.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
-import { parseMilli } from '../kubernetes/types/quantity.ts';
+import { parseConfig } from '../cpi/config/config.ts';
+import { parseVmProperties, type VmProperties } from '../cpi/vm/properties.ts';
+import { Field } from '../platform/field.ts';
 import { isObject } from '../platform/json.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import type { Target } from './commands-script.ts';
@@ -31,6 +33,8 @@ export interface ArtifactOptions {
 export interface Artifacts {
   /** The texts of the ops files by their paths in the folder, in the order of their use. */
   readonly opsFiles: Readonly<Record<string, string>>;
+  /** The properties of the director's VM. */
+  readonly directorVm: VmProperties;
   readonly cloudConfig: string;
   /**
    * The node port for each port of the director's VM, for access through a node's port; UAA and CredHub
@@ -66,8 +70,9 @@ export async function readArtifacts(request: ArtifactOptions): Promise<Artifacts
       readFile(join(manifests, 'bosh-deployment', name), 'utf8'),
     );
     const directories = [own.directory, vmStemcell.directory].filter((directory) => directory !== undefined);
+    const opsFiles = Object.fromEntries(pairs);
     return {
-      opsFiles: Object.fromEntries(pairs),
+      ...{ opsFiles, directorVm: directorVmIn(opsFiles['ops/cpi.yml'] ?? '') },
       cloudConfig: await readFile(join(manifests, 'cloud-config', `${target}.yml`), 'utf8'),
       nodePorts: nodePortsIn(await Promise.all(byNode)),
       variables: {
@@ -107,12 +112,10 @@ export function opsFileNames(
   ];
 }
 
-/** Returns the resources that the VM of cpi.yml requests of its node, in thousandths. */
-export function requestsIn(text: string): { cpu: bigint; memory: bigint } {
+/** Returns the properties of the director's VM in cpi.yml. Rejects with MANIFEST_INVALID if there are none. */
+export function directorVmIn(text: string): VmProperties {
   const found = valuesIn(parse(text)).find((value) => 'cpu' in value && 'memory' in value);
-  const { cpu = 0, memory = 0 } = found ?? {};
-  const bytes = typeof memory === 'number' ? `${memory}Mi` : String(memory);
-  return { cpu: parseMilli(String(cpu)) ?? 0n, memory: parseMilli(bytes) ?? 0n };
+  return parseVmProperties(new Field(found, 'ops/cpi.yml', 'MANIFEST_INVALID'), parseConfig({}, {}));
 }
 
 /** Returns the node_port of each port that has one in the ops files. */

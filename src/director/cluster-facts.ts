@@ -106,16 +106,21 @@ export async function readDeniedPermissions(
  * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
  * facts show that a Service has the address already.
  */
-export async function tryClusterIp(
+export function tryClusterIp(api: DirectorApi, facts: DirectorFacts, address: string): Promise<string> {
+  const isTaken = facts.services?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address));
+  return isTaken === true ? Promise.resolve('') : tryService(api, facts, { clusterIP: address });
+}
+
+/** Creates a Service in a dry run. Returns the message with which the API rejects it; '' if it accepts it. */
+export async function tryService(
   api: DirectorApi,
-  { services: existing, hasNamespace, namespace }: DirectorFacts,
-  address: string,
+  { hasNamespace, namespace }: DirectorFacts,
+  spec: Service['spec'],
 ): Promise<string> {
-  if (existing?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
   const service: Service = {
     ...{ apiVersion: 'v1', kind: 'Service' },
     metadata: { name: '', generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
-    spec: { clusterIP: address, ports: [{ port: 25555 }] },
+    spec: { ports: [{ port: 25555 }], ...spec },
   };
   try {
     await api.dryRunCreate(services, service);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { shellWord } from '../platform/shell-word.ts';
 import { accountName, clusterNamespace } from './cluster-facts.ts';
+import { foundryCommands, type FoundryScript, type Line } from './cloud-foundry/foundry-commands.ts';
 import type { AccessMode } from './director-directory.ts';
 
 /** The kind of cluster that the operator starts. */
@@ -23,9 +24,11 @@ export interface ScriptParts {
   readonly stemcellDirectories: readonly string[];
   /** Paths in the folder, in the order of their use. */
   readonly opsFiles: readonly string[];
+  /** Undefined: the director gets a first deployment, examples/hello. */
+  readonly cloudFoundry: FoundryScript | undefined;
 }
 
-/** Returns the text of commands.sh, one command per line, from the cluster to a first deployment. */
+/** Returns the text of commands.sh, one command per line, from the cluster to a deployment. */
 export function commandsScript(parts: ScriptParts): string {
   const { directory, root, kubeconfig, namespace } = parts;
   const line: Line = (...args) => args.map(shellWord).join(' ');
@@ -52,7 +55,7 @@ export function commandsScript(parts: ScriptParts): string {
       ? [line(...kubectl, 'apply', '-k', join(root, 'manifests', 'cluster'))]
       : [];
   return `#!/usr/bin/env bash
-# The commands from a cluster to a first deployment. docs/director.md explains them. Each line may be run again.
+# The commands from a cluster to a deployment. docs/director.md explains them. Each line may be run again.
 # 'bosh-kubernetes director init' wrote this file; it recognizes an edited copy and does not overwrite it.
 set -euo pipefail
 umask 077
@@ -71,8 +74,6 @@ ${line(...through, ...createEnv)}
 eval "$(${line(...ours, 'director', 'print-env', '.')})"
 bosh env
 
-# 4. A first deployment
-bosh -n update-cloud-config -l vars.yml cloud-config.yml
 ${deploymentLines(parts, line).join('\n')}
 `;
 }
@@ -83,8 +84,6 @@ function clusterLines(target: Target): string[] {
   if (target === 'kind') return ['kind get clusters | grep -qx kind || kind create cluster'];
   return [];
 }
-
-type Line = (...args: readonly string[]) => string;
 
 function stemcellLines(
   { target, stemcellDirectories }: ScriptParts,
@@ -97,14 +96,25 @@ function stemcellLines(
     .join('');
 }
 
-function deploymentLines({ root, vmStemcell }: ScriptParts, line: Line): string[] {
+/** The cloud-config of Cloud Foundry replaces that of the first deployment, which could not be changed then. */
+function deploymentLines(parts: ScriptParts, line: Line): string[] {
+  const { cloudFoundry, vmStemcell, root } = parts;
+  if (cloudFoundry !== undefined && vmStemcell !== undefined)
+    return [
+      '# 4. Cloud Foundry. docs/cloud-foundry.md explains it.',
+      ...foundryCommands(cloudFoundry, { ...parts, stemcell: vmStemcell }, line),
+    ];
+  const title = '# 4. A first deployment';
+  const cloudConfig = 'bosh -n update-cloud-config -l vars.yml cloud-config.yml';
   if (vmStemcell === undefined) {
     const sentence =
       'No first deployment: the agent of the stemcell does not speak NATS; name a stemcell of this version with director init ' +
       '--vm-stemcell FILE (docs/director.md)';
-    return [`${line('echo', sentence)} >&2`];
+    return [title, cloudConfig, `${line('echo', sentence)} >&2`];
   }
   return [
+    title,
+    cloudConfig,
     line('bosh', 'upload-stemcell', '--fix', vmStemcell),
     line('bosh', 'upload-release', join(root, 'dist', 'hello-release.tgz')),
     line(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
@@ -13,6 +13,7 @@ const file = {
 const filesOf = (run: string): Record<string, string> => ({
   'vars.yml': `run: ${run}\n`,
   'ops/cpi.yml': `# ${run}\n`,
+  'cloud-foundry/ops/sizes.yml': `# ${run}\n`,
   'commands.sh': `echo ${run}\n`,
 });
 
@@ -44,10 +45,10 @@ async function runKilled(t: TestContext, directory: string, count: number, when:
 
 test('a run that is killed at any write leaves a folder that the next run completes', async (t) => {
   for (const hasPrevious of [false, true])
-    // the journal, three files, director.json
+    // the journal, four files, director.json
     for (const [count, when] of [
-      ...[1, 2, 3, 4, 5].map((each) => [each, 'before'] as const),
-      [5, 'after'] as const,
+      ...[1, 2, 3, 4, 5, 6].map((each) => [each, 'before'] as const),
+      [6, 'after'] as const,
     ]) {
       const label = `${hasPrevious ? 'a' : 'no'} former run, killed ${when} write ${count}`;
       const directory = join(await scratchDirectory(t), 'director');
@@ -60,7 +61,11 @@ test('a run that is killed at any write leaves a folder that the next run comple
       for (const [path, text] of Object.entries(filesOf('last')))
         assert.equal(await readFile(join(directory, path), 'utf8'), text, label);
       const names = (await readdir(directory, { recursive: true })).toSorted();
-      assert.deepEqual(names, ['commands.sh', 'director.json', 'ops', 'ops/cpi.yml', 'vars.yml'], label);
+      const folders = ['cloud-foundry', 'cloud-foundry/ops', 'ops'];
+      const all = [...folders, ...Object.keys(filesOf('last')), 'director.json'];
+      assert.deepEqual(names, all.toSorted(), label);
+      for (const folder of folders)
+        assert.equal((await stat(join(directory, folder))).mode & 0o777, 0o700, label);
     }
 });
 

@@ -7,6 +7,7 @@ import {
   directorFilePath,
   readDirectorFile,
   writeDirectorFile,
+  writeDirectory,
   type DirectorFile,
 } from './director-directory.ts';
 
@@ -16,6 +17,7 @@ const file: DirectorFile = {
   namespaces: ['bosh'],
   networks: ['10.244.0.0/16'],
   address: '10.244.0.6',
+  cloudFoundry: { layout: 'smallest', variables: { system_domain: 'cf.example.com' } },
   written: { 'vars.yml': 'ab' },
 };
 
@@ -30,6 +32,14 @@ test('a written description is read back, and an empty directory has none', asyn
   assert.equal(await readDirectorFile(directory), undefined);
   await writeDirectorFile(directory, file);
   assert.deepEqual(await readDirectorFile(directory), file);
+});
+
+test('a file of other options is not taken for an edited one when a later run writes it again', async (t) => {
+  const directory = await makeDirectory(t);
+  await writeDirectory(directory, { 'a.yml': '1', 'b.yml': '1' }, file);
+  await writeDirectory(directory, { 'a.yml': '1' }, file);
+  const { written, keptFiles } = await writeDirectory(directory, { 'a.yml': '1', 'b.yml': '2' }, file);
+  assert.deepEqual([written, keptFiles], [['a.yml', 'b.yml'], []]);
 });
 
 test('a file that init did not write is refused by name, and so is a link', async (t) => {

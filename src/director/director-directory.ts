@@ -7,6 +7,7 @@ import type { Field } from '../platform/field.ts';
 import { ensurePrivateDirectory } from '../platform/private-directory.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readOwnJson } from '../platform/read-own-json.ts';
+import { parseFoundryRecord, type FoundryRecord } from './cloud-foundry/foundry-record.ts';
 
 /** How the operator's machine reaches the director. */
 export const accessModes = ['tunnel', 'nodeport', 'loadbalancer', 'direct'] as const;
@@ -32,7 +33,9 @@ export interface DirectorFile {
    * The host and ports at which the operator reaches the API and CredHub. Default: `address`, 25555 and 8844.
    */
   readonly outside?: { readonly host: string; readonly director: number; readonly credhub: number };
-  /** The SHA-256 in hex of each file as init wrote it, by its path in the folder. */
+  /** Undefined: no Cloud Foundry was prepared in the folder. */
+  readonly cloudFoundry?: FoundryRecord;
+  /** The SHA-256 in hex of each file as a run of init wrote it, by its path in the folder. */
   readonly written: Readonly<Record<string, string>>;
 }
 
@@ -60,6 +63,7 @@ export async function writeDirectorFile(directory: string, file: DirectorFile): 
 function parseDirectorFile(file: Field): DirectorFile {
   const context = file.get('context').optional()?.nonEmptyString();
   const outside = file.get('outside').optional();
+  const cloudFoundry = file.get('cloudFoundry').optional();
   const namespaces = file.get('namespaces');
   if (namespaces.list().length === 0) throw namespaces.error('must not be empty');
   return {
@@ -70,6 +74,7 @@ function parseDirectorFile(file: Field): DirectorFile {
     networks: file.get('networks').required().strings(),
     address: file.get('address').nonEmptyString(),
     ...(outside !== undefined && { outside: parseOutside(outside) }),
+    ...(cloudFoundry !== undefined && { cloudFoundry: parseFoundryRecord(cloudFoundry) }),
     written: Object.fromEntries(
       file
         .get('written')
@@ -127,9 +132,11 @@ export async function writeDirectory(
   await writeDurably(intentPath(privateDirectory), `${JSON.stringify(journal, null, 2)}\n`);
   for (const [path, text] of fresh) await writeDurably(join(privateDirectory, path), text);
   // a kept file still counts as edited: the record keeps the digest of the file that init wrote
-  const written = mapValues(digests, (digest, path) =>
-    isKept(path) ? (previous?.written[path] ?? digest) : digest,
-  );
+  const written = {
+    // files of other options stay in the folder, and a later run with these options replaces them
+    ...previous?.written,
+    ...mapValues(digests, (digest, path) => (isKept(path) ? (previous?.written[path] ?? digest) : digest)),
+  };
   await writeDirectorFile(privateDirectory, { ...file, written });
   await removeDurably(intentPath(privateDirectory));
   return { written: fresh.map(([path]) => path), keptFiles: kept };

@@ -12,6 +12,8 @@ export interface DirectorStemcell {
   readonly hasOurAgent: boolean;
   /** False for our agent of an earlier version. A director calls the agents of its VMs only by NATS. */
   readonly speaksNats: boolean;
+  /** It names an image, which nodes can run. */
+  readonly isLight: boolean;
   /**
    * The output folder of `stemcell build` with the stemcell and its image, which must be loaded onto the
    * nodes; undefined for another stemcell.
@@ -35,6 +37,7 @@ export async function readDirectorStemcell(path: string, scratch: string): Promi
     operatingSystem: opened.operatingSystem ?? '',
     hasOurAgent: hasEmbeddedAgent(opened.cloudProperties),
     speaksNats: speaksNats(opened.cloudProperties),
+    isLight: typeof opened.cloudProperties['image_reference'] === 'string',
     directory: isBuilt ? directory : undefined,
   };
 }

@@ -1,13 +1,13 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
-import { whyClosed, type Node } from '../kubernetes/types/node.ts';
+import { defaultClassName, findStorageClass } from '../cpi/disk/classes.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
-import { formatBytes, parseMilli } from '../kubernetes/types/quantity.ts';
 import type { Service } from '../kubernetes/types/service.ts';
 import { volumeAnnotations } from '../kubernetes/types/storage.ts';
-import { podRequests } from '../kubernetes/types/usage.ts';
+import type { Amounts } from '../kubernetes/types/usage.ts';
 import { accountName, clusterNamespace, type DirectorFacts } from './cluster-facts.ts';
 import type { AccessMode } from './director-directory.ts';
 import type { DirectorStemcell } from './director-stemcell.ts';
+import { describeRequests, describeRoom, describeRoomiest, fits, roomOnNodes } from './node-room.ts';
 import { describePermission, type Permission } from './required-permissions.ts';
 
 /** One line of the table that `director init` prints. */
@@ -28,14 +28,14 @@ export interface DirectorSpec {
   readonly hasStaticVolumes: boolean;
   /** The operator declares that the nodes have the plugin static-ip. */
   readonly hasStaticIp: boolean;
-  /** The resources that the director's VM requests of its node, in thousandths. */
-  readonly requests: { readonly cpu: bigint; readonly memory: bigint };
+  /** The resources that the director's VM requests of its node. */
+  readonly requests: Amounts;
   /** The director's address in the cluster: its own, or that of its Service. */
   readonly internalIp: string;
   readonly nodePorts: readonly number[];
-  /** The stemcell of the VMs that the director creates, and whether the operator named it for them. */
+  /** The stemcell of the VMs that the director creates, and whether they must be able to use it. */
   readonly vmStemcell: Pick<DirectorStemcell, 'path' | 'title' | 'hasOurAgent' | 'speaksNats'> & {
-    readonly isNamed: boolean;
+    readonly isNeeded: boolean;
   };
   /**
    * The cid of the director's VM, once create-env has created it. Its own address and ports do not count as
@@ -128,14 +128,10 @@ function storageClassCheck({ hasStaticVolumes }: DirectorSpec, { classes }: Dire
   if (hasStaticVolumes) return { name, result: 'ok', detail: 'static volumes of manifests/cluster' };
   if (classes === undefined)
     return { name, result: 'unknown', detail: 'you may not list classes; create-env needs a default one' };
-  const isDefault = classes.filter(
-    ({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true',
-  );
-  const [chosen] = isDefault;
-  if (chosen !== undefined) {
-    const className = chosen.metadata.name;
+  const className = defaultClassName(classes);
+  if (className !== undefined) {
     const growth =
-      chosen.allowVolumeExpansion === true
+      findStorageClass(classes, className)?.allowVolumeExpansion === true
         ? 'supports volume expansion'
         : 'no volume expansion: larger disks are copied';
     return { name, result: 'ok', detail: `${className} (${growth})` };
@@ -160,42 +156,18 @@ function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: Di
   return { name, result: 'missing', detail, isNeeded: true };
 }
 
-function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check {
+function capacityCheck({ requests }: DirectorSpec, { nodes, pods }: DirectorFacts): Check {
   const name = 'Room on nodes';
-  const { nodes, pods } = facts;
   if (nodes === undefined || pods === undefined)
     return { name, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
-  const free = nodes
-    .filter((node) => whyClosed(node) === undefined)
-    .map((node) => ({ name: node.metadata.name, ...freeOn(node, pods) }));
-  const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
+  const rooms = roomOnNodes(nodes, pods);
+  const fitting = rooms.find(({ free }) => fits(requests, free));
   if (fitting !== undefined)
-    return { name, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
-  const roomiest = free.toSorted((a, b) => Number(b.memory - a.memory))[0];
-  const best = roomiest === undefined ? 'no node is ready' : `${roomiest.name} has ${describe(roomiest)}`;
+    return { name, result: 'ok', detail: `${fitting.name} has ${describeRoom(fitting.free)} free` };
   const detail =
-    `no node has ${describe(requests)} free, ${best}; add a node, or lower cpu and memory in ops/cpi.yml, ` +
-    'otherwise create-env waits for an autoscaler';
+    `no node has ${describeRequests(requests)} free, ${describeRoomiest(rooms)}; add a node, or lower cpu and memory ` +
+    'in ops/cpi.yml, otherwise create-env waits for an autoscaler';
   return { name, result: 'missing', detail };
-}
-
-const describe = ({ cpu, memory }: { cpu: bigint; memory: bigint }): string =>
-  `${Number(cpu / 100n) / 10} CPU and ${formatBytes((memory / 1000n / mebi) * mebi)}`;
-const mebi = 1024n * 1024n;
-
-function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint } {
-  const taken = pods
-    .filter(
-      ({ spec, status }) =>
-        spec.nodeName === node.metadata.name && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
-    )
-    .map(podRequests);
-  const free = (name: string): bigint =>
-    taken.reduce(
-      (leftover, requests) => leftover - (requests.get(name) ?? 0n),
-      parseMilli(node.status?.allocatable?.[name] ?? '0') ?? 0n,
-    );
-  return { cpu: free('cpu'), memory: free('memory') };
 }
 
 function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: DirectorFacts): Check {
@@ -257,13 +229,13 @@ function nodePortCheck({ nodePorts, ownVm }: DirectorSpec, { services }: Directo
  */
 function vmStemcellCheck({ vmStemcell }: DirectorSpec): Check {
   const name = 'Stemcell of VMs';
-  const { path, title, hasOurAgent, isNamed } = vmStemcell;
+  const { path, title, hasOurAgent, isNeeded } = vmStemcell;
   const agent = hasOurAgent ? 'our agent' : "upstream's agent";
   if (vmStemcell.speaksNats) return { name, result: 'ok', detail: `${title} of '${path}', with ${agent}` };
   const detail =
     `the agent in '${path}' does not speak NATS, which a director uses for its VMs, because an earlier version built that stemcell; ` +
     "build it again with 'bosh-kubernetes stemcell build', or name another one with --vm-stemcell FILE (docs/director.md)";
-  return { name, result: 'missing', detail, ...(isNamed && { isNeeded: true }) };
+  return { name, result: 'missing', detail, ...(isNeeded && { isNeeded }) };
 }
 
 const isOwnedBy = ({ metadata }: Service, vm: string | undefined): boolean =>

@@ -1,10 +1,16 @@
 import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/json.ts';
-import { readArtifacts, requestsIn, type Artifacts, type ArtifactOptions } from './artifacts.ts';
+import { readArtifacts, type Artifacts, type ArtifactOptions } from './artifacts.ts';
+import {
+  prepareCloudFoundry,
+  type FoundryOptions,
+  type NameLookup,
+  type PreparedFoundry,
+} from './cloud-foundry/prepare-cloud-foundry.ts';
 import {
   readDeniedPermissions,
   readDirectorFacts,
@@ -14,6 +20,9 @@ import {
 } from './cluster-facts.ts';
 import { commandsScript } from './commands-script.ts';
 import { readDirectorFile, type DirectorFile } from './director-directory.ts';
+import { formatVariables, type VariableValues } from './format-variables.ts';
+import { nodeAddress } from './node-address.ts';
+import { requestsOf } from './node-room.ts';
 import { preflightChecks, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
 import { requiredPermissions, readRoles } from './required-permissions.ts';
 
@@ -30,16 +39,17 @@ export interface DirectorRequest extends ArtifactOptions {
   readonly network: { readonly range: string; readonly gateway: string } | undefined;
   /** The address of the node or load balancer at which the operator reaches the director. */
   readonly outsideAddress: string | undefined;
+  /** Undefined: only a director. */
+  readonly cloudFoundry: FoundryOptions | undefined;
 }
 
 export interface DirectorCluster {
   readonly api: DirectorApi;
+  readonly lookup: NameLookup;
   readonly identity: ClusterIdentity;
   /** PEM; undefined: the roots that this machine trusts. */
   readonly ca: string | undefined;
 }
-
-type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
   readonly checks: readonly Check[];
@@ -55,9 +65,9 @@ export interface PreparedDirector {
  */
 export async function prepareDirector(
   request: DirectorRequest,
-  { api, identity, ca }: DirectorCluster,
+  { api, identity, ca, lookup }: DirectorCluster,
 ): Promise<PreparedDirector> {
-  const { directory, namespace, way } = request;
+  const { directory, namespace, way, cloudFoundry } = request;
   const previous = await readDirectorFile(directory);
   assertSameCluster(directory, previous, identity);
   const artifacts = await readArtifacts(request);
@@ -67,9 +77,12 @@ export async function prepareDirector(
   const spec: DirectorSpec = {
     ...{ way, namespace, internalIp },
     ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
-    requests: requestsIn(artifacts.opsFiles['ops/cpi.yml'] ?? ''),
+    requests: requestsOf(artifacts.directorVm.compute),
     nodePorts: way === 'nodeport' ? Object.values(artifacts.nodePorts) : [],
-    vmStemcell: { ...artifacts.vmStemcell, isNamed: request.vmStemcell !== undefined },
+    vmStemcell: {
+      ...artifacts.vmStemcell,
+      isNeeded: request.vmStemcell !== undefined || cloudFoundry !== undefined,
+    },
     ownVm: (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid,
   };
   const query = { namespace, way, hasAccount: facts.hasAccount };
@@ -77,25 +90,56 @@ export async function prepareDirector(
     denied: await readDeniedPermissions(api, requiredPermissions(query, await readRoles(request.root))),
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
+  const foundry = await prepareFoundry(
+    request,
+    { previous, artifacts, facts, ownVm: spec.ownVm },
+    { api, lookup },
+  );
   const variables = {
     ...addressVariables(request, addresses),
     ...accessVariables(request, identity, ca),
     ...artifacts.variables,
   };
   const { kubeconfig } = identity;
-  const files = directorFiles({ ...request, kubeconfig }, artifacts, variables);
+  const files = directorFiles({ ...request, kubeconfig }, artifacts, variables, foundry);
   const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(artifacts.cloudConfig)];
   const { context } = request;
+  const record = foundry?.record ?? previous?.cloudFoundry;
   return {
-    checks,
+    checks: [...checks, ...(foundry?.checks ?? [])],
     files,
     file: {
       cluster: identity,
       ...(context !== undefined && { context }),
       ...{ way, namespaces: [namespace], networks: [...new Set(networks)], address: internalIp },
       ...externalAddress(request, addresses, artifacts),
+      ...(record !== undefined && { cloudFoundry: record }),
     },
   };
+}
+
+/** Undefined: only a director is requested. */
+async function prepareFoundry(
+  request: DirectorRequest,
+  found: {
+    readonly previous: DirectorFile | undefined;
+    readonly artifacts: Artifacts;
+    readonly facts: DirectorFacts;
+    readonly ownVm: string | undefined;
+  },
+  ports: Pick<DirectorCluster, 'api' | 'lookup'>,
+): Promise<PreparedFoundry | undefined> {
+  const { cloudFoundry, directory, namespace, root, way, outsideAddress } = request;
+  if (cloudFoundry === undefined) return undefined;
+  const { previous, artifacts, facts, ownVm } = found;
+  const foundryRequest = {
+    ...{ ...cloudFoundry, directory, namespace, root, previous: previous?.cloudFoundry },
+    // else it is that of the director's load balancer
+    nodeAddress: way === 'loadbalancer' ? undefined : outsideAddress,
+    stemcell: artifacts.vmStemcell,
+    director: ownVm === undefined ? artifacts.directorVm : undefined,
+  };
+  return prepareCloudFoundry(foundryRequest, facts, ports);
 }
 
 interface Addresses {
@@ -111,12 +155,15 @@ function chooseAddresses(
   const previousAddress = previous?.way === 'direct' ? undefined : previous?.address;
   const internalIp = requestedIp ?? previousAddress ?? freeClusterIp(facts.services);
   if (internalIp === undefined) throw noAddress('the director', '--internal-ip');
-  const outside = outsideAddress ?? nodeAddress(facts);
+  const outside = outsideAddress ?? nodeAddress(facts, ['ExternalIP', 'InternalIP']);
   if (way === 'nodeport' && outside === undefined) throw noAddress('a node', '--address');
   return { internalIp, outside };
 }
 
-function addressVariables({ way, network }: DirectorRequest, { internalIp, outside }: Addresses): Variables {
+function addressVariables(
+  { way, network }: DirectorRequest,
+  { internalIp, outside }: Addresses,
+): VariableValues {
   return {
     internal_ip: internalIp,
     ...(network && { internal_cidr: network.range, internal_gw: network.gateway }),
@@ -129,7 +176,7 @@ const accessVariables = (
   { namespace }: DirectorRequest,
   { server }: ClusterIdentity,
   ca: string | undefined,
-): Variables => ({
+): VariableValues => ({
   director_name: 'k8s-director',
   kubernetes_namespace: namespace,
   kubernetes_server: server,
@@ -166,30 +213,20 @@ const noAddress = (whose: string, flag: string): ProductError =>
     `No address of ${whose} was found in the cluster: set one with ${flag}`,
   );
 
-/** Returns the address of a ready node at which the operator's machine may reach it. */
-function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
-  const ready = nodes.filter(({ status }) =>
-    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
-  );
-  const all = ready.flatMap(({ status }) => status?.addresses ?? []);
-  return ['ExternalIP', 'InternalIP']
-    .flatMap((addressType) => all.filter(({ type }) => type === addressType))
-    .map(({ address }) => address)[0];
-}
-
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },
   { opsFiles, cloudConfig, vmStemcell, stemcellDirectories }: Artifacts,
-  variables: Variables,
+  variables: VariableValues,
+  foundry: PreparedFoundry | undefined,
 ): Record<string, string> {
   const script = commandsScript({
     ...{ ...request, stemcellDirectories, opsFiles: Object.keys(opsFiles) },
-    vmStemcell: vmStemcell.speaksNats ? vmStemcell.path : undefined,
+    ...{ vmStemcell: vmStemcell.speaksNats ? vmStemcell.path : undefined, cloudFoundry: foundry?.script },
   });
   return {
-    'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${stringify(variables)}`,
+    'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${formatVariables(variables)}`,
     ...opsFiles,
-    'cloud-config.yml': cloudConfig,
+    ...(foundry?.files ?? { 'cloud-config.yml': cloudConfig }),
     'commands.sh': script,
   };
 }

@@ -23,6 +23,15 @@ const xfs: Requirement = {
   remedy: 'load the module xfs on the node (modprobe xfs), or use nodes whose kernel has CONFIG_XFS_QUOTA',
 };
 
+/** Parts of a layout that need more of a node than every layout does: the attempts that must then work. */
+const partAttempts = {
+  vxlan: ['vxlan'],
+  'volume-services': ['fuse', 'nfs', 'cifs'],
+} as const;
+
+export type FoundryPart = keyof typeof partAttempts;
+export const foundryParts = Object.keys(partAttempts) as FoundryPart[];
+
 /** Requirements by the name of the attempt, in the order of the table. */
 const features: readonly (readonly [attempt: string, Requirement])[] = [
   [
@@ -173,15 +182,26 @@ export const attempts: readonly string[] = [
   ...kernelParameters,
 ];
 
-/** Returns the rows of a node for the report of its probe, all checks in the order of the table. */
-export function cloudFoundryFindings(node: string, report: ProbeReport): Finding[] {
+/**
+ * Returns the rows of a node for the report of its probe, all checks in the order of the table. A check that
+ * one of the parts needs has failed if it is not met.
+ */
+export function cloudFoundryFindings(
+  node: string,
+  report: ProbeReport,
+  parts: readonly FoundryPart[] = [],
+): Finding[] {
+  const needed: readonly string[] = parts.flatMap((part) => partAttempts[part]);
   return [
     met(cellPod, node, 'it runs'),
     judge(stemcell, node, report.get('tools'), 'it has them'),
     ...features.map(([name, requirement]) =>
       name === 'xfs-quota'
         ? xfsFinding(node, report)
-        : judge(requirement, node, report.get(name), 'it works'),
+        : judge(
+            needed.includes(name) ? { ...requirement, otherwise: failed } : requirement,
+            ...([node, report.get(name), 'it works'] as const),
+          ),
     ),
     ...Object.entries(parameters).map(([name, requirement]) =>
       parameterFinding({ check: name, ...requirement }, node, report.get(name)),

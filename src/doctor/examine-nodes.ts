@@ -11,7 +11,7 @@ import { isTerminal, type Pod } from '../kubernetes/types/pod.ts';
 import type { Clock } from '../platform/clock.ts';
 import { forEachLimit } from '../platform/for-each-limit.ts';
 import { poll } from '../platform/poll.ts';
-import { cellPod, cloudFoundryFindings } from './cloud-foundry-findings.ts';
+import { cellPod, cloudFoundryFindings, type FoundryPart } from './cloud-foundry-findings.ts';
 import { unmet, type Finding, type Requirement } from './finding.ts';
 import { probeContainer, probeLabels, probePod, type ProbePodRequest } from './probe-pod.ts';
 import { parseProbeReport } from './probe-report.ts';
@@ -20,6 +20,8 @@ import { readReport } from './probe-script.ts';
 export interface NodesRequest extends Omit<ProbePodRequest, 'node'> {
   /** The architecture of the stemcell, as in the label kubernetes.io/arch. Undefined: not known. */
   readonly architecture: string | undefined;
+  /** The parts of a layout that need more than every layout does. */
+  readonly parts: readonly FoundryPart[];
 }
 
 export interface ExamineContext {
@@ -89,7 +91,8 @@ function whyNotExamined(
 
 async function examineNode(node: string, request: NodesRequest, context: ExamineContext): Promise<Finding[]> {
   const output = await runProbe(probePod({ ...request, node }), context);
-  if (output.error === undefined) return cloudFoundryFindings(node, parseProbeReport(output.text));
+  if (output.error === undefined)
+    return cloudFoundryFindings(node, parseProbeReport(output.text), request.parts);
   const { error } = output;
   return [unmet({ ...cellPod, ...remedyFor(error, request) }, node, truncateAtWord(error, maxErrorLength))];
 }

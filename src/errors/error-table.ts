@@ -212,7 +212,7 @@ export const errorTable = {
   // a director and the tunnel to it
   DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is invalid'),
   DIRECTOR_NOT_POSSIBLE: cloudError(
-    'a cluster lacks something that a BOSH director needs; nothing was written',
+    'a cluster lacks something that a BOSH director, or its Cloud Foundry, needs; nothing was written',
   ),
   TUNNEL_REFUSED: cloudError('no pod has the destination of a tunnel connection; nothing was dialled'),
   TUNNEL_NOT_STARTED: cloudError('the tunnel could not be started, or a proxy cannot be used'),

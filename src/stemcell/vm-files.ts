@@ -42,6 +42,7 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
     text(`${home}/init`, await asset('init.sh'), 0o755),
     text(`${home}/services`, await asset('services.sh'), 0o755),
     text('etc/cron.hourly/logrotate', await asset('rotate-logs.sh'), 0o755),
+    text('etc/init.d/rsyslog', await asset('rsyslog-service.sh'), 0o755),
     text('etc/logrotate.d/rsyslog', await asset('rsyslog-logrotate.conf')),
     // An upstream agent writes this file. The target survives the container, as that of our agent.
     link('etc/logrotate.d/vcap', `/${bosh}/etc/logrotate`),

@@ -4,52 +4,23 @@ import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { interpolateTemplate } from '../../src/bosh/manifest/interpolate-template.ts';
-import { parseConfig } from '../../src/cpi/config/config.ts';
-import { type VmProperties, parseVmProperties } from '../../src/cpi/vm/properties.ts';
+import { attachmentRequests } from '../../src/cpi/disk/attach/attachment-pod-spec.ts';
+import { directorVmIn } from '../../src/director/artifacts.ts';
+import {
+  compilationVms,
+  instanceGroups,
+  layouts,
+  layoutVms,
+  readCloudConfig,
+  vmPropertiesOf,
+  type Layout,
+  type Vms,
+} from '../../src/director/cloud-foundry/layout-vms.ts';
 import { parseMilli } from '../../src/kubernetes/types/quantity.ts';
-import { Field } from '../../src/platform/field.ts';
-import type { JsonObject } from '../../src/platform/json.ts';
-import { type CloudConfig, cloudPropertiesOf, named, readCloudConfig } from './cloud-config.ts';
+import type { Field } from '../../src/platform/field.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const page = readFileSync(`${root}docs/cloud-foundry.md`, 'utf8');
-
-interface Group {
-  readonly name: string;
-  readonly type: string;
-  readonly extensions?: readonly string[];
-  readonly disk?: string;
-  /** Instances after scale-to-one-az.yml, and without it. */
-  readonly instances: readonly [number, number];
-}
-
-/** The instance groups of cf-deployment v58 that are always there, after sizes.yml. Errands run one at a time. */
-const groups: readonly Group[] = [
-  { name: 'nats', type: 'medium', instances: [1, 2] },
-  { name: 'database', type: 'small', disk: '10GB', instances: [1, 1] },
-  { name: 'diego-api', type: 'small', instances: [1, 2] },
-  { name: 'uaa', type: 'small', instances: [1, 2] },
-  { name: 'singleton-blobstore', type: 'small', disk: '100GB', instances: [1, 1] },
-  { name: 'api', type: 'small', extensions: ['50GB_ephemeral_disk'], instances: [1, 2] },
-  { name: 'cc-worker', type: 'minimal', instances: [1, 2] },
-  ...(
-    [
-      ['scheduler', 'diego-ssh-proxy-network-properties'],
-      ['router', 'cf-router-network-properties'],
-      ['tcp-router', 'cf-tcp-router-network-properties'],
-    ] as const
-  ).map(([name, extension]): Group => ({
-    name,
-    type: 'minimal',
-    extensions: [extension],
-    instances: [1, 2],
-  })),
-  { name: 'log-cache', type: 'small-highmem', instances: [1, 1] },
-  { name: 'doppler', type: 'minimal', instances: [1, 3] },
-  { name: 'diego-cell', type: 'small-highmem', extensions: ['100GB_ephemeral_disk'], instances: [1, 3] },
-  { name: 'log-api', type: 'minimal', instances: [1, 2] },
-  { name: 'credhub', type: 'small', instances: [1, 2] },
-];
 
 /** A row of the sums: milli-CPU, and MiB. */
 interface Row {
@@ -61,24 +32,26 @@ interface Row {
   readonly persistent: number;
 }
 
-const readYaml = (path: string): unknown => parse(readFileSync(`${root}${path}`, 'utf8')) as unknown;
+const variables = {
+  ...{ node_address: '192.0.2.11', ephemeral_storage_class: 'fast' },
+  ...{ z1_zone: 'a', z2_zone: 'b', z3_zone: 'c' },
+};
 
-function propertiesOf(config: CloudConfig, type: string, extensions?: readonly string[]): VmProperties {
-  const merged = cloudPropertiesOf(config, type, extensions);
-  return parseVmProperties(new Field(merged, type, 'INVALID_ARGUMENT'), parseConfig({}, {}));
-}
+const readConfig = (layout: Layout): Promise<Field> => readCloudConfig(root, layout, variables);
+
+const readYaml = (path: string): unknown => parse(readFileSync(`${root}${path}`, 'utf8')) as unknown;
 
 const milli = (quantity = '0'): number => Number(parseMilli(quantity));
 const mebibytes = (quantity = '0'): number => milli(quantity) / 1000 / 2 ** 20;
 
-function rowOf(name: string, vms: number, { compute }: VmProperties, persistent = 0): Row {
+function rowOf({ name, count, properties: { compute }, persistentDisk }: Vms): Row {
   const { requests } = compute.resources;
   return {
-    ...{ name, vms },
-    cpu: vms * milli(requests['cpu']),
-    memory: vms * mebibytes(requests['memory']),
-    ephemeral: vms * compute.ephemeralDisk.sizeMiB,
-    persistent: vms * persistent,
+    ...{ name, vms: count },
+    cpu: count * milli(requests['cpu']),
+    memory: count * mebibytes(requests['memory']),
+    ephemeral: count * compute.ephemeralDisk.sizeMiB,
+    persistent: count * persistentDisk,
   };
 }
 
@@ -90,35 +63,16 @@ const total = (name: string, rows: readonly Row[]): Row => {
   };
 };
 
-function groupRows(config: CloudConfig, layout: 0 | 1): Row[] {
-  return groups.map(({ name, type, extensions, disk, instances }) =>
-    rowOf(
-      name,
-      instances[layout],
-      propertiesOf(config, type, extensions),
-      disk === undefined ? 0 : named(config.disk_types, disk).disk_size,
-    ),
-  );
-}
-
 /** The director has the requests of manifests/bosh-deployment/cpi.yml and the disk of bosh.yml. */
-function directorRow(): Row {
-  const operations = readYaml('manifests/bosh-deployment/cpi.yml') as readonly {
-    path: string;
-    value: JsonObject;
-  }[];
-  const { value } =
-    operations.find(({ path }) => path === '/resource_pools/name=vms/cloud_properties?') ?? assert.fail();
-  const field = new Field(value, 'cpi.yml', 'INVALID_ARGUMENT');
-  return rowOf('director', 1, parseVmProperties(field, parseConfig({}, {})), 65_536);
-}
-
-const compilationRow = (config: CloudConfig): Row =>
-  rowOf('compilation', config.compilation.workers, propertiesOf(config, config.compilation.vm_type));
+const directorRow = (): Row => {
+  const text = readFileSync(`${root}manifests/bosh-deployment/cpi.yml`, 'utf8');
+  return rowOf({ name: 'director', count: 1, properties: directorVmIn(text), persistentDisk: 65_536 });
+};
 
 /** Each disk has an attachment pod, which requests a fixed amount (docs/cpi/cloud-properties.md). */
 const attachmentRow = (disks: number): Row => ({
-  ...{ name: 'attachment pods', vms: 0, cpu: disks * 10, memory: disks * 32 },
+  ...{ name: 'attachment pods', vms: 0, cpu: disks * milli(attachmentRequests.cpu) },
+  memory: disks * mebibytes(attachmentRequests.memory),
   ...{ ephemeral: 0, persistent: 0 },
 });
 
@@ -130,9 +84,9 @@ const lineOf = ({ name, vms, cpu, memory, ephemeral, persistent }: Row): string 
 
 describe('cloud-configs for Cloud Foundry', () => {
   test('the smallest fits a node of 8 CPU and 24 GiB, and the page has its sums', async () => {
-    const config = await readCloudConfig('smallest');
-    const foundry = groupRows(config, 0);
-    const rows = [directorRow(), compilationRow(config), attachmentRow(3)];
+    const config = await readConfig('smallest');
+    const foundry = layoutVms(config, 'smallest').map(rowOf);
+    const rows = [directorRow(), rowOf(compilationVms(config)), attachmentRow(3)];
     const all = total('all', [...foundry, ...rows]);
     assert.ok(all.cpu <= 8000 - 1000, `${all.cpu} leaves less than 1 CPU to the pods of the cluster`);
     assert.ok(
@@ -149,20 +103,20 @@ describe('cloud-configs for Cloud Foundry', () => {
   });
 
   test('the page has the sums of the highly available one', async () => {
-    const config = await readCloudConfig('highly-available');
-    const foundry = groupRows(config, 1);
-    const rows = [directorRow(), compilationRow(config), attachmentRow(3)];
+    const config = await readConfig('highly-available');
+    const foundry = layoutVms(config, 'highly-available').map(rowOf);
+    const rows = [directorRow(), rowOf(compilationVms(config)), attachmentRow(3)];
     for (const row of [total('Cloud Foundry', foundry), ...rows, total('all', [...foundry, ...rows])])
       assert.ok(page.includes(lineOf(row)), `the page has not this line: ${lineOf(row)}`);
   });
 
-  for (const name of ['smallest', 'highly-available']) {
+  for (const name of layouts) {
     test(`the variables of ${name} are the requests of its VM types`, async () => {
-      const config = await readCloudConfig(name);
+      const config = await readConfig(name);
       const values = readYaml(`manifests/cf-deployment/variables/${name}.yml`) as Record<string, number>;
-      const cell = propertiesOf(config, 'small-highmem', ['100GB_ephemeral_disk']).compute;
+      const cell = vmPropertiesOf(config, 'small-highmem', ['100GB_ephemeral_disk']).compute;
       const memoryOf = (type: string): number =>
-        mebibytes(propertiesOf(config, type).compute.resources.requests['memory']);
+        mebibytes(vmPropertiesOf(config, type).compute.resources.requests['memory']);
       const disk = values['cell_disk_mb'] ?? 0;
       assert.deepEqual(values, {
         cell_memory_mb: mebibytes(cell.resources.requests['memory']),
@@ -177,9 +131,9 @@ describe('cloud-configs for Cloud Foundry', () => {
     });
 
     test(`the Services of ${name} have the ports of router, tcp-router and ssh-proxy`, async () => {
-      const config = await readCloudConfig(name);
+      const config = await readConfig(name);
       const portsOf = (extension: string): number[] =>
-        propertiesOf(config, 'minimal', [extension]).services.flatMap(({ ports }) =>
+        vmPropertiesOf(config, 'minimal', [extension]).services.flatMap(({ ports }) =>
           ports.map(({ port }) => port),
         );
       assert.deepEqual(portsOf('cf-router-network-properties'), [80, 443]);
@@ -187,8 +141,8 @@ describe('cloud-configs for Cloud Foundry', () => {
       assert.deepEqual(portsOf('ssh-proxy-and-router-lb'), [80, 443, 2222]);
       const tcp = Array.from({ length: 100 }, (_, index) => 1024 + index);
       assert.deepEqual(portsOf('cf-tcp-router-network-properties'), tcp);
-      for (const { name: type } of config.vm_types)
-        assert.equal(propertiesOf(config, type).privilege.profile, 'privileged');
+      for (const type of config.get('vm_types').list())
+        assert.equal(vmPropertiesOf(config, type.get('name').string()).privilege.profile, 'privileged');
     });
   }
 
@@ -206,10 +160,12 @@ describe('cloud-configs for Cloud Foundry', () => {
         const { instance_groups: made } = parse(await interpolateTemplate({ path, opsFiles })) as {
           instance_groups: readonly UpstreamGroup[];
         };
-        const listed = groups.map(({ name, type, extensions, disk, instances }) => ({
+        const listed = instanceGroups.map(({ name, type, extensions, disk, instances }) => ({
           ...{ name, type, extensions, disk },
           instances: instances[layout],
         }));
+        const zones = made.flatMap(({ azs }) => azs);
+        assert.deepEqual(new Set(zones), new Set(['z1', 'z2'].slice(0, layout + 1)));
         const real = made
           .filter(({ lifecycle }) => lifecycle === undefined)
           .map((group) => ({
@@ -225,6 +181,7 @@ describe('cloud-configs for Cloud Foundry', () => {
 interface UpstreamGroup {
   readonly name: string;
   readonly instances: number;
+  readonly azs: readonly string[];
   readonly vm_type: string;
   readonly vm_extensions?: readonly string[];
   readonly persistent_disk_type?: string;

@@ -10,6 +10,9 @@ import { interpolateTemplate } from '../../src/bosh/manifest/interpolate-templat
 import { applyOperations, readOpsFile } from '../../src/bosh/manifest/ops-file.ts';
 import { readGivenYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
+import { chooseVariables } from '../../src/director/cloud-foundry/choose-variables.ts';
+import { layouts } from '../../src/director/cloud-foundry/layout-vms.ts';
+import { foundryOpsFiles, foundrySystems } from '../../src/director/cloud-foundry/ops-files.ts';
 import type { JsonObject } from '../../src/platform/json.ts';
 import { operationsBetween, pathsOf, treeOf } from '../director/manifest-paths.ts';
 import { changed, pathsIn } from '../director/path-lists.ts';
@@ -205,34 +208,35 @@ describe('manifests/cf-deployment', () => {
     assert.deepEqual(comparable(await render(names)), comparable(await render(names.toReversed())));
   });
 
-  test('the commands of docs/cloud-foundry.md apply, and name the values of all variables of our files', async () => {
-    const page = readFileSync(new URL('../../docs/cloud-foundry.md', import.meta.url), 'utf8');
-    const commands = page.replaceAll(/\\\n/gu, '').match(/^ {4}bosh -d cf deploy .*$/gmu) ?? [];
-    assert.equal(commands.length, 2);
-    const [volumes = ''] = /(?:^ {6}-[ov] .*\n)+(?=\n)/mu.exec(page) ?? [];
-    assert.match(volumes, /replace-volume-brokers/u);
-    for (const command of commands.flatMap((each) => [each, `${each} ${volumes}`])) {
-      const names = [...command.matchAll(/-o (\S+)\.yml/gu)].map(([, path = '']) =>
-        path.startsWith('cf-deployment/')
-          ? path.replace('cf-deployment/operations/', '')
-          : `${basename(path)}.yml`,
-      );
-      await render(names);
-      const files = names.filter((name) => own.has(name)).map((name) => readFileSync(pathOf(name), 'utf8'));
-      const [, values = ''] = / -l (\S+)/u.exec(command) ?? [];
-      const given = Object.keys(
-        parse(readFileSync(new URL(`../../${values}`, import.meta.url), 'utf8')) as object,
-      );
-      const onLine = [...command.matchAll(/ -v (\w+)=/gu)].map(([, name = '']) => name);
-      const generated = variablesOf(names).map(({ name }) => name);
-      const used = new Set(files.join('').match(/(?<=\(\()\w+(?=\)\))/gu) ?? []);
-      const missing = [...used].filter((name) => ![...given, ...onLine, ...generated].includes(name));
-      assert.deepEqual(missing, [], command);
-      // A generated variable is a secret, and other users of the machine see the arguments of a command.
-      const secrets = onLine.filter((name) => generated.includes(name));
-      assert.deepEqual(secrets, [], command);
-    }
-  });
+  for (const layout of layouts) {
+    test(`what director init writes for the layout ${layout} applies, and has values of all variables`, async () => {
+      const sizes = parse(readFileSync(`${directories[0]}variables/${layout}.yml`, 'utf8')) as object;
+      const options = {
+        systemDomain: 'cf.example.com',
+        ephemeralStorageClass: 'a',
+        nodeAddress: '192.0.2.11',
+      };
+      const cluster = { address: undefined, zones: ['a', 'b', 'c'], classes: [] };
+      const given = Object.keys({ ...sizes, ...chooseVariables(layout, options, undefined, cluster) });
+      for (const operatingSystem of foundrySystems) {
+        for (const hasVolumeServices of [false, true]) {
+          const hasOneCell = layout === 'smallest' && operatingSystem === 'debian-bookworm';
+          const choice = { layout, operatingSystem, hasVolumeServices, hasOneCell };
+          const names = foundryOpsFiles(choice).map(({ path, isOurs }) =>
+            isOurs ? basename(path) : path.replace(/\.yml$/u, ''),
+          );
+          await render(names);
+          const generated = variablesOf(names).map(({ name }) => name);
+          const files = names
+            .filter((name) => own.has(name))
+            .map((name) => readFileSync(pathOf(name), 'utf8'));
+          const used = new Set(files.join('').match(/(?<=\(\()\w+(?=\)\))/gu) ?? []);
+          const missing = [...used].filter((name) => !given.includes(name) && !generated.includes(name));
+          assert.deepEqual(missing, [], names.join(' '));
+        }
+      }
+    });
+  }
 
   test('kernel-parameters.yml has every property by which a job writes no kernel parameter', async () => {
     const { instance_groups: groups } = (await render(['kernel-parameters.yml'])) as Rendered;

@@ -149,7 +149,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     const published = await inside('cut -d " " -f 2 /etc/ssh/ssh_host_rsa_key.pub');
     const offered = await inside('ssh-keyscan -t rsa 127.0.0.1 2> /dev/null');
     assert.ok(published.trim().length > 300 && offered.includes(published.trim()), offered);
-    assert.match(await inside('getent group syslog'), /^syslog:/);
+    await inside('getent group syslog');
     const documents = '/usr/share/doc/bosh-kubernetes';
     const notices = await inside(`head -n 2 ${documents}/LICENSE; cat ${documents}/NOTICE`);
     for (const text of [
@@ -230,7 +230,11 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     const context = { signal: AbortSignal.timeout(300_000), environment: process.env, user: 0 };
     for (const suite of ['bookworm', 'trixie']) {
       const packages = await listPackages(rootRequest({ suite, ...request }), context);
-      for (const name of ['gcc', 'g++', 'clang', 'make', 'cmake', 'libssl-dev'])
+      for (const name of [
+        ...['gcc', 'g++', 'clang', 'make', 'cmake', 'm4', 'patch', 'bison', 'flex', 'xxd', 'python3'],
+        ...['autoconf', 'automake', 'libtool', 'autopoint', 'gettext'],
+        ...['libssl-dev', 'libtirpc-dev', 'libicu-dev'],
+      ])
         assert.ok(packages.includes(`\n${name} `), `${name} in ${suite}`);
     }
   });

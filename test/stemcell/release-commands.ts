@@ -63,6 +63,36 @@ const boshDns: readonly ReleaseCommand[] = [
   },
 ];
 
+const cloudFoundry: readonly ReleaseCommand[] = [
+  {
+    caller: 'syslog_forwarder: pre-start',
+    script: `set -e; install -d -o syslog -g adm /var/vcap/data/buffered; chpst -u syslog:vcap touch /var/vcap/data/buffered/a
+      echo '*.* /var/log/forwarded' > /etc/rsyslog.d/20-forwarded.conf; rsyslogd -N1; service rsyslog restart
+      cd /usr/lib/*/rsyslog && ls lmnsd_gtls.so lmnsd_ossl.so omrelp.so`,
+  },
+  { caller: 'cloud_controller_ng: pre-start', script: '[ "$(chpst -u vcap:vcap id -un)" = vcap ]' },
+  {
+    caller: 'uaa: pre-start',
+    script: `bash -euc 'OS_CERTS_FILE=/etc/ssl/certs/release.crt; source /etc/os-release; [ "$ID" = ubuntu ]
+      update-ca-certificates --fresh --certbundle release.crt && grep -q CERTIFICATE "$OS_CERTS_FILE"'`,
+  },
+  { caller: 'another shell', script: 'set -eu; . /etc/os-release; [ "$ID" = debian ]' },
+  { caller: 'a strict parser of os-release', script: "! grep -vE '^[A-Z_]+=|^#' /etc/os-release" },
+  {
+    caller: 'an upgrade of Debian',
+    script: '[ "$(dpkg-divert --truename /etc/os-release)" != /etc/os-release ]',
+  },
+  {
+    caller: 'runc of garden-runc: packaging',
+    script: `bash -euc '. /etc/lsb-release; [ "$DISTRIB_ID $DISTRIB_RELEASE $DISTRIB_CODENAME" = "Debian 12 bookworm" ]'`,
+  },
+  { caller: 'nfs_mounter: pre-start', script: '[ "$(lsb_release -cs)" = bookworm ]' },
+  {
+    caller: 'syslog_forwarder, after its pre-start',
+    script: `for second in $(seq 60); do logger forwarded && grep -q forwarded /var/log/forwarded && exit; sleep 1; done; exit 1`,
+  },
+];
+
 /** Garden's own needs, with the programs of the stemcell in place of those that it brings. */
 const garden: readonly ReleaseCommand[] = [
   {
@@ -86,16 +116,19 @@ const garden: readonly ReleaseCommand[] = [
 /** Programs of which only the presence is tested. */
 const programs = [
   ...['host', 'dig', 'nc', 'ping', 'rsync', 'zip', 'unzip', 'bzip2', 'xz', 'file', 'killall', 'ethtool'],
-  ...['modprobe', 'mkfs.xfs', 'xfs_quota', 'logger', 'getcap', 'logrotate', 'localedef'],
+  ...['modprobe', 'mkfs.xfs', 'xfs_quota', 'logger', 'getcap', 'logrotate', 'localedef', 'wget', 'cpio'],
+  ...['uuidgen', 'ifconfig', 'netstat', 'envsubst'],
 ];
 
 /**
  * The commands of a director's jobs, bosh-dns and Garden (bosh, nats, postgres, bpm-release, os-conf-release,
- * bosh-dns-release, garden-runc-release: jobs/*\/templates), and the programs of other published releases.
+ * bosh-dns-release, garden-runc-release: jobs/*\/templates), the programs of other published releases, and
+ * commands of Cloud Foundry's jobs on which a start depends.
  */
 export const releaseCommands: readonly ReleaseCommand[] = [
   ...director,
   ...boshDns,
   ...garden,
   ...programs.map((name) => ({ caller: name, script: `command -v ${name}` })),
+  ...cloudFoundry,
 ];

@@ -1,8 +1,11 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { isSameAddress, parseIpRange } from '../../bosh/manifest/ip-range.ts';
+import type { FoundryOptions } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
+import { layouts } from '../../director/cloud-foundry/layout-vms.ts';
 import { targets, type Target } from '../../director/commands-script.ts';
 import { accessModes, type AccessMode } from '../../director/director-directory.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 /** The arguments of `director init`, validated as far as possible without other data. Paths are absolute. */
@@ -27,12 +30,19 @@ export interface InitArguments {
   readonly hasStaticIp: boolean;
   /** True if VMs keep their first NATS certificate. */
   readonly hasLastingNatsCredentials: boolean;
+  /** Undefined: only a director. */
+  readonly cloudFoundry: FoundryOptions | undefined;
 }
+
+/** What the director is prepared for. */
+const purposes = ['cloud-foundry'] as const;
 
 export const initUsage =
   `init [--for ${targets.join('|')}] [--way ${accessModes.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
   '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--static-ip] ' +
-  '[--lasting-nats-credentials] [--release FILE] [--vm-stemcell FILE] --stemcell FILE DIRECTORY';
+  '[--lasting-nats-credentials] [--release FILE] [--vm-stemcell FILE] ' +
+  `[--with ${purposes.join('|')} [--layout ${layouts.join('|')}] [--system-domain DOMAIN] [--ephemeral-storage-class NAME] ` +
+  '[--one-cell] [--volume-services]] --stemcell FILE DIRECTORY';
 
 const options = {
   for: { type: 'string', default: 'any' },
@@ -50,7 +60,15 @@ const options = {
   'lasting-nats-credentials': { type: 'boolean', default: false },
   stemcell: { type: 'string' },
   'vm-stemcell': { type: 'string' },
+  with: { type: 'string' },
+  layout: { type: 'string' },
+  'system-domain': { type: 'string' },
+  'ephemeral-storage-class': { type: 'string' },
+  'one-cell': { type: 'boolean', default: false },
+  'volume-services': { type: 'boolean', default: false },
 } as const;
+
+type Values = ReturnType<typeof parseCommandLine<typeof options>>['values'];
 
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseInitArguments(args: readonly string[]): InitArguments {
@@ -84,13 +102,37 @@ export function parseInitArguments(args: readonly string[]): InitArguments {
     hasStaticVolumes: values['static-volumes'],
     hasStaticIp: values['static-ip'],
     hasLastingNatsCredentials: values['lasting-nats-credentials'],
+    cloudFoundry: foundryOptions(values),
   };
 }
 
-function addresses(
-  way: AccessMode,
-  values: ReturnType<typeof parseCommandLine<typeof options>>['values'],
-): Pick<InitArguments, 'internalIp' | 'network'> {
+function foundryOptions(values: Values): FoundryOptions | undefined {
+  const { with: purpose, layout: layoutName, 'system-domain': systemDomain } = values;
+  const { 'ephemeral-storage-class': ephemeralStorageClass, 'one-cell': hasOneCell } = values;
+  const { 'volume-services': hasVolumeServices } = values;
+  if (purpose === undefined) {
+    const given = [layoutName, systemDomain, ephemeralStorageClass].some((value) => value !== undefined);
+    if (!given && !hasOneCell && !hasVolumeServices) return undefined;
+    throw invalid(`The options of Cloud Foundry need --with ${purposes.join('|')}`);
+  }
+  oneOf('--with', purposes, purpose);
+  const layout = layoutName === undefined ? undefined : oneOf('--layout', layouts, layoutName);
+  // names below it have another label, and a certificate's common name has at most 64 characters
+  if (systemDomain !== undefined && !isSystemDomain(systemDomain))
+    throw invalid(
+      `--system-domain '${systemDomain}' is not a valid domain such as cf.example.com, without a wildcard and in lower case`,
+    );
+  if (ephemeralStorageClass !== undefined && !isDnsSubdomain(ephemeralStorageClass))
+    throw invalid(
+      `--ephemeral-storage-class '${ephemeralStorageClass}' is not a valid name of a storage class`,
+    );
+  return { layout, systemDomain, ephemeralStorageClass, hasOneCell, hasVolumeServices };
+}
+
+const isSystemDomain = (text: string): boolean =>
+  text.includes('.') && isDnsSubdomain(text) && isIP(text) === 0;
+
+function addresses(way: AccessMode, values: Values): Pick<InitArguments, 'internalIp' | 'network'> {
   const { 'internal-ip': internalIp, 'internal-cidr': cidr, 'internal-gw': gateway } = values;
   if (internalIp !== undefined && isIP(internalIp) === 0)
     throw invalid(`--internal-ip '${internalIp}' is not a valid IP address`);

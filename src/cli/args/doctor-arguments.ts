@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { foundryParts, type FoundryPart } from '../../doctor/cloud-foundry-findings.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../kubernetes/names.ts';
 import { expandHome, invalidArguments, parseFlags } from './parse-command-line.ts';
 
@@ -6,7 +7,7 @@ import { expandHome, invalidArguments, parseFlags } from './parse-command-line.t
 const purposes = ['cloud-foundry'] as const;
 
 export const doctorUsage =
-  `--with ${purposes.join('|')} --stemcell FILE [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
+  `--with ${purposes.join('|')} [--needs ${foundryParts.join('|')}]... --stemcell FILE [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
   '[--image-pull-secret NAME]...';
 
 export interface DoctorArguments {
@@ -18,11 +19,14 @@ export interface DoctorArguments {
   /** The namespace of the VMs. */
   readonly namespace: string;
   readonly imagePullSecrets: readonly string[];
+  /** The parts of the layout that need more of the nodes than every layout does. */
+  readonly parts: readonly FoundryPart[];
 }
 
 const text = { type: 'string' } as const;
 const options = {
   with: text,
+  needs: { ...text, multiple: true },
   stemcell: text,
   kubeconfig: text,
   context: text,
@@ -43,9 +47,14 @@ export function parseDoctorArguments(args: readonly string[]): DoctorArguments {
   const { 'image-pull-secret': imagePullSecrets = [] } = values;
   if (!imagePullSecrets.every(isDnsSubdomain))
     throw invalid('--image-pull-secret is not a valid name of a Secret');
+  const parts = (values.needs ?? []).map((name) => {
+    const part = foundryParts.find((each) => each === name);
+    if (part === undefined) throw invalid(`--needs '${name}' must be one of: ${foundryParts.join(', ')}`);
+    return part;
+  });
   const path = (given: string): string => resolve(expandHome(given));
   return {
-    ...{ stemcell: path(stemcell), context, namespace, imagePullSecrets },
+    ...{ stemcell: path(stemcell), context, namespace, imagePullSecrets, parts },
     kubeconfig: kubeconfig === undefined ? undefined : path(kubeconfig),
   };
 }

@@ -4,22 +4,19 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
-import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
-import {
-  startSimulatedCluster,
-  type SimulatedCluster,
-} from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
-import type { Installation } from '../installation.ts';
-import { recordOutput } from '../testing/record-output.ts';
-import { initDirector } from './director-init.ts';
-
-const checkout = join(import.meta.dirname, '..', '..', '..');
+import {
+  checkout,
+  isThere,
+  light,
+  problemOf,
+  startDirectorSetting,
+  type DirectorSetting,
+} from '../testing/director-setting.ts';
 
 /**
  * Small files with the names of those in manifests/bosh-deployment, so that these tests do not depend on the
@@ -40,30 +37,9 @@ const opsFiles = {
   'lasting-nats-credentials.yml': [],
 };
 
-const light = {
-  ...{ name: 'light', version: '1', operatingSystem: 'debian-bookworm' },
-  imageReference: 'registry.example/a:1',
-};
-
-interface Setting {
-  readonly cluster: SimulatedCluster;
-  readonly directory: string;
-  readonly kubeconfig: string;
-  readonly stemcell: string;
-  /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
-  readonly init: (...args: string[]) => Promise<{ out: string }>;
-}
-
-async function setting(t: TestContext): Promise<Setting> {
-  const scratch = await scratchDirectory(t);
-  const cluster = await startSimulatedCluster({ nodes: [{ name: 'node-1' }] });
-  t.after(() => cluster.stop());
-  await publishApiServer(cluster.api, new URL('https://127.0.0.1:6443'));
-  const kubeconfig = join(scratch, 'kubeconfig');
-  await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
-  const stemcell = join(scratch, 'stemcell.tgz');
-  await packLightStemcell(light, stemcell);
-  const root = join(scratch, 'root');
+/** Returns the folder of a package with these files. */
+async function smallRoot(t: TestContext): Promise<string> {
+  const root = await scratchDirectory(t);
   const manifests = join(root, 'manifests');
   for (const name of ['bosh-deployment', 'cloud-config'])
     await mkdir(join(manifests, name), { recursive: true });
@@ -71,32 +47,11 @@ async function setting(t: TestContext): Promise<Setting> {
   for (const [name, operations] of Object.entries(opsFiles))
     await writeFile(join(manifests, 'bosh-deployment', name), stringify(operations));
   await writeFile(join(manifests, 'cloud-config', 'any.yml'), 'networks: [{name: default, type: dynamic}]\n');
-  const directory = join(scratch, 'director');
-  const release = join(checkout, 'dist', 'hello-release.tgz');
-  const init = async (...args: string[]): Promise<{ out: string }> => {
-    const heard = recordOutput();
-    const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
-    const installation = { root } as Installation;
-    assert.equal(await initDirector([...flags, ...args], { ...heard.context, installation }), 0);
-    return { out: heard.out };
-  };
-  return { cluster, directory, kubeconfig, stemcell, init };
+  return root;
 }
 
-const problems = async (run: Promise<unknown>): Promise<string> => {
-  let message = '';
-  await assert.rejects(
-    run,
-    (error) => isProductError(error) && ((message = `${error.code} ${error.message}`), true),
-  );
-  return message;
-};
-
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
+const setting = async (t: TestContext): Promise<DirectorSetting> =>
+  startDirectorSetting(t, { root: await smallRoot(t), nodes: [{ name: 'node-1' }] });
 
 describe('director init', () => {
   test('prints its attempts and writes a folder that a second run leaves unchanged', async (t) => {
@@ -151,7 +106,7 @@ describe('director init', () => {
   });
 
   test('prints the stemcell for the VMs of the director, and deploys no other', async (t) => {
-    const { init, directory, stemcell } = await setting(t);
+    const { init, directory, stemcell, root } = await setting(t);
     const [withOurs = '', older = '', ofVms = ''] = ['ours', 'older', 'vms'].map((name) =>
       join(directory, '..', name, 'stemcell.tgz'),
     );
@@ -183,7 +138,7 @@ describe('director init', () => {
     const two = ['--for', 'kind', '--stemcell', withOurs, '--vm-stemcell', ofVms];
     await cp(
       join(checkout, 'manifests/cloud-config/kind.yml'),
-      join(directory, '../root/manifests/cloud-config/kind.yml'),
+      join(root, 'manifests/cloud-config/kind.yml'),
     );
     await init(...two, directory);
     const script = await lines();
@@ -202,7 +157,7 @@ describe('director init', () => {
     const ops = /create-env .*/u.exec(script.join('\n'))?.[0] ?? '';
     assert.match(ops, /-o ops\/debian-stemcell\.yml/u, "the director's own decides");
 
-    const wrong = await problems(init('--vm-stemcell', older, join(directory, '../other')));
+    const wrong = await problemOf(init('--vm-stemcell', older, join(directory, '../other')));
     assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*does not speak NATS/u);
     assert.equal(await isThere(join(directory, '../other')), false);
   });
@@ -243,7 +198,7 @@ describe('director init', () => {
       ],
     ];
     for (const [sentence, args] of cases) {
-      const problem = await problems(init(...args, directory));
+      const problem = await problemOf(init(...args, directory));
       assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
       assert.match(problem, sentence);
     }
@@ -265,7 +220,7 @@ describe('director init', () => {
       { resource: namespaces, name: 'bosh' },
       { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } },
     );
-    const problem = await problems(init(directory));
+    const problem = await problemOf(init(directory));
     assert.match(
       problem,
       /Storage class: no class is the default: kubectl annotate storageclass local .*--static-volumes/u,
@@ -286,7 +241,7 @@ describe('director init', () => {
     for (const each of config.users) each.user = { token };
     await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
 
-    const problem = await problems(init('--internal-ip', '127.127.0.60', directory));
+    const problem = await problemOf(init('--internal-ip', '127.127.0.60', directory));
 
     assert.match(
       problem,
@@ -300,7 +255,7 @@ describe('director init', () => {
     await init(directory);
     const other = await setting(t);
 
-    const problem = await problems(init('--kubeconfig', other.kubeconfig, directory));
+    const problem = await problemOf(init('--kubeconfig', other.kubeconfig, directory));
 
     assert.match(problem, /^OTHER_CLUSTER The director of '.*' is on .*; nothing was written\./u);
     const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
@@ -313,6 +268,6 @@ describe('director init', () => {
       [/--namespace 'A b' is not a valid/u, ['--namespace', 'A b']],
       [/Name one DIRECTORY/u, ['another']],
     ] as const)
-      assert.match(await problems(init(...args, directory)), sentence);
+      assert.match(await problemOf(init(...args, directory)), sentence);
   });
 });

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { lookup as lookupName } from 'node:dns/promises';
 import { join, resolve } from 'node:path';
+import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
 import { writeDirectory } from '../../director/director-directory.ts';
 import type { Check } from '../../director/preflight-checks.ts';
 import { prepareDirector } from '../../director/prepare-director.ts';
@@ -11,6 +14,12 @@ import { formatTable } from '../output/terminal.ts';
 
 export { initUsage } from '../args/director-init-arguments.ts';
 
+/** What the command uses of its surroundings. */
+export interface InitPorts {
+  readonly connect: typeof withKubernetes;
+  readonly lookup: NameLookup;
+}
+
 /**
  * Prints a table of what a director needs from the cluster, and writes the director's directory. Rejects with
  * DIRECTOR_NOT_POSSIBLE and writes nothing if something is missing that a director cannot work without.
@@ -18,6 +27,7 @@ export { initUsage } from '../args/director-init-arguments.ts';
 export async function initDirector(
   args: readonly string[],
   { installation, terminal, secrets, environment }: CommandContext,
+  { connect, lookup }: InitPorts = { connect: withKubernetes, lookup: systemLookup },
 ): Promise<number> {
   const parsed = parseInitArguments(args);
   const { directory, context } = parsed;
@@ -27,11 +37,11 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const { checks, files, file } = await withKubernetes(
+  const { checks, files, file } = await connect(
     kubeconfig,
     async (api, access) => {
       const identity = await identifyCluster(api, access, kubeconfig);
-      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca });
+      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
     },
     { environment, context, onSecrets: secrets.add },
   );
@@ -51,6 +61,19 @@ export async function initDirector(
   terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
   return 0;
 }
+
+const systemLookup: NameLookup = {
+  randomLabel: () => `check-${randomBytes(4).toString('hex')}`,
+  resolve: async (name) => {
+    try {
+      const found = await lookupName(name, { all: true });
+      return { name, addresses: found.map(({ address }) => address), error: '' };
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) throw error;
+      return { name, addresses: [], error: String(error.code) };
+    }
+  },
+};
 
 function assertNothingMissing(checks: readonly Check[]): void {
   const needed = checks.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);

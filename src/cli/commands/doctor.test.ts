@@ -115,6 +115,21 @@ test('a failed check gives exit code 1, and --json has every row', async (t) => 
   assert.deepEqual(await probes(), []);
 });
 
+test('a check that only some layouts need fails if the layout is one of them', async (t) => {
+  const report = healthy.replace('vxlan\tyes', 'vxlan\tno').replace('cifs\tyes', 'cifs\tno');
+  const { run } = await setting(t, () => endedSession(successExit, report));
+  const failed = async (...args: string[]): Promise<unknown> => {
+    const { exitCode, out } = await run(args);
+    return [exitCode, [...out.matchAll(/^node-1 +(\S+(?: \S+)*) +failed /gmu)].map(([, check]) => check)];
+  };
+  assert.deepEqual(await failed(), [0, []]);
+  assert.deepEqual(await failed('--needs', 'vxlan'), [1, ['Link vxlan']]);
+  assert.deepEqual(await failed('--needs', 'vxlan', '--needs', 'volume-services'), [
+    1,
+    ['Link vxlan', 'CIFS'],
+  ]);
+});
+
 test('the pod has the security context of a VM, and is for one node', async (t) => {
   let seen: readonly Pod[] = [];
   const { probes, run } = await setting(t, async () => {
@@ -172,6 +187,7 @@ test('bad arguments, a heavy stemcell and the embedded cluster are refused befor
   await assert.rejects(run('--with', 'cloud-foundry'), invalid(/--stemcell FILE is missing/u));
   const all = ['--with', 'cloud-foundry', '--stemcell', join(scratch, 'none.tgz')];
   await assert.rejects(run(...all, '--namespace', 'A_b'), invalid(/not a valid name of a namespace/u));
+  await assert.rejects(run(...all, '--needs', 'ipv6'), invalid(/--needs 'ipv6' must be one of: vxlan, vol/u));
   await assert.rejects(run(...all, '--image-pull-secret', 'A_b'), invalid(/not a valid name of a Secret/u));
   await assert.rejects(run(...all), { code: 'FILE_NOT_FOUND' });
   const heavy = join(scratch, 'heavy.tgz');

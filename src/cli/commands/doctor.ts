@@ -43,7 +43,7 @@ async function examine(
   args: readonly string[],
   { installation, terminal, secrets, environment, signal }: CommandContext,
 ): Promise<Finding[]> {
-  const { namespace, imagePullSecrets, context, ...parsed } = parseDoctorArguments(args);
+  const { namespace, imagePullSecrets, parts, context, ...parsed } = parseDoctorArguments(args);
   const kubeconfig = resolve(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
@@ -53,7 +53,7 @@ async function examine(
     kubeconfig,
     (api, access) =>
       examineNodes(
-        { ...stemcell, namespace, imagePullSecrets },
+        { ...stemcell, namespace, imagePullSecrets, parts },
         {
           ...{ api, clock: systemClock, signal, onProgress: (line) => terminal.error(line) },
           exec: (pod, container, command) =>

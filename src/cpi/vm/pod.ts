@@ -26,6 +26,7 @@ import { profileSecurity } from '../config/profile.ts';
 import { atLeast } from '../config/resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './claims.ts';
 import { zoneLabel } from './placement-properties.ts';
+import { requestsOnNode } from './properties.ts';
 
 /** The path where the agent of a stock stemcell reads its settings (agent.json, File source). */
 const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
@@ -184,12 +185,9 @@ export function resourcesOf({ spec, facts }: VmPlan): {
   requests: Record<string, string>;
   limits?: Record<string, string>;
 } {
-  const { resources, ephemeralDisk } = spec.properties.compute;
-  const onNode = facts.attach === 'hot' && ephemeralDisk.storageClass === undefined;
-  const requests = {
-    ...resources.requests,
-    ...(onNode && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
-  };
+  const { compute } = spec.properties;
+  const { resources } = compute;
+  const requests = facts.attach === 'hot' ? requestsOnNode(compute) : resources.requests;
   const limits = atLeast(requests, resources.limits);
   return { requests, ...(Object.keys(limits).length > 0 && { limits }) };
 }

@@ -59,6 +59,12 @@ export const compute: Topic<Compute> = {
   },
 };
 
+/** Returns the requests of a VM whose ephemeral disk is a folder of its node, unless it has a storage class. */
+export const requestsOnNode = ({ resources, ephemeralDisk }: Compute): Record<string, string> => ({
+  ...resources.requests,
+  ...(ephemeralDisk.storageClass === undefined && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
+});
+
 function shorthandRequests(properties: Field): Record<string, string> {
   const cpu = properties.get('cpu');
   const memory = properties.get('memory');

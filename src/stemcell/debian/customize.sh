@@ -12,8 +12,10 @@ done
 chroot "$root" groupadd --gid 1000 vcap
 chroot "$root" useradd --uid 1000 --gid vcap --create-home --shell /bin/bash --comment 'BOSH System User' \
   --groups admin,adm,audio,cdrom,dialout,floppy,video,bosh_sshers,dip,plugdev vcap
+# Jobs that forward logs run as the user syslog of Ubuntu. It is not in its group, which may write in /var/log.
+chroot "$root" useradd --system --gid nogroup --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin syslog
 # The date of a password would be the day of the build. The account has no password.
-sed -i -E 's/^(vcap:[^:]*:)[0-9]*:/\119000:/' "$root/etc/shadow"
+sed -i -E 's/^((vcap|syslog):[^:]*:)[0-9]*:/\119000:/' "$root/etc/shadow"
 rm -f "$root/etc/passwd-" "$root/etc/shadow-" "$root/etc/group-" "$root/etc/gshadow-" \
   "$root/etc/subuid-" "$root/etc/subgid-"
 
@@ -34,6 +36,25 @@ done
 # Without the archive, which contains padding, equal builds give equal bytes.
 chroot "$root" localedef --no-archive --inputfile=en_US --charmap=UTF-8 en_US.UTF-8
 echo LANG=en_US.UTF-8 > "$root/etc/default/locale"
+
+# Packaging scripts of releases read this file, which Debian does not have.
+cat > "$root/etc/lsb-release" << END
+DISTRIB_ID=$(chroot "$root" lsb_release --short --id)
+DISTRIB_RELEASE=$(chroot "$root" lsb_release --short --release)
+DISTRIB_CODENAME=$(chroot "$root" lsb_release --short --codename)
+DISTRIB_DESCRIPTION="$(chroot "$root" lsb_release --short --description)"
+END
+
+# The file is Debian's link to /usr/lib/os-release. With the diversion an upgrade of Debian's package does not
+# restore the link.
+chroot "$root" dpkg-divert --quiet --local --no-rename --add /etc/os-release
+rm "$root/etc/os-release"
+cat "$root/usr/lib/os-release" - > "$root/etc/os-release" << 'END'
+# uaa's pre-start script, which sets OS_CERTS_FILE, reads this file by a shell and fails on a system that is
+# neither Ubuntu nor SUSE, although its commands for Ubuntu work here. Every other reader sees the ID above.
+# The line begins as an assignment, because some parsers reject a file with other lines.
+BOSH_KUBERNETES_UAA=ubuntu eval ${OS_CERTS_FILE:+ID=ubuntu}
+END
 
 # /etc/cron.hourly/logrotate of the VM replaces this (src/stemcell/root/rotate-logs.sh). It rotates the logs
 # of jobs itself, and logrotate must not: the file in which an agent names them is a configuration that makes

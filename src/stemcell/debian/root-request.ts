@@ -26,9 +26,11 @@ const vmPackages = [
 
 /** Programs that scripts of published releases call, as they find them in a published stemcell. */
 const releasePackages = [
-  ...['bind9-dnsutils', 'bind9-host', 'bzip2', 'cron', 'ethtool', 'file', 'iputils-ping', 'kmod'],
-  ...['libcap2-bin', 'locales', 'logrotate', 'netcat-openbsd', 'openssl', 'perl', 'psmisc', 'resolvconf'],
-  ...['rsync', 'unzip', 'xfsprogs', 'xz-utils', 'zip'],
+  ...['bind9-dnsutils', 'bind9-host', 'bzip2', 'cpio', 'cron', 'ethtool', 'file', 'gettext-base'],
+  ...['iputils-ping', 'kmod', 'libcap2-bin', 'locales', 'logrotate', 'lsb-release', 'net-tools'],
+  ...['netcat-openbsd', 'openssl', 'perl', 'psmisc', 'python3', 'resolvconf', 'rsync', 'rsyslog-gnutls'],
+  ...['rsyslog-openssl', 'rsyslog-relp', 'runit', 'unzip', 'uuid-runtime', 'wget', 'xfsprogs', 'xz-utils'],
+  'zip',
 ];
 
 /**
@@ -43,12 +45,13 @@ const libraryPackages = [
 
 /**
  * What packaging scripts compile with (bosh-linux-stemcell-builder: stages/base_ubuntu_build_essential and
- * base_ubuntu_packages, with Debian's names).
+ * base_ubuntu_packages, and bosh-stemcell/spec/assets/dpkg-list-ubuntu-noble.txt, with Debian's names).
  */
 const compilerPackages = [
-  ...['bison', 'build-essential', 'clang', 'cmake', 'flex', 'gdb', 'libaio-dev', 'libbz2-dev', 'libcap-dev'],
-  ...['libcurl4-openssl-dev', 'libgcrypt20-dev', 'libncurses-dev', 'libreadline-dev', 'libssl-dev'],
-  ...['libxml2-dev', 'libxslt1-dev', 'pkg-config', 'uuid-dev', 'zlib1g-dev'],
+  ...['autoconf', 'automake', 'autopoint', 'bison', 'build-essential', 'clang', 'cmake', 'flex', 'gdb'],
+  ...['gettext', 'libaio-dev', 'libbz2-dev', 'libcap-dev', 'libcurl4-openssl-dev', 'libgcrypt20-dev'],
+  ...['libicu-dev', 'libncurses-dev', 'libreadline-dev', 'libssl-dev', 'libtirpc-dev', 'libtool'],
+  ...['libxml2-dev', 'libxslt1-dev', 'pkg-config', 'uuid-dev', 'xxd', 'zlib1g-dev'],
 ];
 
 export function rootRequest(options: {

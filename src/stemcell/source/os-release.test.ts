@@ -8,6 +8,7 @@ test('distribution and code name are read as a shell reads them', () => {
     ['ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME="noble"\nUBUNTU_CODENAME=jammy\n', 'ubuntu-noble'],
     ["ID='opensuse-leap' \r\nVERSION_ID=15.6\r\n", 'opensuse-leap'],
     ['ID=debian\nID=devuan\n# ID=ubuntu\n', 'devuan'],
+    ['ID=debian\nBOSH_KUBERNETES_UAA=ubuntu eval ${OS_CERTS_FILE:+ID=ubuntu}\n', 'debian'],
     ['ID="debian\nVERSION_CODENAME=bookworm\n', undefined],
     ['ID=$(id)\nVERSION_CODENAME=bookworm\n', undefined],
     ['ID=debian\nVERSION_CODENAME=\u001b[31mred\n', 'debian'],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { until } from '../../support/until.ts';
-import { cloudPropertiesOf, readCloudConfig } from '../../cloud-foundry/cloud-config.ts';
+import { cloudPropertiesOf, readCloudConfig } from '../../../src/director/cloud-foundry/layout-vms.ts';
+import { checkout } from '../../support/embedded-environment.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
 /**
@@ -8,9 +9,9 @@ import type { ClusterWorld } from './cluster-world.ts';
  * the suite's nodes and this storage class for its ephemeral disk.
  */
 export async function cellProperties(storageClass: string): Promise<Readonly<Record<string, unknown>>> {
-  const properties = cloudPropertiesOf(await readCloudConfig('smallest'), 'small-highmem', [
-    '100GB_ephemeral_disk',
-  ]);
+  const variables = { node_address: '192.0.2.11', ephemeral_storage_class: storageClass };
+  const config = await readCloudConfig(checkout, 'smallest', variables);
+  const properties = cloudPropertiesOf(config, 'small-highmem', ['100GB_ephemeral_disk']);
   const small = {
     ...{ profile: 'privileged', cpu: '100m', memory: 256, resources: { limits: { memory: '768Mi' } } },
     ephemeral_disk: { size: 640, storage_class: storageClass },

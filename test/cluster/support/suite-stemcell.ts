@@ -12,14 +12,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { codeDigest } from '../../support/code-digest.ts';
 
 /**
- * runc for bpm, nodejs for the example's job, and the inits of stock stemcells (stock-stemcell.ts), which do
+ * runc for bpm, nodejs for the example's job, and systemd of stock stemcells (stock-stemcell.ts), which does
  * nothing in these stemcells. The other packages are there so that all profiles have the same root, which is
- * built once.
+ * built once. A program that a published release needs belongs to src/stemcell/debian/root-request.ts.
  */
-export const stemcellPackages = [
-  ...['runc', 'nodejs', 'iptables', 'nftables'],
-  ...['systemd-sysv', 'dbus', 'runit'],
-];
+export const stemcellPackages = ['runc', 'nodejs', 'iptables', 'nftables', 'systemd-sysv', 'dbus'];
 
 /** Returns the name of a profile's stemcell in the cache and for test files. */
 export const kindOf = (profile: SecurityProfile, upstream?: UpstreamAgent): string =>

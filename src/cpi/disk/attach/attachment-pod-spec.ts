@@ -112,13 +112,17 @@ function buildMetadata({
   };
 }
 
+/**
+ * The requests of an attachment pod. Without one for ephemeral storage, a kubelet that runs short of it would
+ * evict attachment pods first.
+ */
+export const attachmentRequests = { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } as const;
+
 const buildMountContainer = ({ diskCid, vm }: AttachmentPlan): Container => ({
   name: mountContainer,
   image: vmContainerStatus(vm.spec.containers)?.image ?? '',
   command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, vm.metadata.uid],
-  // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods
-  // first
-  resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
+  resources: { requests: attachmentRequests },
   securityContext: { privileged: true, runAsUser: 0 },
   terminationMessagePolicy: 'FallbackToLogsOnError',
   volumeMounts: [

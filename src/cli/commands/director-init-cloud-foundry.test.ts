@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { parse } from 'yaml';
+import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
+import { label } from '../../cpi/objects/labels.ts';
+import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
+import { readDirectorFile } from '../../director/director-directory.ts';
+import { nodes, pods, storageClasses } from '../../kubernetes/resources.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { withKubernetes } from '../cluster/kubeconfig.ts';
+import {
+  checkout,
+  connectAccepting,
+  isThere,
+  light,
+  problemOf,
+  startDirectorSetting,
+  type DirectorSetting,
+} from '../testing/director-setting.ts';
+
+const address = '192.0.2.11';
+const domain = `${address}.sslip.io`;
+/** YAML 1.1, which the bosh CLI reads, takes a plain `no` for false. */
+const zonal = ['a', 'b', 'no'].map((zone) => ({ name: `node-${zone}`, zone }));
+const highlyAvailable = ['--layout', 'highly-available', '--system-domain', 'cf.example.com'];
+
+/** Resolves names of sslip.io to the address in them, and other names by `records`. */
+const lookupIn = (records: ReadonlyMap<string, string>): NameLookup => ({
+  randomLabel: () => 'random',
+  resolve: (name) => {
+    const found = /([\d.]+)\.sslip\.io$/u.exec(name)?.[1]?.replace(/^\./u, '') ?? records.get(name);
+    const result =
+      found === undefined ? { addresses: [], error: 'ENOTFOUND' } : { addresses: [found], error: '' };
+    return Promise.resolve({ name, ...result });
+  },
+});
+
+interface Setting extends DirectorSetting {
+  /** Runs `director init --with cloud-foundry`. */
+  readonly prepare: (...args: string[]) => Promise<string>;
+  readonly read: (path: string) => Promise<string>;
+  /** The commands of section 4. */
+  readonly commands: () => Promise<string[]>;
+}
+
+async function setting(
+  t: TestContext,
+  records: ReadonlyMap<string, string> = new Map(),
+  clusterNodes: readonly { name: string; zone?: string }[] = [{ name: 'node-1' }],
+  connect = connectAccepting,
+): Promise<Setting> {
+  const started = await startDirectorSetting(t, {
+    ...{ root: checkout, nodes: clusterNodes, ports: { lookup: lookupIn(records), connect } },
+  });
+  const { init, directory } = started;
+  const prepare = async (...args: string[]): Promise<string> =>
+    (await init('--with', 'cloud-foundry', '--address', address, ...args, directory)).out;
+  const read = (path: string): Promise<string> => readFile(join(directory, path), 'utf8');
+  const commands = async (): Promise<string[]> =>
+    (await read('commands.sh'))
+      .split(/^# 4\. .*\n/mu)[1]
+      ?.trimEnd()
+      .split('\n') ?? [];
+  return { ...started, prepare, read, commands };
+}
+
+const opsFilesOf = (command = ''): string[] =>
+  [...command.matchAll(/ -o (\S+)/gu)].map(([, path = '']) => path);
+
+interface Room {
+  readonly cpu: number;
+  /** GiB. */
+  readonly memory: number;
+  readonly labels?: Record<string, string>;
+  readonly namespace?: string;
+}
+
+/** Leaves so much of a node to VMs, by a pod that requests the rest. */
+async function leave(
+  { cluster }: Setting,
+  node: string,
+  { cpu, memory, labels = {}, namespace = 'default' }: Room,
+): Promise<void> {
+  const requests = { cpu: String(10_000 - cpu), memory: `${100 * 1024 - memory}Gi` };
+  await cluster.api.create<Pod>(pods, {
+    metadata: { name: `full-${node}`, namespace, labels },
+    spec: { nodeName: node, containers: [{ name: 'a', image: 'a', resources: { requests } }] },
+  });
+}
+
+describe('director init --with cloud-foundry', () => {
+  test('writes the files and commands, and its folder has all that they need', async (t) => {
+    const { prepare, read, commands, directory, stemcell } = await setting(t);
+
+    const out = await prepare();
+
+    for (const row of [
+      'Address of Services +ok +192\\.0\\.2\\.11, of a node',
+      'Room for VMs +ok +[\\d.]+ CPU, .* of the free .*',
+      'Disks of VMs +ok +local for ephemeral disks',
+      'Stemcell of cells +ok +light/1, debian-bookworm',
+      `System domain +ok +\\*\\.${domain} resolves to ${address}`,
+    ])
+      assert.match(out, new RegExp(`^${row}$`, 'mu'));
+    const lines = await commands();
+    assert.match(
+      lines[0] ?? '',
+      new RegExp(`doctor --with cloud-foundry --needs vxlan --stemcell ${stemcell}$`, 'u'),
+    );
+    const deploy = lines.find((line) => line.startsWith('bosh -n -d cf deploy ')) ?? '';
+    assert.deepEqual(opsFilesOf(deploy), [
+      'cf-deployment/operations/scale-to-one-az.yml',
+      'cf-deployment/operations/use-postgres.yml',
+      ...['debian-bookworm', 'garden-containerd', 'kernel-parameters', 'sizes', 'system-domain'].map(
+        (name) => `cloud-foundry/ops/${name}.yml`,
+      ),
+    ]);
+    const render = lines.find((line) => line.includes(' interpolate ')) ?? '';
+    assert.deepEqual(opsFilesOf(render), opsFilesOf(deploy));
+    assert.ok(lines.indexOf(render) < lines.findIndex((line) => line.startsWith('bosh ')));
+    const named = lines.join(' ').match(/(?<= )cloud-foundry\/\S+/gu) ?? [];
+    // a command writes it, from bosh-deployment
+    for (const path of named.filter((each) => each !== 'cloud-foundry/dns.yml'))
+      assert.ok(await isThere(join(directory, path)), path);
+    assert.equal(
+      await read('cloud-foundry/ops/sizes.yml'),
+      await readFile(join(checkout, 'manifests/cf-deployment/sizes.yml'), 'utf8'),
+    );
+    const variables = parse(await read('cloud-foundry/vars.yml')) as Record<string, unknown>;
+    assert.equal(variables['cell_memory_mb'], 4096);
+    assert.equal(variables['system_domain'], domain);
+    assert.doesNotMatch(await read('commands.sh'), /hello/u);
+  });
+
+  test('takes the files of the stemcell, of one cell, of volume services and of the layout', async (t) => {
+    const { prepare, read, commands, directory } = await setting(t, new Map(), zonal);
+    const noble = join(directory, '..', 'noble.tgz');
+    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, noble);
+    const deploy = async (): Promise<string[]> =>
+      opsFilesOf((await commands()).find((line) => line.includes(' deploy ')));
+
+    await prepare('--vm-stemcell', noble);
+    assert.equal((await deploy())[0], 'cf-deployment/operations/use-compiled-releases.yml');
+    assert.doesNotMatch((await commands()).join('\n'), /debian-bookworm|ops\/dns\.yml/u);
+
+    await prepare('--one-cell', '--volume-services', '--namespace', 'bosh');
+    const lines = await commands();
+    assert.ok((await deploy()).includes('cloud-foundry/ops/one-cell.yml'));
+    assert.deepEqual((await deploy()).slice(-2), [
+      'cloud-foundry/ops/replace-volume-drivers.yml',
+      'cloud-foundry/ops/replace-volume-brokers.yml',
+    ]);
+    assert.match(lines[0] ?? '', /--with cloud-foundry --needs volume-services --stemcell/u);
+    assert.match(lines.at(-1) ?? '', /run-errand smb-broker-push$/u);
+
+    const out = await prepare(...highlyAvailable);
+    assert.match(out, /^Zones +ok +a, b, no$/mu);
+    assert.match(
+      out,
+      /^System domain +missing +api\.cf\.example\.com .* get service cf-router -n bosh shows/mu,
+    );
+    assert.ok((await deploy()).includes('cloud-foundry/ops/several-cells.yml'));
+    assert.match(await read('cloud-foundry/vars.yml'), /^z3_zone: "no"$/mu);
+  });
+
+  test('adds to the folder of a director, and keeps its secrets, its state and edits', async (t) => {
+    const { init, prepare, read, directory, cluster } = await setting(t);
+    await init(directory);
+    const owned = { 'creds.yml': 'admin_password: secret\n', 'state.json': '{}\n', 'cf-vars.yml': 'a: b\n' };
+    for (const [path, text] of Object.entries(owned)) await writeFile(join(directory, path), text);
+
+    await prepare('--ephemeral-storage-class', 'local');
+    await writeFile(join(directory, 'cloud-foundry/ops/sizes.yml'), '# edited\n[]\n');
+    const files = ['commands.sh', 'cloud-foundry/vars.yml', 'cloud-foundry/cloud-config.yml'];
+    const first = await Promise.all(files.map(read));
+    // without the option the section is removed, and the next run with it finds what it chose before
+    await init(directory);
+    assert.match(await read('commands.sh'), /^# 4\. A first deployment$/mu);
+    await cluster.api.create(storageClasses, {
+      metadata: { name: 'newer' },
+      provisioner: 'example.com/disks',
+    });
+    const { out } = await init('--with', 'cloud-foundry', directory);
+
+    assert.match(out, /^Kept because they were edited: cloud-foundry\/ops\/sizes\.yml;/mu);
+    assert.deepEqual(await Promise.all(files.map(read)), first);
+    for (const [path, text] of Object.entries(owned)) assert.equal(await read(path), text, path);
+    assert.equal((await readDirectorFile(directory))?.cloudFoundry?.variables['node_address'], address);
+
+    const problem = await problemOf(prepare(...highlyAvailable));
+    assert.match(
+      problem,
+      /Layout: the Cloud Foundry of this folder has the layout smallest, .* keep --layout smallest/u,
+    );
+    assert.deepEqual(await Promise.all(files.map(read)), first);
+  });
+
+  test('keeps the zones of its disks if other nodes come', async (t) => {
+    const { prepare, cluster, read } = await setting(t, new Map(), zonal);
+    await prepare(...highlyAvailable);
+    const before = await read('cloud-foundry/vars.yml');
+    const label0 = { 'topology.kubernetes.io/zone': '0' };
+    await cluster.api.patch({ resource: nodes, name: 'node-no' }, { metadata: { labels: label0 } });
+    await prepare('--layout', 'highly-available');
+    assert.equal(await read('cloud-foundry/vars.yml'), before);
+  });
+
+  test('refuses a cluster without room, and counts the VMs of the same Cloud Foundry as room', async (t) => {
+    const all = await setting(t);
+    const { prepare, directory, cluster } = all;
+    await leave(all, 'node-1', { cpu: 3, memory: 14 });
+
+    const problem = await problemOf(prepare());
+
+    assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
+    assert.match(
+      problem,
+      /Room for VMs: the layout smallest requests 4\.\d CPU, 2\d\.\d GiB of memory and 108\.1 GiB of disk, and all nodes together have 3 CPU, 14 GiB of memory and .* free: add a node$/u,
+    );
+    assert.equal(await isThere(directory), false);
+    const ofVms = { metadata: { labels: { [label.deployment]: 'cf' } } };
+    await cluster.api.patch({ resource: pods, namespace: 'default', name: 'full-node-1' }, ofVms);
+    assert.match(await problemOf(prepare()), /Room for VMs/u, 'VMs of another namespace are not its own');
+    await cluster.api.delete({ resource: pods, namespace: 'default', name: 'full-node-1' });
+    await leave(all, 'node-1', {
+      cpu: 3,
+      memory: 14,
+      labels: { [label.deployment]: 'cf' },
+      namespace: 'bosh',
+    });
+    await prepare();
+    assert.match(
+      await problemOf(prepare(...highlyAvailable)),
+      /Layout: /u,
+      'its VMs are there, without a vars store',
+    );
+  });
+
+  test('refuses nodes that are too small for a cell, one zone by one', async (t) => {
+    const all = await setting(t, new Map(), zonal);
+    await leave(all, 'node-b', { cpu: 90, memory: 12 });
+    assert.match(
+      await problemOf(all.prepare(...highlyAvailable)),
+      /Room for VMs: no node of zone b has the 4 CPU, 16 GiB .* free that a VM of diego-cell requests, node-b has 90 CPU, 12 GiB .*: add a larger node there, or choose --layout smallest/u,
+    );
+  });
+
+  test('refuses what the layout needs and the cluster does not have, with the remedy', async (t) => {
+    const { prepare, cluster, directory } = await setting(t);
+    const [heavy, jammy] = [join(directory, '../heavy.tgz'), join(directory, '../jammy.tgz')];
+    await packLightStemcell({ ...light, cloudProperties: { image_reference: null } }, heavy);
+    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-jammy' }, jammy);
+    const noble = join(directory, '../noble.tgz');
+    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, noble);
+    const cases: readonly (readonly [RegExp, readonly string[]])[] = [
+      [
+        /Zones: .* three zones, and no zone was found: label the nodes .*, or choose --layout smallest/u,
+        highlyAvailable,
+      ],
+      [
+        /Disks of VMs: .* no storage class 'fast' .* name one of local with --ephemeral-storage-class/u,
+        ['--ephemeral-storage-class', 'fast'],
+      ],
+      [/Stemcell of cells: '.*heavy\.tgz' is heavy.*--vm-stemcell FILE/u, ['--vm-stemcell', heavy]],
+      [
+        /Stemcell of cells: '.*jammy\.tgz' is of 'ubuntu-jammy'.*--vm-stemcell FILE/u,
+        ['--vm-stemcell', jammy],
+      ],
+      [
+        /One cell: one-cell\.yml needs a Debian stemcell: leave out --one-cell/u,
+        ['--one-cell', '--vm-stemcell', noble],
+      ],
+      [/One cell: the layout highly-available has several cells/u, ['--one-cell', ...highlyAvailable]],
+    ];
+    for (const [sentence, args] of cases) {
+      const problem = await problemOf(prepare(...args));
+      assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
+      assert.match(problem, sentence);
+    }
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'false' };
+    await cluster.api.patch({ resource: storageClasses, name: 'local' }, { metadata: { annotations } });
+    for (const args of [['--ephemeral-storage-class', 'local'], []])
+      assert.match(
+        await problemOf(prepare('--static-volumes', ...args)),
+        /Disks of VMs: persistent disks need a default storage class/u,
+      );
+    assert.equal(await isThere(directory), false);
+  });
+
+  test('refuses a cluster that rejects the external addresses of Services', async (t) => {
+    const { prepare } = await setting(t, new Map(), [{ name: 'node-1' }], withKubernetes);
+    assert.match(
+      await problemOf(prepare()),
+      /Address of Services: the cluster rejects the address 192\.0\.2\.11 of a Service \(.*externalIPs.*\): allow externalIPs of Services, or choose --layout highly-available/u,
+    );
+  });
+
+  test('names a system domain that does not lead to the node, and goes on, because VMs do not need it', async (t) => {
+    const records = new Map([
+      ['api.half.example.com', address],
+      ['api.other.example.com', '203.0.113.9'],
+      ['random.other.example.com', '203.0.113.9'],
+    ]);
+    const { prepare } = await setting(t, records);
+    const remedy = (name: string): string =>
+      `only through the tunnel: make a wildcard record \\*\\.${name} for ${address}, or name another domain with --system-domain, such as ${domain}`;
+    for (const [name, problem] of [
+      ['none.example.com', 'api\\.none\\.example\\.com does not resolve here \\(ENOTFOUND\\)'],
+      ['half.example.com', 'random\\.half\\.example\\.com does not resolve here \\(ENOTFOUND\\)'],
+      [
+        'other.example.com',
+        `\\*\\.other\\.example\\.com resolves to 203\\.0\\.113\\.9, and not to ${address}`,
+      ],
+    ] as const)
+      assert.match(
+        await prepare('--system-domain', name),
+        new RegExp(`^System domain +missing +${problem}, so .* ${remedy(name)}$`, 'mu'),
+      );
+  });
+
+  test('refuses arguments that contradict each other, before any request', async (t) => {
+    const { init, prepare, directory } = await setting(t);
+    for (const [sentence, args] of [
+      [/--with 'kubecf' must be one of cloud-foundry/u, ['--with', 'kubecf']],
+      [/options of Cloud Foundry need --with cloud-foundry/u, ['--one-cell']],
+      [
+        /--layout 'huge' must be one of smallest, highly-available/u,
+        ['--with', 'cloud-foundry', '--layout', 'huge'],
+      ],
+    ] as const)
+      assert.match(await problemOf(init(...args, directory)), sentence);
+    for (const wrong of ['*.example.com', 'example', '192.0.2.11', 'Cf.example.com'])
+      assert.match(
+        await problemOf(prepare('--system-domain', wrong)),
+        /--system-domain .* is not a valid domain/u,
+      );
+    assert.match(
+      await problemOf(prepare('--layout', 'highly-available')),
+      /highly-available needs --system-domain DOMAIN/u,
+    );
+    assert.match(
+      await problemOf(init('--with', 'cloud-foundry', '--address', 'node.example.com', directory)),
+      /'node\.example\.com' is not an IP address: .* set one with --address/u,
+    );
+    assert.equal(await isThere(directory), false);
+  });
+});

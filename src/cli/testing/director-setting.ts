@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
+import type { NodeArgument } from '../../../embedded-cluster/node/parse-node.ts';
+import {
+  startSimulatedCluster,
+  type SimulatedCluster,
+} from '../../../embedded-cluster/testing/simulated-cluster.ts';
+import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import type { ServiceSpec } from '../../kubernetes/types/service.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Installation } from '../installation.ts';
+import { withKubernetes } from '../cluster/kubeconfig.ts';
+import { initDirector, type InitPorts } from '../commands/director-init.ts';
+import { recordOutput } from './record-output.ts';
+
+export const checkout = join(import.meta.dirname, '..', '..', '..');
+
+export const light = {
+  ...{ name: 'light', version: '1', operatingSystem: 'debian-bookworm' },
+  imageReference: 'registry.example/a:1',
+};
+
+export interface DirectorSetting {
+  readonly cluster: SimulatedCluster;
+  /** The folder of the package. */
+  readonly root: string;
+  /** The folder of the director, which does not exist yet. */
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly stemcell: string;
+  /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
+  readonly init: (...args: string[]) => Promise<{ out: string }>;
+}
+
+interface SettingOptions {
+  readonly root: string;
+  readonly nodes: readonly NodeArgument[];
+  /** Undefined: the command has its own. */
+  readonly ports?: InitPorts;
+}
+
+/** Starts a simulated cluster for tests of `director init`. */
+export async function startDirectorSetting(
+  t: TestContext,
+  { root, nodes, ports }: SettingOptions,
+): Promise<DirectorSetting> {
+  const scratch = await scratchDirectory(t);
+  const cluster = await startSimulatedCluster({ nodes });
+  t.after(() => cluster.stop());
+  await publishApiServer(cluster.api, new URL('https://127.0.0.1:6443'));
+  const kubeconfig = join(scratch, 'kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+  const stemcell = join(scratch, 'stemcell.tgz');
+  await packLightStemcell(light, stemcell);
+  const directory = join(scratch, 'director');
+  const release = join(checkout, 'dist', 'hello-release.tgz');
+  const init = async (...args: string[]): Promise<{ out: string }> => {
+    const heard = recordOutput();
+    const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
+    const installation = { root } as Installation;
+    const exitCode = await initDirector([...flags, ...args], { ...heard.context, installation }, ports);
+    assert.equal(exitCode, 0);
+    return { out: heard.out };
+  };
+  return { cluster, root, directory, kubeconfig, stemcell, init };
+}
+
+/** Connects to an API that accepts Services with external addresses, which the simulated cluster rejects. */
+export const connectAccepting: typeof withKubernetes = (kubeconfig, action, options) =>
+  withKubernetes(
+    kubeconfig,
+    (api, access) => {
+      const dryRunCreate: typeof api.dryRunCreate = (resource, { ...object }) => {
+        const { externalIPs: _, ...spec } = (object as { spec?: Partial<ServiceSpec> }).spec ?? {};
+        return api.dryRunCreate(resource, { ...object, spec });
+      };
+      const accepting = new Proxy(api, {
+        get(target, key) {
+          if (key === 'dryRunCreate') return dryRunCreate;
+          const value: unknown = Reflect.get(target, key);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+      return action(accepting, access);
+    },
+    options,
+  );
+
+/** Returns code and message of the product's error with which the run is rejected. */
+export async function problemOf(run: Promise<unknown>): Promise<string> {
+  let message = '';
+  await assert.rejects(
+    run,
+    (error) => isProductError(error) && ((message = `${error.code} ${error.message}`), true),
+  );
+  return message;
+}
+
+export const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );

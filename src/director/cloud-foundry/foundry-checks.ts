@@ -1,0 +1,254 @@
+import { findStorageClass, defaultClassName } from '../../cpi/disk/classes.ts';
+import { attachmentRequests } from '../../cpi/disk/attach/attachment-pod-spec.ts';
+import { addAmounts, type Amounts } from '../../kubernetes/types/usage.ts';
+import type { DirectorFacts } from '../cluster-facts.ts';
+import type { DirectorStemcell } from '../director-stemcell.ts';
+import {
+  amountsIn,
+  describeRequests,
+  describeRoom,
+  describeRoomiest,
+  fits,
+  requestsOf,
+  totalRoom,
+  type NodeRoom,
+} from '../node-room.ts';
+import type { Check } from '../preflight-checks.ts';
+import { zonesIn } from './choose-variables.ts';
+import type { FoundryRecord } from './foundry-record.ts';
+import type { Vms } from './layout-vms.ts';
+import { foundrySystems } from './ops-files.ts';
+import type { ResolvedName } from './system-domain.ts';
+
+/** The requested Cloud Foundry. */
+export interface FoundrySpec extends FoundryRecord {
+  readonly namespace: string;
+  /** The VMs that exist at the same time: those of the instance groups, and a director that does not exist yet. */
+  readonly vms: readonly Vms[];
+  /** They are deleted before the first deployment creates the others. */
+  readonly compilation: Vms;
+  readonly hasOneCell: boolean;
+  /** The stemcell of the VMs. */
+  readonly stemcell: DirectorStemcell;
+  /** The layout of the Cloud Foundry that was deployed from the folder. Undefined: none was. */
+  readonly deployedLayout: string | undefined;
+}
+
+export interface FoundryFacts {
+  readonly facts: DirectorFacts;
+  /** Undefined: the user may not list nodes and pods. Pods of the same Cloud Foundry count as room. */
+  readonly rooms: readonly NodeRoom[] | undefined;
+  readonly names: readonly ResolvedName[];
+  /** The message with which the API rejects the node's address at a Service; '' if it accepts it. */
+  readonly externalIpRejection: string;
+}
+
+/** Returns all findings about Cloud Foundry in a cluster, in the order of the table. */
+export function foundryChecks(spec: FoundrySpec, facts: FoundryFacts): Check[] {
+  return [
+    ...layoutChecks(spec),
+    ...oneCellChecks(spec),
+    ...(spec.layout === 'highly-available' ? [zonesCheck(spec)] : [externalIpCheck(spec, facts)]),
+    roomCheck(spec, facts),
+    classCheck(spec, facts.facts),
+    stemcellCheck(spec),
+    domainCheck(spec, facts),
+  ];
+}
+
+const missing = (name: string, detail: string): Check => ({
+  name,
+  result: 'missing',
+  detail,
+  isNeeded: true,
+});
+
+function layoutChecks({ layout, deployedLayout = layout }: FoundrySpec): Check[] {
+  if (deployedLayout === layout) return [];
+  const detail =
+    `the Cloud Foundry of this folder has the layout ${deployedLayout}, and another layout has another database, without its ` +
+    `data: keep --layout ${deployedLayout}, or name another folder`;
+  return [missing('Layout', detail)];
+}
+
+function oneCellChecks({ layout, hasOneCell, stemcell }: FoundrySpec): Check[] {
+  if (!hasOneCell) return [];
+  const name = 'One cell';
+  const remedy = 'leave out --one-cell, and load the module vxlan on the nodes (modprobe vxlan)';
+  if (layout !== 'smallest') return [missing(name, `the layout ${layout} has several cells: ${remedy}`)];
+  // Ubuntu's name server for VMs knows no names of the internet
+  return stemcell.operatingSystem === 'debian-bookworm'
+    ? [
+        {
+          name,
+          result: 'ok',
+          detail: 'apps have no network policies, and see one-cell.yml for what else they lose',
+        },
+      ]
+    : [missing(name, `one-cell.yml needs a Debian stemcell: ${remedy}`)];
+}
+
+function zonesCheck({ variables }: FoundrySpec): Check {
+  const name = 'Zones';
+  const zones = zonesIn(variables);
+  if (zones.length === 3) return { name, result: 'ok', detail: zones.join(', ') };
+  const found = zones.length === 0 ? 'no zone' : `only ${zones.join(' and ')}`;
+  return missing(
+    name,
+    `the layout highly-available needs nodes in three zones, and ${found} was found: label the nodes (kubectl label node NODE ` +
+      'topology.kubernetes.io/zone=ZONE), or choose --layout smallest',
+  );
+}
+
+function externalIpCheck({ variables }: FoundrySpec, { externalIpRejection }: FoundryFacts): Check {
+  const name = 'Address of Services';
+  const address = variables['node_address'] ?? '';
+  if (externalIpRejection === '') return { name, result: 'ok', detail: `${address}, of a node` };
+  return missing(
+    name,
+    `the cluster rejects the address ${address} of a Service (${externalIpRejection}): allow externalIPs of Services, or ` +
+      'choose --layout highly-available, whose Services have the type LoadBalancer',
+  );
+}
+
+/** Returns what VMs and the pods of their disks request. */
+function requestsOfAll(all: readonly Vms[]): Amounts {
+  const requests = all.flatMap(({ count, properties, persistentDisk }) => {
+    const one = [
+      requestsOf(properties.compute),
+      ...(persistentDisk === 0 ? [] : [amountsIn(attachmentRequests)]),
+    ];
+    return Array.from({ length: count }, () => one).flat();
+  });
+  return addAmounts(requests);
+}
+
+/** cf-deployment v58.0.0 places its VMs in z1 and z2; only scale-database-cluster.yml uses z3. */
+const usedZones = 2;
+
+function roomCheck(spec: FoundrySpec, { rooms }: FoundryFacts): Check {
+  const name = 'Room for VMs';
+  if (rooms === undefined) return { name, result: 'unknown', detail: 'you may not list nodes and pods' };
+  const { layout, vms, compilation } = spec;
+  const isSmallest = layout === 'smallest';
+  if (!isSmallest && zonesIn(spec.variables).length < 3)
+    return { name, result: 'unknown', detail: 'not checked without three zones' };
+  const zones: readonly (string | undefined)[] = isSmallest
+    ? [undefined]
+    : zonesIn(spec.variables).slice(0, usedZones);
+  const usable = isSmallest ? rooms : rooms.filter(({ zone }) => zones.includes(zone));
+  const [needed, free] = [requestsOfAll(vms), totalRoom(usable)];
+  if (!fits(needed, free)) {
+    const places = isSmallest ? 'all nodes' : `all nodes of ${zones.join(' and ')}`;
+    return missing(
+      name,
+      `the layout ${layout} requests ${describeRequests(needed)}, and ${places} together have ${describeRoom(free)} free: ` +
+        (isSmallest ? 'add a node' : 'add nodes, or choose --layout smallest'),
+    );
+  }
+  for (const zone of zones) {
+    const problem = tooLargeVm(
+      usable.filter((room) => isSmallest || room.zone === zone),
+      spec,
+      zone,
+    );
+    if (problem !== undefined) return missing(name, problem);
+  }
+  const later = fits(addAmounts([needed, requestsOfAll([compilation])]), free)
+    ? ''
+    : `; a later deployment that compiles packages needs ${describeRequests(requestsOfAll([compilation]))} in addition`;
+  return {
+    ...{ name, result: 'ok' },
+    detail: `${describeRequests(needed)} of the free ${describeRoom(free)}${later}`,
+  };
+}
+
+/** Returns the problem of a VM that fits on none of the nodes. Undefined: each fits on one. */
+function tooLargeVm(
+  rooms: readonly NodeRoom[],
+  { layout, vms, compilation }: FoundrySpec,
+  zone: string | undefined,
+): string | undefined {
+  const tooLarge = [...vms, compilation].find(
+    (each) => !rooms.some(({ free }) => fits(requestsOf(each.properties.compute), free)),
+  );
+  if (tooLarge === undefined) return undefined;
+  const place = zone === undefined ? 'no node' : `no node of zone ${zone}`;
+  const remedy =
+    layout === 'smallest' ? 'add a larger node' : 'add a larger node there, or choose --layout smallest';
+  return (
+    `${place} has the ${describeRequests(requestsOf(tooLarge.properties.compute))} free that a VM of ${tooLarge.name} requests, ` +
+    `${describeRoomiest(rooms)}: ${remedy}`
+  );
+}
+
+/** Provisioners that make folders, whose size nothing limits. */
+const unlimitedProvisioners = ['rancher.io/local-path', 'k8s.io/minikube-hostpath'];
+
+function classCheck({ variables }: FoundrySpec, { classes }: DirectorFacts): Check {
+  const name = 'Disks of VMs';
+  const { ephemeral_storage_class: className = '' } = variables;
+  if (classes === undefined)
+    return className === ''
+      ? missing(name, 'you may not list storage classes: name one with --ephemeral-storage-class')
+      : {
+          name,
+          result: 'unknown',
+          detail: `you may not list storage classes, so ${className} was not checked`,
+        };
+  if (defaultClassName(classes) === undefined)
+    return missing(
+      name,
+      'persistent disks need a default storage class, and the cluster has none: install a storage driver, or kubectl annotate ' +
+        'storageclass NAME storageclass.kubernetes.io/is-default-class=true',
+    );
+  const found = findStorageClass(classes, className);
+  if (found === undefined)
+    return missing(
+      name,
+      `the cluster has no storage class '${className}' for ephemeral disks: name one of ` +
+        `${classes.map(({ metadata }) => metadata.name).join(', ')} with --ephemeral-storage-class`,
+    );
+  const warning = unlimitedProvisioners.includes(found.provisioner)
+    ? ', whose volumes have no size limit, so a cell can fill the disk of its node'
+    : '';
+  return { name, result: 'ok', detail: `${className} for ephemeral disks${warning}` };
+}
+
+function stemcellCheck({ stemcell }: FoundrySpec): Check {
+  const name = 'Stemcell of cells';
+  const { path, title, operatingSystem, isLight } = stemcell;
+  const remedy = "name another one with --vm-stemcell FILE, for example of 'bosh-kubernetes stemcell build'";
+  if (!foundrySystems.some((each) => each === operatingSystem))
+    return missing(
+      name,
+      `'${path}' is of '${operatingSystem}', and the ops files are for ${foundrySystems.join(' and ')}: ${remedy}`,
+    );
+  if (!isLight)
+    return missing(name, `'${path}' is heavy, so it names no image that nodes can run: ${remedy}`);
+  return { name, result: 'ok', detail: `${title}, ${operatingSystem}` };
+}
+
+/** A domain that does not resolve is no hindrance: VMs and apps resolve it by bosh-dns. */
+function domainCheck({ layout, variables, namespace }: FoundrySpec, { names }: FoundryFacts): Check {
+  const name = 'System domain';
+  const { system_domain: domain = '', node_address: address } = variables;
+  const example = `${address}.sslip.io`;
+  const remedy =
+    layout === 'smallest'
+      ? `make a wildcard record *.${domain} for ${address}, or name another domain with --system-domain` +
+        (domain === example ? '' : `, such as ${example}`)
+      : `make a wildcard record *.${domain} for the address that kubectl get service cf-router -n ${namespace} shows after the deployment`;
+  const warn = (problem: string): Check => ({
+    ...{ name, result: 'missing' },
+    detail: `${problem}, so cf and browsers reach Cloud Foundry only through the tunnel: ${remedy}`,
+  });
+  const failed = names.find(({ addresses }) => addresses.length === 0);
+  if (failed !== undefined) return warn(`${failed.name} does not resolve here (${failed.error})`);
+  const [api] = names;
+  const found = api?.addresses.join(' and ') ?? '';
+  if (address !== undefined && names.some(({ addresses }) => !addresses.includes(address)))
+    return warn(`*.${domain} resolves to ${found}, and not to ${address}`);
+  const later = address === undefined ? ', which must be the address of the Service cf-router' : '';
+  return { name, result: 'ok', detail: `*.${domain} resolves to ${found}${later}` };
+}

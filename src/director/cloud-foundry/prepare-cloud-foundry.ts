@@ -1,0 +1,152 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { label } from '../../cpi/objects/labels.ts';
+import type { VmProperties } from '../../cpi/vm/properties.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import { tryService, type DirectorApi, type DirectorFacts } from '../cluster-facts.ts';
+import type { DirectorStemcell } from '../director-stemcell.ts';
+import { formatVariables } from '../format-variables.ts';
+import { nodeAddress } from '../node-address.ts';
+import { roomOnNodes } from '../node-room.ts';
+import type { Check } from '../preflight-checks.ts';
+import { chooseVariables } from './choose-variables.ts';
+import { foundryFolder, varsStore, type FoundryScript } from './foundry-commands.ts';
+import { foundryChecks } from './foundry-checks.ts';
+import type { FoundryRecord } from './foundry-record.ts';
+import { cloudConfigPath, compilationVms, layoutVms, readCloudConfig, type Layout } from './layout-vms.ts';
+import { dnsOpsFiles, foundryOpsFiles } from './ops-files.ts';
+import { resolveSystemDomain, type ResolveName } from './system-domain.ts';
+
+/** The options of `director init --with cloud-foundry`. */
+export interface FoundryOptions {
+  /** Undefined: that of an earlier run, else the smallest. */
+  readonly layout: Layout | undefined;
+  readonly systemDomain: string | undefined;
+  readonly ephemeralStorageClass: string | undefined;
+  readonly hasOneCell: boolean;
+  readonly hasVolumeServices: boolean;
+}
+
+export interface FoundryRequest extends FoundryOptions {
+  /** The folder of the director. */
+  readonly directory: string;
+  readonly root: string;
+  readonly namespace: string;
+  /** The address of a node that the operator named. */
+  readonly nodeAddress: string | undefined;
+  readonly stemcell: DirectorStemcell;
+  /** The director's VM. Undefined: it exists already. */
+  readonly director: VmProperties | undefined;
+  readonly previous: FoundryRecord | undefined;
+}
+
+/** How `director init` resolves names: injected, so that tests need no network. */
+export interface NameLookup {
+  readonly resolve: ResolveName;
+  readonly randomLabel: () => string;
+}
+
+export interface PreparedFoundry {
+  readonly checks: readonly Check[];
+  readonly files: Readonly<Record<string, string>>;
+  readonly record: FoundryRecord;
+  readonly script: FoundryScript;
+}
+
+/** The name of the deployment, which system-domain.yml and the page also have. */
+const deployment = 'cf';
+
+/**
+ * Checks the cluster for a Cloud Foundry, and computes its files. Writes nothing. Throws INVALID_ARGUMENT if an
+ * option is missing that the cluster cannot answer.
+ */
+export async function prepareCloudFoundry(
+  request: FoundryRequest,
+  facts: DirectorFacts,
+  { api, lookup }: { readonly api: DirectorApi; readonly lookup: NameLookup },
+): Promise<PreparedFoundry> {
+  const { previous, root, namespace, stemcell } = request;
+  const { layout = previous?.layout ?? 'smallest' } = request;
+  const { nodes, pods } = facts;
+  // VMs of the same Cloud Foundry count as room, because this run may repeat an earlier one
+  const rooms = nodes && pods && roomOnNodes(nodes, pods, isOwnVm(namespace));
+  const variables = chooseVariables(layout, request, previous, {
+    address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),
+    zones: [...new Set(rooms?.flatMap(({ zone }) => zone ?? []))].toSorted(),
+    classes: facts.classes ?? [],
+  });
+  const config = await readCloudConfig(root, layout, { ...placeholders, ...variables });
+  const { system_domain: domain = '', node_address: address } = variables;
+  const checks = foundryChecks(
+    {
+      ...{ layout, variables, namespace, stemcell, hasOneCell: request.hasOneCell },
+      compilation: compilationVms(config),
+      vms: [...layoutVms(config, layout), ...directorVms(layout, request.director)],
+      deployedLayout: isDeployed(request, facts) ? previous?.layout : undefined,
+    },
+    {
+      ...{ facts, rooms },
+      names: await resolveSystemDomain(domain, { resolve: lookup.resolve, label: lookup.randomLabel() }),
+      externalIpRejection:
+        address === undefined ? '' : await tryService(api, facts, { externalIPs: [address] }),
+    },
+  );
+  const choice = { ...request, layout, operatingSystem: stemcell.operatingSystem };
+  const [opsFiles, dnsFiles] = [foundryOpsFiles(choice), dnsOpsFiles(choice)];
+  const ours = [...opsFiles.flatMap(({ path, isOurs }) => (isOurs ? [path] : [])), ...dnsFiles];
+  return {
+    checks,
+    files: await readFiles(root, layout, ours, variables),
+    record: { layout, variables },
+    script: {
+      opsFiles: opsFiles.map(({ path, isOurs }) =>
+        isOurs ? opsPath(path) : `cf-deployment/operations/${path}`,
+      ),
+      dnsOpsFiles: dnsFiles.map(opsPath),
+      hasVolumeServices: request.hasVolumeServices,
+      needs: [
+        ...(request.hasOneCell ? [] : ['vxlan']),
+        ...(request.hasVolumeServices ? ['volume-services'] : []),
+      ],
+    },
+  };
+}
+
+/** Returns the files of the folder: copies of our ops files and cloud-config, and the values of their variables. */
+async function readFiles(
+  root: string,
+  layout: Layout,
+  opsFiles: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const texts = await Promise.all(
+    opsFiles.map(async (path) => [opsPath(path), await readFile(join(root, path), 'utf8')] as const),
+  );
+  const sizes = join(root, 'manifests', 'cf-deployment', 'variables', `${layout}.yml`);
+  return {
+    ...Object.fromEntries(texts),
+    [`${foundryFolder}/cloud-config.yml`]: await readFile(cloudConfigPath(root, layout), 'utf8'),
+    [`${foundryFolder}/vars.yml`]: `${await readFile(sizes, 'utf8')}\n# Values of the cluster\n${formatVariables(variables)}`,
+  };
+}
+
+const opsPath = (path: string): string => `${foundryFolder}/ops/${basename(path)}`;
+
+/** Returns true if a deployment has begun. A director with CredHub needs no vars store. */
+const isDeployed = ({ directory, namespace }: FoundryRequest, { pods }: DirectorFacts): boolean =>
+  existsSync(join(directory, varsStore)) || pods?.some(isOwnVm(namespace)) === true;
+
+const isOwnVm =
+  (namespace: string) =>
+  ({ metadata }: Pod): boolean =>
+    metadata.namespace === namespace && metadata.labels?.[label.deployment] === deployment;
+
+/** In the layout highly-available the director may be in any zone, so its own check is enough. */
+const directorVms = (layout: Layout, properties: VmProperties | undefined): ReturnType<typeof layoutVms> =>
+  properties === undefined || layout !== 'smallest'
+    ? []
+    : [{ name: 'director', count: 1, properties, persistentDisk: 65_536 }];
+
+/** Values with which the sizes can be read if the cluster has too few zones or no class. */
+const placeholders = { z1_zone: 'z1', z2_zone: 'z2', z3_zone: 'z3', ephemeral_storage_class: 'none' };

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { stringify } from 'yaml';
+import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
+import { foundryCommands, type FoundryScript } from '../../src/director/cloud-foundry/foundry-commands.ts';
+import { dnsOpsFiles, foundryOpsFiles } from '../../src/director/cloud-foundry/ops-files.ts';
+import { shellWord } from '../../src/platform/shell-word.ts';
+import { treeOf } from '../director/manifest-paths.ts';
+import { pathsIn } from '../director/path-lists.ts';
+import { checkout } from '../support/embedded-environment.ts';
+
+const choice = {
+  ...({ layout: 'highly-available', operatingSystem: 'debian-bookworm' } as const),
+  ...{ hasOneCell: false, hasVolumeServices: false },
+};
+/** Our files of the layout, which need none of cf-deployment's. */
+const ownFiles = foundryOpsFiles(choice).map(({ path }) => path);
+const inFolder = (path: string): string => `cloud-foundry/ops/${basename(path)}`;
+const script: FoundryScript = {
+  ...{ opsFiles: ownFiles.map(inFolder), dnsOpsFiles: dnsOpsFiles(choice).map(inFolder) },
+  ...{ needs: ['vxlan'], hasVolumeServices: false },
+};
+const line = (...words: readonly string[]): string => words.map(shellWord).join(' ');
+
+/** Runs the commands in a folder, with programs that write down how they are called. */
+async function run(
+  t: TestContext,
+  changed: Partial<FoundryScript>,
+  doctorResult: number,
+): Promise<{ readonly exitCode: number | null; readonly stderr: string; readonly calls: string }> {
+  const folder = await scratchDirectory(t);
+  const calls = join(folder, 'calls');
+  for (const path of ownFiles) {
+    await mkdir(dirname(join(folder, inFolder(path))), { recursive: true });
+    await copyFile(join(checkout, path), join(folder, inFolder(path)));
+  }
+  await mkdir(join(folder, 'cf-deployment'));
+  const manifest = treeOf(pathsIn(new URL('paths/', import.meta.url), 'cf-deployment'));
+  await writeFile(join(folder, 'cf-deployment/cf-deployment.yml'), stringify(manifest));
+  await writeFile(join(folder, 'cloud-foundry/vars.yml'), '{}\n');
+  const programs = {
+    bosh: `echo "bosh $*" >> ${calls}`,
+    git: `echo "git $*" >> ${calls}`,
+    node: `[ "$2" != doctor ] || { echo "doctor" >> ${calls}; exit ${doctorResult}; }; exec ${process.execPath} "$@"`,
+  };
+  for (const [name, text] of Object.entries(programs)) {
+    await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`);
+    await chmod(join(folder, name), 0o755);
+  }
+  const place = { root: checkout, context: undefined, namespace: 'bosh', stemcell: 'stemcell.tgz' };
+  const commands = foundryCommands({ ...script, ...changed }, place, line);
+  await writeFile(join(folder, 'commands.sh'), `set -euo pipefail\n${commands.join('\n')}\n`);
+  const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
+  const { status, stderr } = spawnSync('bash', ['commands.sh'], { cwd: folder, env, encoding: 'utf8' });
+  return { exitCode: status, stderr, calls: await readFile(calls, 'utf8') };
+}
+
+test('the commands end with the deployment, and what refuses comes before any call of the director', async (t) => {
+  const { exitCode, calls, stderr } = await run(t, {}, 0);
+  assert.equal(exitCode, 0, stderr);
+  assert.deepEqual(
+    calls.split('\n').map((call) => call.split(' -', 1)[0]),
+    ['doctor', 'git', 'bosh upload-stemcell', 'bosh', 'bosh', 'bosh', ''],
+  );
+  assert.match(calls, /^bosh -n -d cf deploy .* --vars-store cf-vars\.yml$/mu);
+});
+
+test('nodes that a cell cannot use end the commands before anything is deployed', async (t) => {
+  const { exitCode, calls } = await run(t, {}, 1);
+  assert.deepEqual([exitCode, calls], [1, 'doctor\n']);
+});
+
+test('an ops file that is applied twice, or in a wrong order, ends them with its sentence', async (t) => {
+  const [sizes, oneCell] = [
+    'cloud-foundry/ops/sizes.yml',
+    join(checkout, 'manifests/cf-deployment/one-cell.yml'),
+  ];
+  for (const [opsFiles, sentence] of [
+    [[...script.opsFiles, sizes], 'sizes.yml is applied twice'],
+    [[oneCell, ...script.opsFiles], 'one-cell.yml belongs after debian-bookworm.yml'],
+  ] as const) {
+    const { exitCode, calls, stderr } = await run(t, { opsFiles }, 0);
+    assert.equal(exitCode, 1);
+    assert.ok(stderr.includes(sentence), stderr);
+    assert.equal(calls, 'doctor\n');
+  }
+});
+
+test('docs/cloud-foundry.md has the commands of the smallest layout', async () => {
+  const page = (await readFile(join(checkout, 'docs/cloud-foundry.md'), 'utf8')).replaceAll(
+    / *\\\n */gu,
+    ' ',
+  );
+  const smallest = { ...choice, layout: 'smallest' } as const;
+  const opsFiles = foundryOpsFiles(smallest).map(({ path, isOurs }) =>
+    isOurs ? inFolder(path) : `cf-deployment/operations/${path}`,
+  );
+  const place = { root: '.', context: undefined, namespace: 'bosh', stemcell: 'cf-stemcell/stemcell.tgz' };
+  const commands = foundryCommands({ ...script, opsFiles }, place, line);
+  const block = commands.map((command) => `    ${command}\n`).join('');
+  assert.ok(page.includes(block), `the page has not:\n${block}`);
+});
