@@ -14,6 +14,7 @@ import { assertClusterPossible } from './requirements.ts';
 import { printStages } from './progress.ts';
 import { type ParallelGroup, parallelGroupsOf, suites, suitesBelow } from './suites.ts';
 import type { Stemcell } from './support/cluster-under-test.ts';
+import { stockPackages } from './support/stock-packages.ts';
 import { withPreparedStemcells, kindOf, stemcellDirectory } from './support/suite-stemcell.ts';
 import { loadStemcell, stemcellStore } from './support/load-stemcell.ts';
 
@@ -87,6 +88,8 @@ async function openTarget(name: string): Promise<Run> {
       directories[kind] = await stage(`stemcell ${kind}`, () => stemcellDirectory(profile, agent));
     }
   }
+  const { privileged = '' } = directories;
+  await stage('packages of stock stemcells', () => stockPackages(privileged));
   const store = await stage('images of nodes', () => stemcellStore(Object.values(directories)));
   const cluster = await bringUp(clusterPathsOf(name), store);
   const stemcells: Record<string, Stemcell> = {};

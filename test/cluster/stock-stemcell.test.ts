@@ -10,6 +10,7 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress } from './support/fixed-address.ts';
 import { HelloDeployment, ownDeployer } from './support/hello-deployment.ts';
+import { queryNameServers, rightNameServers } from './support/name-servers.ts';
 import { type StockInit, stockInits } from './support/stock-files.ts';
 
 const agents = [
@@ -73,14 +74,17 @@ PATH=$(tr "\\0" "\\n" < /proc/$pid/environ | sed -n s/^PATH=//p)
 for name in mount umount; do readlink -f "$(command -v $name)"; done`;
   const shims = '/var/lib/bosh-kubernetes/shims';
   assert.equal(await world.inVm(vm, agentsMount), `${shims}/mount\n${shims}/umount\n`);
+  if (init === 'systemd') {
+    assert.equal(await world.inVm(vm, queryNameServers), rightNameServers);
+    const nodesOwn =
+      'systemctl is-active systemd-udevd.service systemd-sysctl.service getty@tty1.service; true';
+    assert.equal(await world.inVm(vm, nodesOwn), 'inactive\n'.repeat(3));
+    return;
+  }
   // The pod's name servers, in a file that can be replaced by a rename.
   const nameServers = `grep ^nameserver /etc/resolv.conf
 grep " $(readlink -f /etc/resolv.conf) " /proc/self/mountinfo; true`;
   assert.match(await world.inVm(vm, nameServers), /^(nameserver \S+\n)+$/u);
-  if (init !== 'systemd') return;
-  const nodesOwn =
-    'systemctl is-active systemd-udevd.service systemd-sysctl.service getty@tty1.service; true';
-  assert.equal(await world.inVm(vm, nodesOwn), 'inactive\n'.repeat(3));
 }
 
 /** A job that the agent does not know: only PID 1 sends it SIGTERM, and it then writes to its disk. */

@@ -70,8 +70,8 @@ const wantsDirectory = `${units}/multi-user.target.wants`;
 
 /**
  * The files by which a stock stemcell for containers starts its agent (bosh-linux-stemcell-builder:
- * stages/bosh_go_agent, bosh_monit, base_warden, delay_monit_start, base_ubuntu_packages), rewritten by us.
- * Paths are those of the root file system.
+ * stages/bosh_go_agent, bosh_monit, base_warden, delay_monit_start, base_ubuntu_packages,
+ * bosh_systemd_resolved), rewritten by us. Paths are those of the root file system.
  */
 export const stockFiles: Readonly<Record<StockInit, Readonly<Record<string, StockFile>>>> = {
   systemd: {
@@ -85,6 +85,20 @@ Before=ssh.service
 Type=oneshot
 ExecStart=/usr/bin/ssh-keygen -A
 `),
+    // The address at which containers of jobs reach systemd-resolved.
+    '/etc/systemd/resolved.conf.d/container-address.conf': text(
+      '[Resolve]\nDNSStubListenerExtra=169.254.0.53\n',
+    ),
+    [`${units}/container-address.service`]: text(`[Unit]
+DefaultDependencies=no
+Before=systemd-resolved.service
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'ip address show dev lo | grep -q 169.254.0.53 || ip address add 169.254.0.53 dev lo'
+`),
+    [`${units}/systemd-resolved.service.requires/container-address.service`]: link(
+      '../container-address.service',
+    ),
     [`${wantsDirectory}/bosh-agent.service`]: link('../bosh-agent.service'),
     [`${wantsDirectory}/monit.service`]: link('../monit.service'),
     [`${wantsDirectory}/host-keys.service`]: link('../host-keys.service'),

@@ -10,6 +10,7 @@ import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
 import { notStock, stockFiles, type StockInit } from './stock-files.ts';
+import { stockPackages } from './stock-packages.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** Returns the look-alike of a stock stemcell on that node, converted by `stemcell build --from`. */
@@ -37,7 +38,7 @@ async function made(
   upstream: UpstreamAgent | undefined,
 ): Promise<{ readonly directory: string; readonly heavy: string }> {
   const base = await suiteStemcell(cluster, 'privileged', upstream);
-  const files = JSON.stringify([stockFiles[init], notStock]);
+  const files = JSON.stringify([stockFiles[init], notStock, installPackages]);
   const key = createHash('sha256').update(`${base.image}\n${files}`).digest('hex').slice(0, 12);
   const heavyBeside = (directory: string): string => `${directory}-heavy.tgz`;
   const directory = await cachedDirectory(`stock-${init}`, key, async (output) => {
@@ -48,6 +49,16 @@ async function made(
   });
   return { directory, heavy: heavyBeside(directory) };
 }
+
+/** Installs the packages of a directory in a root. /dev and /proc are mounted only for these programs. */
+const installPackages = `set -e
+mkdir -p "$1/dev" "$1/proc"
+mount --rbind /dev "$1/dev"
+mount -t proc proc "$1/proc"
+cp "$2"/*.deb "$1/tmp"
+chroot "$1" dpkg --purge resolvconf
+chroot "$1" sh -c 'dpkg --install /tmp/*.deb'
+rm "$1"/tmp/*.deb`;
 
 /** The archive is read a few times and then removed, so fast compression is enough. */
 const fast = ['--use-compress-program', 'gzip -1'];
@@ -62,6 +73,17 @@ async function packHeavy(base: string, init: StockInit, archive: string): Promis
       const blob = join(base, 'image', 'blobs', digest.replace(':', '/'));
       await runWell(['tar', '--extract', '--numeric-owner', '--directory', root, '--file', blob]);
     }
+    if (init === 'systemd')
+      await runWell([
+        'unshare',
+        '--mount',
+        'sh',
+        '-c',
+        installPackages,
+        'sh',
+        root,
+        await stockPackages(base),
+      ]);
     for (const path of notStock) await rm(join(root, path), { recursive: true, force: true });
     for (const [path, { mode, text, target }] of Object.entries(stockFiles[init])) {
       await mkdir(join(root, dirname(path)), { recursive: true });

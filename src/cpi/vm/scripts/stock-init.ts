@@ -43,6 +43,11 @@ exec /sbin/init`;
  *   set, systemd leaves to the node what is the node's (systemd.exec(5), "The container interface"). It
  *   unmounts nothing when it ends, because jobs may write to their disks after its units have ended (their
  *   KillMode is `process`).
+ * - systemd-resolved is the resolver if the image enables it (noble). bosh-dns adds its server there, and does
+ *   not start before the VM's resolver answers by it (bosh-dns-release: jobs/bosh-dns, pre-start and wait). It
+ *   learns the pod's name servers here, because networkd, which is masked, would otherwise tell them. They are
+ *   for all names (`~.`), except those for which bosh-dns registers: otherwise resolved asks no server for
+ *   names below `local` that no search domain covers, and bosh-dns, too, for all other names.
  * - runsvdir-start is also what bosh-docker-cpi runs (vm/factory.go); it clears the environment.
  */
 export const systemdInit = `find_stock_init() {
@@ -71,11 +76,23 @@ own_run() {
     done || return 1
   umount --recursive "$before"
 }
+use_resolved() {
+  systemctl --root=/ is-enabled --quiet systemd-resolved.service 2> /dev/null || return 0
+  place=$(readlink -f /etc/resolv.conf)
+  mkdir -p /etc/systemd/resolved.conf.d && awk '
+    $1 == "nameserver" { servers = servers " " $2 }
+    $1 == "search" { $1 = ""; domains = $0 }
+    END { printf "[Resolve]\\nDNS=%s\\nDomains=~.%s\\n", servers, domains }
+  ' "$place" > /etc/systemd/resolved.conf.d/bosh-kubernetes.conf || return 1
+  ! mountpoint -q "$place" || umount "$place" || return 1
+  ln -sfT /run/systemd/resolve/stub-resolv.conf /etc/resolv.conf
+}
 boot_stock_init() {
   for name in mount umount; do ln -sf "$shims/$name" "$bosh/bin/$name"; done
   say "the stemcell's own $stock runs the agent"
   trap - TERM INT
   [ "$stock" = systemd ] || exec env -i /usr/sbin/runsvdir-start
+  use_resolved || { say "/etc/resolv.conf cannot become a link to that of systemd-resolved"; exit 1; }
   own_run || { say "/run cannot be made a tmpfs"; exit 1; }
   close_token_folder || cannot_close_token_folder
   for unit in ${maskedUnits.join(' ')}; do ln -sf /dev/null "/etc/systemd/system/$unit"; done
