@@ -27,6 +27,7 @@ const xfs: Requirement = {
 const partAttempts = {
   vxlan: ['vxlan'],
   'volume-services': ['fuse', 'nfs', 'cifs'],
+  'ubuntu-noble': ['dummy'],
 } as const;
 
 export type FoundryPart = keyof typeof partAttempts;

@@ -143,6 +143,7 @@ describe('director init --with cloud-foundry', () => {
 
     await prepare('--vm-stemcell', noble);
     assert.equal((await deploy())[0], 'cf-deployment/operations/use-compiled-releases.yml');
+    assert.match((await commands())[0] ?? '', / --needs vxlan --needs ubuntu-noble --stemcell /u);
     assert.doesNotMatch((await commands()).join('\n'), /debian-bookworm|ops\/dns\.yml/u);
 
     await prepare('--one-cell', '--volume-services', '--namespace', 'bosh');
@@ -271,6 +272,10 @@ describe('director init --with cloud-foundry', () => {
       [
         /One cell: one-cell\.yml needs a Debian stemcell: leave out --one-cell/u,
         ['--one-cell', '--vm-stemcell', noble],
+      ],
+      [
+        /Stemcell of cells: .*'ubuntu-noble', which has no programs to mount .*: leave out --volume-services/u,
+        ['--volume-services', '--vm-stemcell', noble],
       ],
       [/One cell: the layout highly-available has several cells/u, ['--one-cell', ...highlyAvailable]],
     ];

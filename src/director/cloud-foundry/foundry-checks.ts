@@ -31,6 +31,7 @@ export interface FoundrySpec extends FoundryRecord {
   /** They are deleted before the first deployment creates the others. */
   readonly compilation: Vms;
   readonly hasOneCell: boolean;
+  readonly hasVolumeServices: boolean;
   /** The stemcell of the VMs. */
   readonly stemcell: DirectorStemcell;
   /** The layout of the Cloud Foundry that was deployed from the folder. Undefined: none was. */
@@ -218,7 +219,7 @@ function classCheck({ variables }: FoundrySpec, { classes }: DirectorFacts): Che
   return { name, result: 'ok', detail: `${className} for ephemeral disks${warning}` };
 }
 
-function stemcellCheck({ stemcell }: FoundrySpec): Check {
+function stemcellCheck({ stemcell, hasVolumeServices }: FoundrySpec): Check {
   const name = 'Stemcell of cells';
   const { path, title, operatingSystem, isLight } = stemcell;
   const remedy = "name another one with --vm-stemcell FILE, for example of 'bosh-kubernetes stemcell build'";
@@ -226,6 +227,12 @@ function stemcellCheck({ stemcell }: FoundrySpec): Check {
     return missing(
       name,
       `'${path}' is of '${operatingSystem}', and the ops files are for ${foundrySystems.join(' and ')}: ${remedy}`,
+    );
+  if (hasVolumeServices && operatingSystem !== 'debian-bookworm')
+    return missing(
+      name,
+      `'${path}' is of '${operatingSystem}', which has no programs to mount NFS and SMB shares: leave out --volume-services, or ` +
+        `name a Debian stemcell with --vm-stemcell FILE`,
     );
   if (!isLight)
     return missing(name, `'${path}' is heavy, so it names no image that nodes can run: ${remedy}`);

@@ -81,6 +81,7 @@ export async function prepareCloudFoundry(
   const checks = foundryChecks(
     {
       ...{ layout, variables, namespace, stemcell, hasOneCell: request.hasOneCell },
+      hasVolumeServices: request.hasVolumeServices,
       compilation: compilationVms(config),
       vms: [...layoutVms(config, layout), ...directorVms(layout, request.director)],
       deployedLayout: isDeployed(request, facts) ? previous?.layout : undefined,
@@ -108,6 +109,7 @@ export async function prepareCloudFoundry(
       needs: [
         ...(request.hasOneCell ? [] : ['vxlan']),
         ...(request.hasVolumeServices ? ['volume-services'] : []),
+        ...(stemcell.operatingSystem === 'ubuntu-noble' ? ['ubuntu-noble'] : []),
       ],
     },
   };
