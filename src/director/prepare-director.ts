@@ -5,7 +5,10 @@ import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/json.ts';
 import { readArtifacts, type Artifacts, type ArtifactOptions } from './artifacts.ts';
+import { editedFileChecks, unnamedChecks } from './cloud-foundry/deployed-checks.ts';
+import { findDeployedFoundry, type DeployedFoundry } from './cloud-foundry/deployed-foundry.ts';
 import {
+  keptOptions,
   prepareCloudFoundry,
   type FoundryOptions,
   type NameLookup,
@@ -19,7 +22,7 @@ import {
   type DirectorFacts,
 } from './cluster-facts.ts';
 import { commandsScript } from './commands-script.ts';
-import { readDirectorFile, type DirectorFile } from './director-directory.ts';
+import { commandsFile, findEditedFiles, readDirectorFile, type DirectorFile } from './director-directory.ts';
 import { formatVariables, type VariableValues } from './format-variables.ts';
 import { nodeAddress } from './node-address.ts';
 import { requestsOf } from './node-room.ts';
@@ -67,11 +70,13 @@ export async function prepareDirector(
   request: DirectorRequest,
   { api, identity, ca, lookup }: DirectorCluster,
 ): Promise<PreparedDirector> {
-  const { directory, namespace, way, cloudFoundry } = request;
+  const { directory, namespace, way } = request;
   const previous = await readDirectorFile(directory);
   assertSameCluster(directory, previous, identity);
   const artifacts = await readArtifacts(request);
   const facts = await readDirectorFacts(api, namespace);
+  const deployed = await findDeployedFoundry(directory, namespace, facts.pods);
+  const cloudFoundry = request.cloudFoundry ?? keptOptions(previous?.cloudFoundry, deployed);
   const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
   const spec: DirectorSpec = {
@@ -91,8 +96,8 @@ export async function prepareDirector(
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
   const foundry = await prepareFoundry(
-    request,
-    { previous, artifacts, facts, ownVm: spec.ownVm },
+    { ...request, cloudFoundry, isKept: request.cloudFoundry === undefined },
+    { previous, artifacts, facts, ownVm: spec.ownVm, deployed },
     { api, lookup },
   );
   const variables = {
@@ -105,8 +110,14 @@ export async function prepareDirector(
   const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(artifacts.cloudConfig)];
   const { context } = request;
   const record = foundry?.record ?? previous?.cloudFoundry;
+  const edited = await findEditedFiles(directory, files);
   return {
-    checks: [...checks, ...(foundry?.checks ?? [])],
+    checks: [
+      ...checks,
+      ...(request.cloudFoundry ? [] : unnamedChecks(previous?.cloudFoundry, namespace, deployed)),
+      ...(foundry?.checks ?? []),
+      ...editedFileChecks(edited, previous?.cloudFoundry, record),
+    ],
     files,
     file: {
       cluster: identity,
@@ -120,22 +131,23 @@ export async function prepareDirector(
 
 /** Undefined: only a director is requested. */
 async function prepareFoundry(
-  request: DirectorRequest,
+  request: DirectorRequest & { readonly isKept: boolean },
   found: {
     readonly previous: DirectorFile | undefined;
     readonly artifacts: Artifacts;
     readonly facts: DirectorFacts;
     readonly ownVm: string | undefined;
+    readonly deployed: DeployedFoundry | undefined;
   },
   ports: Pick<DirectorCluster, 'api' | 'lookup'>,
 ): Promise<PreparedFoundry | undefined> {
-  const { cloudFoundry, directory, namespace, root, way, outsideAddress } = request;
+  const { cloudFoundry, isKept, namespace, root, way, outsideAddress } = request;
   if (cloudFoundry === undefined) return undefined;
-  const { previous, artifacts, facts, ownVm } = found;
+  const { previous, artifacts, facts, ownVm, deployed } = found;
   const foundryRequest = {
-    ...{ ...cloudFoundry, directory, namespace, root, previous: previous?.cloudFoundry },
-    // else it is that of the director's load balancer
-    nodeAddress: way === 'loadbalancer' ? undefined : outsideAddress,
+    ...{ ...cloudFoundry, namespace, root, previous: previous?.cloudFoundry, deployed },
+    // else it is only that of the director
+    nodeAddress: way === 'loadbalancer' || isKept ? undefined : outsideAddress,
     stemcell: artifacts.vmStemcell,
     director: ownVm === undefined ? artifacts.directorVm : undefined,
   };
@@ -227,7 +239,7 @@ function directorFiles(
     'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${formatVariables(variables)}`,
     ...opsFiles,
     ...(foundry?.files ?? { 'cloud-config.yml': cloudConfig }),
-    'commands.sh': script,
+    [commandsFile]: script,
   };
 }
 
