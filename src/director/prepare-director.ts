@@ -75,21 +75,13 @@ export async function prepareDirector(
   assertSameCluster(directory, previous, identity);
   const artifacts = await readArtifacts(request);
   const facts = await readDirectorFacts(api, namespace);
+  const recorded = previous?.cloudFoundry;
   const deployed = await findDeployedFoundry(directory, namespace, facts.pods);
-  const cloudFoundry = request.cloudFoundry ?? keptOptions(previous?.cloudFoundry, deployed);
+  const cloudFoundry = request.cloudFoundry ?? keptOptions(recorded, deployed);
   const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
-  const spec: DirectorSpec = {
-    ...{ way, namespace, internalIp },
-    ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
-    requests: requestsOf(artifacts.directorVm.compute),
-    nodePorts: way === 'nodeport' ? Object.values(artifacts.nodePorts) : [],
-    vmStemcell: {
-      ...artifacts.vmStemcell,
-      isNeeded: request.vmStemcell !== undefined || cloudFoundry !== undefined,
-    },
-    ownVm: (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid,
-  };
+  const ownVm = (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid;
+  const spec = directorSpec({ ...request, cloudFoundry }, artifacts, { internalIp, ownVm });
   const query = { namespace, way, hasAccount: facts.hasAccount };
   const checks = preflightChecks(spec, facts, {
     denied: await readDeniedPermissions(api, requiredPermissions(query, await readRoles(request.root))),
@@ -97,7 +89,7 @@ export async function prepareDirector(
   });
   const foundry = await prepareFoundry(
     { ...request, cloudFoundry, isKept: request.cloudFoundry === undefined },
-    { previous, artifacts, facts, ownVm: spec.ownVm, deployed },
+    { previous, artifacts, facts, ownVm, deployed },
     { api, lookup },
   );
   const variables = {
@@ -109,14 +101,14 @@ export async function prepareDirector(
   const files = directorFiles({ ...request, kubeconfig }, artifacts, variables, foundry);
   const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(artifacts.cloudConfig)];
   const { context } = request;
-  const record = foundry?.record ?? previous?.cloudFoundry;
+  const record = foundry?.record ?? recorded;
   const edited = await findEditedFiles(directory, files);
   return {
     checks: [
       ...checks,
-      ...(request.cloudFoundry ? [] : unnamedChecks(previous?.cloudFoundry, namespace, deployed)),
+      ...(request.cloudFoundry ? [] : unnamedChecks(recorded, namespace, deployed)),
       ...(foundry?.checks ?? []),
-      ...editedFileChecks(edited, previous?.cloudFoundry, record),
+      ...editedFileChecks(edited, recorded, record),
     ],
     files,
     file: {
@@ -126,6 +118,20 @@ export async function prepareDirector(
       ...externalAddress(request, addresses, artifacts),
       ...(record !== undefined && { cloudFoundry: record }),
     },
+  };
+}
+
+function directorSpec(
+  request: DirectorRequest,
+  { directorVm, nodePorts, vmStemcell }: Artifacts,
+  found: Pick<DirectorSpec, 'internalIp' | 'ownVm'>,
+): DirectorSpec {
+  const { way, namespace, hasStaticVolumes, hasStaticIp, cloudFoundry } = request;
+  return {
+    ...{ way, namespace, hasStaticVolumes, hasStaticIp, ...found },
+    requests: requestsOf(directorVm.compute),
+    nodePorts: way === 'nodeport' ? Object.values(nodePorts) : [],
+    vmStemcell: { ...vmStemcell, isNeeded: request.vmStemcell !== undefined || cloudFoundry !== undefined },
   };
 }
 

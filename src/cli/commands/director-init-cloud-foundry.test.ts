@@ -387,7 +387,7 @@ describe('director init --with cloud-foundry', () => {
     );
     const out = await prepare(...highlyAvailable);
     assert.doesNotMatch(out, /^(?:Certificates|Layout|Vars store) /mu);
-    assert.doesNotMatch((await read('commands.sh')).toString(), /test -f cf-vars/u);
+    assert.doesNotMatch(await read('commands.sh'), /test -f cf-vars/u);
   });
 
   test('keeps a deployed Cloud Foundry without --with, and names what a run takes from it', async (t) => {

@@ -97,7 +97,11 @@ describe('director init', () => {
     for (const run of [1, 2]) {
       const { out } = await init('--way', 'nodeport', '--address', '192.0.2.11', directory);
 
-      assert.match(out, /^Kept because they were edited: ops\/cpi\.yml; the options .*; remove a file/mu, `run ${run}`);
+      assert.match(
+        out,
+        /^Kept because they were edited: ops\/cpi\.yml; the options .*; remove a file/mu,
+        `run ${run}`,
+      );
       assert.equal(await readFile(join(directory, 'ops/cpi.yml'), 'utf8'), edited);
     }
     const vars = await readFile(join(directory, 'vars.yml'), 'utf8');
