@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SecurityProfile, profileSecurity } from '../../src/cpi/config/profile.ts';
 import { entryScript } from '../../src/cpi/vm/scripts/entry.ts';
@@ -15,6 +15,9 @@ export interface VmRequest {
   readonly settings: string;
 }
 
+/** Where the VM writes the output of commands. */
+const outputDirectory = '/test-output';
+
 /** The resolv.conf of a pod. */
 export const podResolvConf = 'search bosh.svc.cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n';
 
@@ -24,12 +27,19 @@ export class StemcellVm {
   readonly #containerd: PrivateContainerd;
   /** The arguments of `ctr run`. */
   readonly #container: readonly string[];
+  /** The folder of this machine that the VM has as outputDirectory. */
+  readonly #output: string;
   #count = 0;
 
-  private constructor(containerd: PrivateContainerd, name: string, container: readonly string[]) {
+  private constructor(
+    containerd: PrivateContainerd,
+    name: string,
+    { container, output }: { readonly container: readonly string[]; readonly output: string },
+  ) {
     this.#containerd = containerd;
     this.name = name;
     this.#container = container;
+    this.#output = output;
   }
 
   static async start(containerd: PrivateContainerd, request: VmRequest): Promise<StemcellVm> {
@@ -39,12 +49,15 @@ export class StemcellVm {
       privileged === true
         ? ['--privileged']
         : (capabilities?.add ?? []).flatMap((name) => ['--cap-add', `CAP_${name}`]);
+    const output = join(request.directory, `${profile}-output`);
+    await mkdir(output);
     const container = [
+      ...bind(output, outputDirectory),
       ...[...rights, ...(await prepareVolumes(containerd, request)), ...(await mountFiles(request))],
       ...['--mount', 'type=tmpfs,src=hub,dst=/warden-cpi-dev', image, profile],
       ...['/bin/sh', '-c', entryScript, 'sh', profile],
     ];
-    const vm = new StemcellVm(containerd, profile, container);
+    const vm = new StemcellVm(containerd, profile, { container, output });
     await vm.#run();
     return vm;
   }
@@ -53,11 +66,16 @@ export class StemcellVm {
     await this.#containerd.ctr('run', '--detach', ...this.#container);
   }
 
-  /** Runs a script in the VM and returns its output. Rejects with the output of a script that fails. */
-  run(script: string): Promise<string> {
+  /**
+   * Runs a script in the VM and returns its output, by a file: ctr sometimes loses the output of a short
+   * command. Rejects if the script fails, with what it wrote to stderr.
+   */
+  async run(script: string): Promise<string> {
     this.#count += 1;
-    const exec = ['task', 'exec', '--exec-id', `e${this.#count}`, this.name];
-    return this.#containerd.ctr(...exec, '/bin/sh', '-c', script);
+    const name = `output-${this.#count}`;
+    const exec = ['task', 'exec', '--exec-id', `e${this.#count}`, this.name, '/bin/sh', '-c'];
+    await this.#containerd.ctr(...exec, `exec > ${outputDirectory}/${name}\n${script}`);
+    return readFile(join(this.#output, name), 'utf8');
   }
 
   /** Returns the id of the VM's first process on this machine. */
