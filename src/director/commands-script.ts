@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { shellWord } from '../platform/shell-word.ts';
 import { accountName, clusterNamespace } from './cluster-facts.ts';
+import { cloneLine } from './clone-line.ts';
 import { foundryCommands, type FoundryScript, type Line } from './cloud-foundry/foundry-commands.ts';
 import type { AccessMode } from './director-directory.ts';
 
@@ -66,7 +67,7 @@ ${line('export', `KUBECONFIG=${kubeconfig}`)}
 ${[...clusterLines(parts.target), ...manifestLines].join('\n')}
 ${stemcellLines(parts, line, ours)}
 # 2. The director. The CPI on this machine uses a token that expires after eight hours: create another one on another day.
-test -d bosh-deployment || git clone https://github.com/cloudfoundry/bosh-deployment
+${cloneLine('bosh-deployment')}
 ${line(...kubectl, ...token)} > token
 ${line(...through, ...createEnv)}
 

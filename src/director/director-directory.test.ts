@@ -17,7 +17,10 @@ const file: DirectorFile = {
   namespaces: ['bosh'],
   networks: ['10.244.0.0/16'],
   address: '10.244.0.6',
-  cloudFoundry: { layout: 'smallest', variables: { system_domain: 'cf.example.com' } },
+  cloudFoundry: {
+    ...({ layout: 'smallest', variables: { system_domain: 'cf.example.com' } } as const),
+    ...{ hasOneCell: true, hasVolumeServices: false },
+  },
   written: { 'vars.yml': 'ab' },
 };
 

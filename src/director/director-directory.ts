@@ -101,11 +101,34 @@ export interface WrittenDirectory {
   readonly keptFiles: readonly string[];
 }
 
+/** The file of the commands, by its path in the folder. */
+export const commandsFile = 'commands.sh';
+
 /**
- * Writes the files of a director's folder with mode 0600, director.json last. Keeps files that the operator
- * edited: content that neither an earlier run nor this run wrote. After a kill at any point the next run
- * completes the folder, because a journal records the intended files first. Rejects with FILE_NOT_TRUSTED if
- * others can write in the folder or in one below it, or if one is a link.
+ * Returns the paths of those files that the operator edited: the folder has content that neither an earlier
+ * run wrote nor a run with these texts would write.
+ */
+export async function findEditedFiles(
+  directory: string,
+  files: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const previous = await readDirectorFile(directory);
+  const intended = await readIntent(directory);
+  const edited: string[] = [];
+  for (const [path, text] of Object.entries(files)) {
+    const found = await readOwnFile(join(directory, path));
+    const own = [previous?.written[path], ...(intended[path] ?? []), digestOf(text)];
+    if (found !== undefined && !own.includes(digestOf(found))) edited.push(path);
+  }
+  return edited;
+}
+
+/**
+ * Writes the files of a director's folder with mode 0600, then director.json, then commands.sh. Keeps files
+ * that the operator edited. After a kill at any point the next run completes the folder, because a journal
+ * records the intended files first. Until then the folder has no commands.sh except an edited one, so that
+ * nothing is deployed that director.json does not describe. Rejects with FILE_NOT_TRUSTED if others can write
+ * in the folder or in one below it, or if one is a link.
  */
 export async function writeDirectory(
   directory: string,
@@ -114,23 +137,23 @@ export async function writeDirectory(
 ): Promise<WrittenDirectory> {
   const privateDirectory = await ensurePrivateDirectory(directory);
   for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(privateDirectory, path)));
+  const kept = await findEditedFiles(privateDirectory, files);
   const previous = await readDirectorFile(privateDirectory);
   const intended = await readIntent(privateDirectory);
   const digests = mapValues(files, digestOf);
-  const kept: string[] = [];
-  for (const path of Object.keys(files)) {
-    const found = await readOwnFile(join(privateDirectory, path));
-    const own = [previous?.written[path], ...(intended[path] ?? []), digests[path]];
-    if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
-  }
   const isKept = (path: string): boolean => kept.includes(path);
   const fresh = Object.entries(files).filter(([path]) => !isKept(path));
   const journal = mapValues(digests, (digest, path) => [
     ...(intended[path] ?? []),
     ...(isKept(path) ? [] : [digest]),
   ]);
+  const write = async (each: typeof fresh): Promise<void> => {
+    for (const [path, text] of each) await writeDurably(join(privateDirectory, path), text);
+  };
   await writeDurably(intentPath(privateDirectory), `${JSON.stringify(journal, null, 2)}\n`);
-  for (const [path, text] of fresh) await writeDurably(join(privateDirectory, path), text);
+  const commands = fresh.filter(([path]) => path === commandsFile);
+  for (const [path] of commands) await removeDurably(join(privateDirectory, path));
+  await write(fresh.filter(([path]) => path !== commandsFile));
   // a kept file still counts as edited: the record keeps the digest of the file that init wrote
   const written = {
     // files of other options stay in the folder, and a later run with these options replaces them
@@ -138,6 +161,7 @@ export async function writeDirectory(
     ...mapValues(digests, (digest, path) => (isKept(path) ? (previous?.written[path] ?? digest) : digest)),
   };
   await writeDirectorFile(privateDirectory, { ...file, written });
+  await write(commands);
   await removeDurably(intentPath(privateDirectory));
   return { written: fresh.map(([path]) => path), keptFiles: kept };
 }

@@ -5,7 +5,10 @@ import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/json.ts';
 import { readArtifacts, type Artifacts, type ArtifactOptions } from './artifacts.ts';
+import { editedFileChecks, unnamedChecks } from './cloud-foundry/deployed-checks.ts';
+import { findDeployedFoundry, type DeployedFoundry } from './cloud-foundry/deployed-foundry.ts';
 import {
+  keptOptions,
   prepareCloudFoundry,
   type FoundryOptions,
   type NameLookup,
@@ -19,7 +22,7 @@ import {
   type DirectorFacts,
 } from './cluster-facts.ts';
 import { commandsScript } from './commands-script.ts';
-import { readDirectorFile, type DirectorFile } from './director-directory.ts';
+import { commandsFile, findEditedFiles, readDirectorFile, type DirectorFile } from './director-directory.ts';
 import { formatVariables, type VariableValues } from './format-variables.ts';
 import { nodeAddress } from './node-address.ts';
 import { requestsOf } from './node-room.ts';
@@ -67,32 +70,26 @@ export async function prepareDirector(
   request: DirectorRequest,
   { api, identity, ca, lookup }: DirectorCluster,
 ): Promise<PreparedDirector> {
-  const { directory, namespace, way, cloudFoundry } = request;
+  const { directory, namespace, way } = request;
   const previous = await readDirectorFile(directory);
   assertSameCluster(directory, previous, identity);
   const artifacts = await readArtifacts(request);
   const facts = await readDirectorFacts(api, namespace);
+  const recorded = previous?.cloudFoundry;
+  const deployed = await findDeployedFoundry(directory, namespace, facts.pods);
+  const cloudFoundry = request.cloudFoundry ?? keptOptions(recorded, deployed);
   const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
-  const spec: DirectorSpec = {
-    ...{ way, namespace, internalIp },
-    ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
-    requests: requestsOf(artifacts.directorVm.compute),
-    nodePorts: way === 'nodeport' ? Object.values(artifacts.nodePorts) : [],
-    vmStemcell: {
-      ...artifacts.vmStemcell,
-      isNeeded: request.vmStemcell !== undefined || cloudFoundry !== undefined,
-    },
-    ownVm: (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid,
-  };
+  const ownVm = (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid;
+  const spec = directorSpec({ ...request, cloudFoundry }, artifacts, { internalIp, ownVm });
   const query = { namespace, way, hasAccount: facts.hasAccount };
   const checks = preflightChecks(spec, facts, {
     denied: await readDeniedPermissions(api, requiredPermissions(query, await readRoles(request.root))),
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
   const foundry = await prepareFoundry(
-    request,
-    { previous, artifacts, facts, ownVm: spec.ownVm },
+    { ...request, cloudFoundry, isKept: request.cloudFoundry === undefined },
+    { previous, artifacts, facts, ownVm, deployed },
     { api, lookup },
   );
   const variables = {
@@ -104,9 +101,15 @@ export async function prepareDirector(
   const files = directorFiles({ ...request, kubeconfig }, artifacts, variables, foundry);
   const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(artifacts.cloudConfig)];
   const { context } = request;
-  const record = foundry?.record ?? previous?.cloudFoundry;
+  const record = foundry?.record ?? recorded;
+  const edited = await findEditedFiles(directory, files);
   return {
-    checks: [...checks, ...(foundry?.checks ?? [])],
+    checks: [
+      ...checks,
+      ...(request.cloudFoundry ? [] : unnamedChecks(recorded, namespace, deployed)),
+      ...(foundry?.checks ?? []),
+      ...editedFileChecks(edited, recorded, record),
+    ],
     files,
     file: {
       cluster: identity,
@@ -118,24 +121,39 @@ export async function prepareDirector(
   };
 }
 
+function directorSpec(
+  request: DirectorRequest,
+  { directorVm, nodePorts, vmStemcell }: Artifacts,
+  found: Pick<DirectorSpec, 'internalIp' | 'ownVm'>,
+): DirectorSpec {
+  const { way, namespace, hasStaticVolumes, hasStaticIp, cloudFoundry } = request;
+  return {
+    ...{ way, namespace, hasStaticVolumes, hasStaticIp, ...found },
+    requests: requestsOf(directorVm.compute),
+    nodePorts: way === 'nodeport' ? Object.values(nodePorts) : [],
+    vmStemcell: { ...vmStemcell, isNeeded: request.vmStemcell !== undefined || cloudFoundry !== undefined },
+  };
+}
+
 /** Undefined: only a director is requested. */
 async function prepareFoundry(
-  request: DirectorRequest,
+  request: DirectorRequest & { readonly isKept: boolean },
   found: {
     readonly previous: DirectorFile | undefined;
     readonly artifacts: Artifacts;
     readonly facts: DirectorFacts;
     readonly ownVm: string | undefined;
+    readonly deployed: DeployedFoundry | undefined;
   },
   ports: Pick<DirectorCluster, 'api' | 'lookup'>,
 ): Promise<PreparedFoundry | undefined> {
-  const { cloudFoundry, directory, namespace, root, way, outsideAddress } = request;
+  const { cloudFoundry, isKept, namespace, root, way, outsideAddress } = request;
   if (cloudFoundry === undefined) return undefined;
-  const { previous, artifacts, facts, ownVm } = found;
+  const { previous, artifacts, facts, ownVm, deployed } = found;
   const foundryRequest = {
-    ...{ ...cloudFoundry, directory, namespace, root, previous: previous?.cloudFoundry },
-    // else it is that of the director's load balancer
-    nodeAddress: way === 'loadbalancer' ? undefined : outsideAddress,
+    ...{ ...cloudFoundry, namespace, root, previous: previous?.cloudFoundry, deployed },
+    // else it is only that of the director
+    nodeAddress: way === 'loadbalancer' || isKept ? undefined : outsideAddress,
     stemcell: artifacts.vmStemcell,
     director: ownVm === undefined ? artifacts.directorVm : undefined,
   };
@@ -229,7 +247,7 @@ function directorFiles(
     'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${formatVariables(variables)}`,
     ...opsFiles,
     ...(foundry?.files ?? { 'cloud-config.yml': cloudConfig }),
-    'commands.sh': script,
+    [commandsFile]: script,
   };
 }
 

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { label } from '../../cpi/objects/labels.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
 import { nodes, pods, storageClasses } from '../../kubernetes/resources.ts';
+import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { withKubernetes } from '../cluster/kubeconfig.ts';
 import { checkout, isThere, light, problemOf } from '../testing/director-setting.ts';
 import {
@@ -21,6 +22,19 @@ import {
 
 const opsFilesOf = (command = ''): string[] =>
   [...command.matchAll(/ -o (\S+)/gu)].map(([, path = '']) => path);
+
+/** A vars store with certificates of that domain. */
+async function varsStoreOf(systemDomain: string): Promise<string> {
+  const authority = await createTestAuthority();
+  const certificateOf = async (...dns: string[]): Promise<object> => ({
+    certificate: (await authority.server({ dns })).certificate,
+  });
+  return stringify({
+    a: 'b',
+    blobstore_public: await certificateOf(`blobstore.${systemDomain}`),
+    router_ssl: await certificateOf(systemDomain, `*.${systemDomain}`),
+  });
+}
 
 describe('director init --with cloud-foundry', () => {
   test('writes the files and commands, and its folder has all that they need', async (t) => {
@@ -102,22 +116,22 @@ describe('director init --with cloud-foundry', () => {
     const { init, prepare, read, directory, cluster } = await setting(t);
     await init(directory);
     const owned = { 'creds.yml': 'admin_password: secret\n', 'state.json': '{}\n', 'cf-vars.yml': 'a: b\n' };
-    for (const [path, text] of Object.entries(owned)) await writeFile(join(directory, path), text);
 
     await prepare('--ephemeral-storage-class', 'local');
+    for (const [path, text] of Object.entries(owned)) await writeFile(join(directory, path), text);
     await writeFile(join(directory, 'cloud-foundry/ops/sizes.yml'), '# edited\n[]\n');
     const files = ['commands.sh', 'cloud-foundry/vars.yml', 'cloud-foundry/cloud-config.yml'];
     const first = await Promise.all(files.map(read));
-    // without the option the section is removed, and the next run with it finds what it chose before
-    await init(directory);
-    assert.match(await read('commands.sh'), /^# 4\. A first deployment$/mu);
     await cluster.api.create(storageClasses, {
       metadata: { name: 'newer' },
       provisioner: 'example.com/disks',
     });
     const { out } = await init('--with', 'cloud-foundry', directory);
 
-    assert.match(out, /^Kept because they were edited: cloud-foundry\/ops\/sizes\.yml;/mu);
+    assert.match(
+      out,
+      /^Kept because they were edited: cloud-foundry\/ops\/sizes\.yml; the options of this run do not change them; /mu,
+    );
     assert.deepEqual(await Promise.all(files.map(read)), first);
     for (const [path, text] of Object.entries(owned)) assert.equal(await read(path), text, path);
     assert.equal((await readDirectorFile(directory))?.cloudFoundry?.variables['node_address'], address);
@@ -125,7 +139,7 @@ describe('director init --with cloud-foundry', () => {
     const problem = await problemOf(prepare(...highlyAvailable));
     assert.match(
       problem,
-      /Layout: the Cloud Foundry of this folder has the layout smallest, .* keep --layout smallest/u,
+      /Layout: the Cloud Foundry of this folder has the layout smallest, .* keep --layout smallest, or .*bosh -d cf delete-deployment.* move cf-vars\.yml away/u,
     );
     assert.deepEqual(await Promise.all(files.map(read)), first);
   });
@@ -164,12 +178,11 @@ describe('director init --with cloud-foundry', () => {
       labels: { [label.deployment]: 'cf' },
       namespace: 'bosh',
     });
-    await prepare();
-    assert.match(
-      await problemOf(prepare(...highlyAvailable)),
-      /Layout: /u,
-      'its VMs are there, without a vars store',
-    );
+    // its VMs exist, without a vars store
+    const named = ['--layout', 'smallest', '--system-domain', domain];
+    assert.match(await prepare(...named), /^Vars store +missing .* copy cf-vars\.yml and cf-dns\.yml/mu);
+    assert.match((await all.commands())[0] ?? '', /^test -f cf-vars\.yml \|\| \{ echo .* >&2; false; \}$/u);
+    assert.match(await problemOf(prepare(...highlyAvailable)), /Layout: /u);
   });
 
   test('refuses nodes that are too small for a cell, one zone by one', async (t) => {
@@ -283,5 +296,69 @@ describe('director init --with cloud-foundry', () => {
       /'node\.example\.com' is not an IP address: .* name one with --address/u,
     );
     assert.equal(await isThere(directory), false);
+  });
+
+  test('refuses a deployed Cloud Foundry that the folder does not know, until layout and domain are named', async (t) => {
+    const { init, prepare, read, directory } = await setting(t, new Map(), zonal);
+    await init(directory);
+    await writeFile(join(directory, 'cf-vars.yml'), await varsStoreOf('cf.example.com'));
+    const before = await read('commands.sh');
+    for (const args of [[], ['--layout', 'smallest'], ['--system-domain', 'cf.example.com']])
+      assert.match(
+        await problemOf(prepare(...args)),
+        /Layout: .* copy cf-vars\.yml and cf-dns\.yml .*, and name --layout and --system-domain/u,
+      );
+    assert.match(
+      (await init(directory)).out,
+      /^Cloud Foundry +missing .* would give the director the cloud-config of examples\/hello: add --with cloud-foundry$/mu,
+    );
+    assert.equal(await read('commands.sh'), before);
+
+    assert.match(
+      await problemOf(prepare('--layout', 'smallest', '--system-domain', 'example.com')),
+      /Certificates: .* not for example\.com: .* remove blobstore_public, router_ssl from cf-vars\.yml/u,
+    );
+    const out = await prepare(...highlyAvailable);
+    assert.doesNotMatch(out, /^(?:Certificates|Layout|Vars store) /mu);
+    assert.doesNotMatch(await read('commands.sh'), /test -f cf-vars/u);
+  });
+
+  test('keeps a deployed Cloud Foundry without --with, and names what a run takes from it', async (t) => {
+    const { init, prepare, read, directory } = await setting(t);
+    await prepare('--one-cell', '--volume-services');
+    const prepared = await read('commands.sh');
+    await init(directory);
+    assert.match(await read('commands.sh'), /^# 4\. A first deployment$/mu, 'it is not deployed');
+
+    await prepare('--one-cell', '--volume-services');
+    await writeFile(join(directory, 'cf-vars.yml'), 'a: b\n');
+    const { out } = await init('--address', '192.0.2.12', directory);
+    assert.match(
+      out,
+      /^Cloud Foundry +ok +kept, because it is deployed: --layout smallest --one-cell --volume-services$/mu,
+    );
+    assert.equal(await read('commands.sh'), prepared);
+    assert.match(await read('cloud-foundry/vars.yml'), /^node_address: 198\.18\.0\.1$/mu);
+
+    const less = await prepare();
+    assert.match(less, /^One cell +missing +the next deployment .* by silk, .* keep it with --one-cell$/mu);
+    assert.match(less, /^Volume services +missing +.* keep them with --volume-services$/mu);
+    assert.doesNotMatch(await prepare(), /^(?:One cell|Volume services) /mu, 'the folder has neither now');
+  });
+
+  test('refuses another layout if an edited file would stay that of the previous one', async (t) => {
+    const { prepare, read, directory } = await setting(t, new Map(), zonal);
+    for (const path of ['cloud-foundry/cloud-config.yml', 'cloud-foundry/vars.yml', 'commands.sh']) {
+      await prepare('--layout', 'smallest');
+      const [written, record] = [await read(path), await read('director.json')];
+      await writeFile(join(directory, path), `${written}\n# edited\n`);
+      assert.match(
+        await problemOf(prepare(...highlyAvailable)),
+        new RegExp(`Edited files: ${path} .* layout smallest.* move .*, or keep --layout smallest$`, 'u'),
+      );
+      assert.equal(await read('director.json'), record);
+      await writeFile(join(directory, path), written);
+    }
+    await prepare(...highlyAvailable);
   });
 });

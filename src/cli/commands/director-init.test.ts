@@ -82,6 +82,9 @@ describe('director init', () => {
     await writeFile(join(directory, 'creds.yml'), 'admin_password: secret\n');
     await init(directory);
 
+    const { out: quoted } = await init(`${directory}'s copy`);
+    assert.ok(quoted.includes(`Next: bash '${directory}'\\''s copy/commands.sh', or`), quoted);
+
     assert.deepEqual(await read(), first);
     assert.equal(await readFile(join(directory, 'creds.yml'), 'utf8'), 'admin_password: secret\n');
   });
@@ -95,7 +98,11 @@ describe('director init', () => {
     for (const run of [1, 2]) {
       const { out } = await init('--way', 'nodeport', '--address', '192.0.2.11', directory);
 
-      assert.match(out, /^Kept because they were edited: ops\/cpi\.yml; remove a file/mu, `run ${run}`);
+      assert.match(
+        out,
+        /^Kept because they were edited: ops\/cpi\.yml; the options .*; remove a file/mu,
+        `run ${run}`,
+      );
       assert.equal(await readFile(join(directory, 'ops/cpi.yml'), 'utf8'), edited);
     }
     const vars = await readFile(join(directory, 'vars.yml'), 'utf8');

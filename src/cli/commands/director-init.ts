@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { lookup as lookupName } from 'node:dns/promises';
 import { join, resolve } from 'node:path';
 import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
-import { writeDirectory } from '../../director/director-directory.ts';
+import { commandsFile, writeDirectory } from '../../director/director-directory.ts';
 import type { Check } from '../../director/preflight-checks.ts';
 import { prepareDirector } from '../../director/prepare-director.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
@@ -56,9 +57,10 @@ export async function initDirector(
   terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
   if (keptFiles.length > 0)
     terminal.out(
-      `Kept because they were edited: ${keptFiles.join(', ')}; remove a file to have it written again\n`,
+      `Kept because they were edited: ${keptFiles.join(', ')}; the options of this run do not change them; remove a file to have ` +
+        'it written again\n',
     );
-  terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
+  terminal.out(`Next: bash ${shellWord(join(directory, commandsFile))}, or its lines one by one\n`);
   return 0;
 }
 

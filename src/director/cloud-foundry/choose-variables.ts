@@ -15,7 +15,7 @@ export interface NamedValues {
 }
 
 /** The record of an earlier run. */
-export interface EarlierRun extends FoundryRecord {
+export interface EarlierRun extends Pick<FoundryRecord, 'layout' | 'variables'> {
   /** A deployment with these values has begun. */
   readonly isDeployed: boolean;
 }

@@ -32,12 +32,8 @@ export interface FoundrySpec extends FoundryRecord {
   readonly vms: readonly Vms[];
   /** They are deleted before the first deployment creates the others. */
   readonly compilation: Vms;
-  readonly hasOneCell: boolean;
-  readonly hasVolumeServices: boolean;
   /** The stemcell of the VMs. */
   readonly stemcell: DirectorStemcell;
-  /** The layout of the Cloud Foundry that was deployed from the folder. Undefined: none was. */
-  readonly deployedLayout: string | undefined;
 }
 
 export interface FoundryFacts {
@@ -52,7 +48,6 @@ export interface FoundryFacts {
 /** Returns all findings about Cloud Foundry in a cluster, in the order of the table. */
 export function foundryChecks(spec: FoundrySpec, facts: FoundryFacts): Check[] {
   return [
-    ...layoutChecks(spec),
     ...oneCellChecks(spec),
     ...(spec.layout === 'highly-available' ? [zonesCheck(spec, facts)] : [externalIpCheck(spec, facts)]),
     roomCheck(spec, facts),
@@ -68,14 +63,6 @@ const missing = (name: string, detail: string): Check => ({
   detail,
   isNeeded: true,
 });
-
-function layoutChecks({ layout, deployedLayout = layout }: FoundrySpec): Check[] {
-  if (deployedLayout === layout) return [];
-  const detail =
-    `the Cloud Foundry of this folder has the layout ${deployedLayout}, and another layout has another database, without its ` +
-    `data: keep --layout ${deployedLayout}, or name another folder`;
-  return [missing('Layout', detail)];
-}
 
 function oneCellChecks({ layout, hasOneCell, stemcell }: FoundrySpec): Check[] {
   if (!hasOneCell) return [];

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { cloneLine } from '../clone-line.ts';
 
 /** The folder of Cloud Foundry's files in the folder of a director. */
 export const foundryFolder = 'cloud-foundry';
@@ -22,6 +23,8 @@ export interface FoundryScript {
   /** The values of `doctor --needs`. */
   readonly needs: readonly string[];
   readonly hasVolumeServices: boolean;
+  /** It is deployed, and the folder has no vars store. */
+  readonly lacksVarsStore: boolean;
 }
 
 export interface FoundryPlace {
@@ -36,30 +39,46 @@ export interface FoundryPlace {
 /** Joins the words of a command, quoted for a shell. */
 export type Line = (...words: readonly string[]) => string;
 
+/** Returns a line that ends the commands with the sentence if the condition is false. */
+const orFail = (condition: string, sentence: string, line: Line): string =>
+  `${condition} || { ${line('echo', sentence)} >&2; false; }`;
+
+/** New passwords and keys would make the data of the databases unreadable. */
+const noVarsStore =
+  `Cloud Foundry is deployed, and ${varsStore} is missing: copy ${varsStore} and cf-dns.yml of its deployment into this folder. ` +
+  `If the director has CredHub, remove this line and the option --vars-store ${varsStore} below`;
+
 /**
  * Returns the commands of a deployment of Cloud Foundry, for a shell with the director's environment. What
  * refuses comes first: the doctor, then our ops files, whose sentences the bosh CLI does not print.
  */
 export function foundryCommands(
-  { opsFiles, dnsOpsFiles, needs, hasVolumeServices }: FoundryScript,
+  { opsFiles, dnsOpsFiles, needs, hasVolumeServices, lacksVarsStore }: FoundryScript,
   { root, context, namespace, stemcell }: FoundryPlace,
   line: Line,
 ): string[] {
   const ours = ['node', join(root, 'bin', 'bosh-kubernetes.mjs')];
   const options = (flag: string, values: readonly string[]): string[] =>
     values.flatMap((value) => [flag, value]);
-  const [variables, dns] = [`${foundryFolder}/vars.yml`, `${foundryFolder}/dns.yml`];
+  const [variables, dns] = [`${foundryFolder}/vars.yml`, 'cf-dns-runtime-config.yml'];
   const manifest = ['cf-deployment/cf-deployment.yml', ...options('-o', opsFiles), '-l', variables];
-  const clone = ['git', 'clone', '--depth', '1', '--branch', cfDeployment];
+  const inBoshDeployment = ['git', '-C', 'bosh-deployment'];
   return [
+    ...(lacksVarsStore ? [orFail(`test -f ${varsStore}`, noVarsStore, line)] : []),
     line(
       ...[...ours, 'doctor', '--with', 'cloud-foundry', ...options('--needs', needs)],
       ...['--stemcell', stemcell, ...(context === undefined ? [] : ['--context', context])],
       ...(namespace === 'bosh' ? [] : ['--namespace', namespace]),
     ),
-    `test -d cf-deployment || ${line(...clone, 'https://github.com/cloudfoundry/cf-deployment')}`,
+    cloneLine('cf-deployment', '--depth', '1', '--branch', cfDeployment),
+    orFail(
+      `grep -q '^manifest_version: ${cfDeployment}$' cf-deployment/cf-deployment.yml`,
+      `The folder cf-deployment is not ${cfDeployment}: move it away, and run this again`,
+      line,
+    ),
     `${line(...ours, 'interpolate', ...manifest)} > /dev/null`,
-    `${line('git', '-C', 'bosh-deployment', 'show', `${boshDeployment}:runtime-configs/dns.yml`)} > ${dns}`,
+    `${line(...inBoshDeployment, 'cat-file', '-e', boshDeployment)} || ${line(...inBoshDeployment, 'fetch', 'origin', boshDeployment)}`,
+    `${line(...inBoshDeployment, 'show', `${boshDeployment}:runtime-configs/dns.yml`)} > ${dns}`,
     line('bosh', 'upload-stemcell', '--fix', stemcell),
     ...(hasVolumeServices
       ? [

@@ -6,6 +6,9 @@ export interface FoundryRecord {
   readonly layout: Layout;
   /** The values of the variables of the cloud-config and of the ops files. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Garden's own network instead of silk. */
+  readonly hasOneCell: boolean;
+  readonly hasVolumeServices: boolean;
 }
 
 export const parseFoundryRecord = (field: Field): FoundryRecord => ({
@@ -17,4 +20,7 @@ export const parseFoundryRecord = (field: Field): FoundryRecord => ({
       .entries()
       .map(([name, value]) => [name, value.nonEmptyString()]),
   ),
+  // an earlier version did not record them
+  hasOneCell: field.get('hasOneCell').optional()?.boolean() ?? false,
+  hasVolumeServices: field.get('hasVolumeServices').optional()?.boolean() ?? false,
 });

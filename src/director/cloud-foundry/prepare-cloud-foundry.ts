@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { label } from '../../cpi/objects/labels.ts';
 import type { VmProperties } from '../../cpi/vm/properties.ts';
-import type { Pod } from '../../kubernetes/types/pod.ts';
 import { tryService, type DirectorApi, type DirectorFacts } from '../cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
 import { formatVariables } from '../format-variables.ts';
@@ -11,7 +8,9 @@ import { nodeAddress } from '../node-address.ts';
 import { roomOnNodes, zonesByRoom } from '../node-room.ts';
 import type { Check } from '../preflight-checks.ts';
 import { chooseVariables, type ClusterValues } from './choose-variables.ts';
-import { foundryFolder, varsStore, type FoundryScript } from './foundry-commands.ts';
+import { deployedChecks } from './deployed-checks.ts';
+import { isFoundryVm, type DeployedFoundry } from './deployed-foundry.ts';
+import { foundryFolder, type FoundryScript } from './foundry-commands.ts';
 import { foundryChecks } from './foundry-checks.ts';
 import type { FoundryRecord } from './foundry-record.ts';
 import { cloudConfigPath, compilationVms, layoutVms, readCloudConfig, type Layout } from './layout-vms.ts';
@@ -29,8 +28,6 @@ export interface FoundryOptions {
 }
 
 export interface FoundryRequest extends FoundryOptions {
-  /** The folder of the director. */
-  readonly directory: string;
   readonly root: string;
   readonly namespace: string;
   /** The address of a node that the operator named. */
@@ -39,7 +36,19 @@ export interface FoundryRequest extends FoundryOptions {
   /** The director's VM. Undefined: it exists already. */
   readonly director: VmProperties | undefined;
   readonly previous: FoundryRecord | undefined;
+  readonly deployed: DeployedFoundry | undefined;
 }
+
+/** Returns the options of an earlier run that a run without options keeps. Undefined: it keeps none. */
+export const keptOptions = (
+  previous: FoundryRecord | undefined,
+  deployed: DeployedFoundry | undefined,
+): FoundryOptions | undefined =>
+  previous &&
+  deployed && {
+    ...{ layout: previous.layout, systemDomain: undefined, ephemeralStorageClass: undefined },
+    ...{ hasOneCell: previous.hasOneCell, hasVolumeServices: previous.hasVolumeServices },
+  };
 
 /** How `director init` resolves names: injected, so that tests need no network. */
 export interface NameLookup {
@@ -54,9 +63,6 @@ export interface PreparedFoundry {
   readonly script: FoundryScript;
 }
 
-/** The name of the deployment, which system-domain.yml and the page also have. */
-const deployment = 'cf';
-
 /**
  * Checks the cluster for a Cloud Foundry, and computes its files. Writes nothing. Throws
  * INVALID_ARGUMENT if an option is missing that the cluster cannot answer.
@@ -66,22 +72,21 @@ export async function prepareCloudFoundry(
   facts: DirectorFacts,
   { api, lookup }: { readonly api: DirectorApi; readonly lookup: NameLookup },
 ): Promise<PreparedFoundry> {
-  const { previous, root, namespace, stemcell } = request;
+  const { previous, root, namespace, stemcell, deployed, hasOneCell, hasVolumeServices } = request;
   const { layout = previous?.layout ?? 'smallest' } = request;
   const { nodes, pods } = facts;
   // VMs of the same Cloud Foundry count as room, because this run may repeat an earlier one
-  const rooms = nodes && pods && roomOnNodes(nodes, pods, isOwnVm(namespace));
-  const earlier = previous && { ...previous, isDeployed: isDeployed(request, facts) };
+  const rooms = nodes && pods && roomOnNodes(nodes, pods, isFoundryVm(namespace));
+  const earlier = previous && { ...previous, isDeployed: deployed !== undefined };
   const variables = chooseVariables(layout, request, earlier, suggestedValues(facts, namespace));
   const config = await readCloudConfig(root, layout, { ...placeholders, ...variables });
   const { system_domain: domain = '', node_address: address } = variables;
+  const record: FoundryRecord = { layout, variables, hasOneCell, hasVolumeServices };
   const checks = foundryChecks(
     {
-      ...{ layout, variables, namespace, stemcell, hasOneCell: request.hasOneCell },
-      hasVolumeServices: request.hasVolumeServices,
+      ...{ ...record, namespace, stemcell },
       compilation: compilationVms(config),
       vms: [...layoutVms(config, layout), ...directorVms(layout, request.director)],
-      deployedLayout: isDeployed(request, facts) ? previous?.layout : undefined,
     },
     {
       ...{ facts, rooms },
@@ -90,22 +95,24 @@ export async function prepareCloudFoundry(
         address === undefined ? '' : await tryService(api, facts, { externalIPs: [address] }),
     },
   );
+  const isNamed = request.layout !== undefined && request.systemDomain !== undefined;
   const choice = { ...request, layout, operatingSystem: stemcell.operatingSystem };
   const [opsFiles, dnsFiles] = [foundryOpsFiles(choice), dnsOpsFiles(choice)];
   const ours = [...opsFiles.flatMap(({ path, isOurs }) => (isOurs ? [path] : [])), ...dnsFiles];
   return {
-    checks,
+    checks: [...deployedChecks({ next: record, previous, isNamed, namespace }, deployed), ...checks],
     files: await readFiles(root, layout, ours, variables),
-    record: { layout, variables },
+    record,
     script: {
       opsFiles: opsFiles.map(({ path, isOurs }) =>
         isOurs ? opsPath(path) : `cf-deployment/operations/${path}`,
       ),
       dnsOpsFiles: dnsFiles.map(opsPath),
-      hasVolumeServices: request.hasVolumeServices,
+      hasVolumeServices,
+      lacksVarsStore: deployed !== undefined && deployed.variables === undefined,
       needs: [
-        ...(request.hasOneCell ? [] : ['vxlan']),
-        ...(request.hasVolumeServices ? ['volume-services'] : []),
+        ...(hasOneCell ? [] : ['vxlan']),
+        ...(hasVolumeServices ? ['volume-services'] : []),
         ...(stemcell.operatingSystem === 'ubuntu-noble' ? ['ubuntu-noble'] : []),
       ],
     },
@@ -116,7 +123,7 @@ function suggestedValues(facts: DirectorFacts, namespace: string): ClusterValues
   const { nodes, pods = [], classes = [] } = facts;
   return {
     address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),
-    zones: nodes && zonesByRoom(roomOnNodes(nodes, pods, isOwnVm(namespace))),
+    zones: nodes && zonesByRoom(roomOnNodes(nodes, pods, isFoundryVm(namespace))),
     classes,
   };
 }
@@ -143,15 +150,6 @@ async function readFiles(
 }
 
 const opsPath = (path: string): string => `${foundryFolder}/ops/${basename(path)}`;
-
-/** Returns true if a deployment has begun. A director with CredHub needs no vars store. */
-const isDeployed = ({ directory, namespace }: FoundryRequest, { pods }: DirectorFacts): boolean =>
-  existsSync(join(directory, varsStore)) || pods?.some(isOwnVm(namespace)) === true;
-
-const isOwnVm =
-  (namespace: string) =>
-  ({ metadata }: Pod): boolean =>
-    metadata.namespace === namespace && metadata.labels?.[label.deployment] === deployment;
 
 /** In the layout highly-available the director may be in any zone, so its own check is enough. */
 const directorVms = (layout: Layout, properties: VmProperties | undefined): ReturnType<typeof layoutVms> =>
