@@ -32,6 +32,9 @@ async function varsStoreOf(systemDomain: string): Promise<string> {
   return stringify({
     a: 'b',
     blobstore_public: await certificateOf(`blobstore.${systemDomain}`),
+    // an earlier cf-deployment made certificates without a name below the system domain
+    credhub_tls: await certificateOf('credhub.service.cf.internal'),
+    logcache_ssl: await certificateOf('log-cache'),
     router_ssl: await certificateOf(systemDomain, `*.${systemDomain}`),
   });
 }
@@ -179,6 +182,10 @@ describe('director init --with cloud-foundry', () => {
       namespace: 'bosh',
     });
     // its VMs exist, without a vars store
+    assert.match(
+      await problemOf(prepare()),
+      /Layout: a Cloud Foundry is deployed in the namespace 'bosh', /u,
+    );
     const named = ['--layout', 'smallest', '--system-domain', domain];
     assert.match(await prepare(...named), /^Vars store +missing .* copy cf-vars\.yml and cf-dns\.yml/mu);
     assert.match((await all.commands())[0] ?? '', /^test -f cf-vars\.yml \|\| \{ echo .* >&2; false; \}$/u);
@@ -316,7 +323,7 @@ describe('director init --with cloud-foundry', () => {
 
     assert.match(
       await problemOf(prepare('--layout', 'smallest', '--system-domain', 'example.com')),
-      /Certificates: .* not for example\.com: .* remove blobstore_public, router_ssl from cf-vars\.yml/u,
+      /Certificates: .* blobstore_public .* for blobstore\.cf\.example\.com, and not for the system domain example\.com: .* remove blobstore_public, router_ssl from cf-vars\.yml/u,
     );
     const out = await prepare(...highlyAvailable);
     assert.doesNotMatch(out, /^(?:Certificates|Layout|Vars store) /mu);

@@ -69,33 +69,37 @@ const certificateNames = {
   loggregator_rlp_gateway_tls: 'log-stream',
   loggregator_trafficcontroller_tls: 'doppler',
   network_policy_server_external: 'api',
-  // it has a wildcard
-  router_ssl: 'api',
+  router_ssl: '*',
 };
 
-/** A vars store keeps a certificate, also if its names change. */
+/** The bosh CLI keeps a certificate of the vars store even if its names in the manifest change. */
 function certificateChecks({ next }: DeployedSpec, { variables }: DeployedFoundry): Check[] {
   if (variables === undefined) return [];
   const { system_domain: domain = '' } = next.variables;
-  const others = Object.entries(certificateNames).flatMap(([name, label]) => {
-    const certificate = certificateIn(variables, name);
-    return certificate === undefined || certificate.checkHost(`${label}.${domain}`) !== undefined
-      ? []
-      : [{ name, names: certificate.subjectAltName ?? '' }];
+  const stale = Object.entries(certificateNames).flatMap(([variable, label]) => {
+    const names = namesIn(variables.get(variable).get('certificate'), label);
+    const [other] = names;
+    return other === undefined || names.includes(`${label}.${domain}`) ? [] : [{ variable, other }];
   });
-  const [first] = others;
+  const [first] = stale;
   if (first === undefined) return [];
   const detail =
-    `the deployed Cloud Foundry has certificates of another system domain (${first.name}: ${first.names}), not for ${domain}: name that ` +
-    `domain with --system-domain or, to change it, remove ${others.map(({ name }) => name).join(', ')} from ${varsStore}; apps ` +
-    'keep their routes below the previous domain';
+    `the certificate ${first.variable} of the deployed Cloud Foundry is for ${first.other}, and not for the system domain ${domain}: name the domain ` +
+    `of the deployment with --system-domain or, to change it, remove ${stale.map(({ variable }) => variable).join(', ')} from ` +
+    `${varsStore}; apps keep their routes below the previous domain`;
   return [{ name: 'Certificates', result: 'missing', detail, isNeeded: true }];
 }
 
-function certificateIn(variables: Field, name: string): X509Certificate | undefined {
-  const field = variables.get(name).get('certificate').optional();
+/** Returns the certificate's names with the first label, without the internal ones. */
+function namesIn(certificate: Field, label: string): readonly string[] {
+  if (!certificate.isPresent) return [];
   const isPem = (text: string): boolean => pemProblem(text, 'certificate') === undefined;
-  return field && new X509Certificate(field.stringThat(isPem, 'must be a certificate in PEM'));
+  const pem = certificate.stringThat(isPem, 'must be a certificate in PEM');
+  const { subjectAltName = '' } = new X509Certificate(pem);
+  return subjectAltName
+    .split(', ')
+    .map((name) => name.replace(/^DNS:/u, ''))
+    .filter((name) => name.startsWith(`${label}.`) && !name.endsWith('.cf.internal'));
 }
 
 function lossChecks({ next, previous }: DeployedSpec): Check[] {
