@@ -8,6 +8,7 @@ export interface DirectorStemcell {
   readonly path: string;
   /** `name/version`. */
   readonly title: string;
+  readonly version: string;
   readonly operatingSystem: string;
   readonly hasOurAgent: boolean;
   /** False for our agent of an earlier version. A director calls the agents of its VMs only by NATS. */
@@ -34,6 +35,7 @@ export async function readDirectorStemcell(path: string, scratch: string): Promi
   return {
     path,
     title: `${opened.name}/${opened.version}`,
+    version: opened.version,
     operatingSystem: opened.operatingSystem ?? '',
     hasOurAgent: hasEmbeddedAgent(opened.cloudProperties),
     speaksNats: speaksNats(opened.cloudProperties),

@@ -1,3 +1,5 @@
+import { isSameAddress } from '../bosh/manifest/ip-range.ts';
+import type { Node } from '../kubernetes/types/node.ts';
 import type { DirectorFacts } from './cluster-facts.ts';
 
 /** Returns an address of a ready node: of the first of these types that a node has. */
@@ -13,3 +15,7 @@ export function nodeAddress(
     .flatMap((addressType) => all.filter(({ type }) => type === addressType))
     .map(({ address }) => address)[0];
 }
+
+/** Returns true if a node has the address, also one that is not ready now. */
+export const isNodeAddress = (nodes: readonly Node[], address: string): boolean =>
+  nodes.some(({ status }) => status?.addresses?.some((each) => isSameAddress(each.address, address)));

@@ -56,6 +56,17 @@ export function totalRoom(rooms: readonly NodeRoom[]): Amounts {
   return new Map(resources.map((resource) => [resource as string, total(resource)]));
 }
 
+/**
+ * Returns the zones of the nodes: the one with the most free memory first, and those with the same in the
+ * order of their names.
+ */
+export function zonesByRoom(rooms: readonly NodeRoom[]): string[] {
+  const names = [...new Set(rooms.flatMap(({ zone }) => zone ?? []))].toSorted();
+  const memory = (name: string): number =>
+    Number(totalRoom(rooms.filter(({ zone }) => zone === name)).get('memory'));
+  return names.toSorted((one, other) => memory(other) - memory(one));
+}
+
 const formatted = (amounts: Amounts, round: (value: number) => number): string => {
   const tenths = (resource: string, unit: number): number =>
     round((Number(amounts.get(resource) ?? 0n) / unit) * 10) / 10;

@@ -172,9 +172,14 @@ function chooseAddresses(
 ): Addresses {
   const previousAddress = previous?.way === 'direct' ? undefined : previous?.address;
   const internalIp = requestedIp ?? previousAddress ?? freeClusterIp(facts.services);
-  if (internalIp === undefined) throw noAddress('the director', '--internal-ip');
+  if (internalIp === undefined)
+    throw noAddress(
+      '--internal-ip',
+      facts.services ? 'No free address of a Service was found' : 'You may not list Services',
+    );
   const outside = outsideAddress ?? nodeAddress(facts, ['ExternalIP', 'InternalIP']);
-  if (way === 'nodeport' && outside === undefined) throw noAddress('a node', '--address');
+  if (way === 'nodeport' && outside === undefined)
+    throw noAddress('--address', facts.nodes ? 'No ready node has an IP address' : 'You may not list nodes');
   return { internalIp, outside };
 }
 
@@ -225,11 +230,8 @@ function assertSameCluster(
   );
 }
 
-const noAddress = (whose: string, flag: string): ProductError =>
-  new ProductError(
-    'INVALID_ARGUMENT',
-    `No address of ${whose} was found in the cluster: set one with ${flag}`,
-  );
+const noAddress = (flag: string, problem: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `${problem}: set an address with ${flag}`);
 
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { isSameAddress, parseIpRange } from '../../bosh/manifest/ip-range.ts';
+import { isSystemDomain, maxDomainLength } from '../../director/cloud-foundry/system-domain.ts';
 import type { FoundryOptions } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
 import { layouts } from '../../director/cloud-foundry/layout-vms.ts';
 import { targets, type Target } from '../../director/commands-script.ts';
@@ -117,10 +118,10 @@ function foundryOptions(values: Values): FoundryOptions | undefined {
   }
   oneOf('--with', purposes, purpose);
   const layout = layoutName === undefined ? undefined : oneOf('--layout', layouts, layoutName);
-  // names below it have another label, and a certificate's common name has at most 64 characters
   if (systemDomain !== undefined && !isSystemDomain(systemDomain))
     throw invalid(
-      `--system-domain '${systemDomain}' is not a valid domain such as cf.example.com, without a wildcard and in lower case`,
+      `--system-domain '${systemDomain}' is not a valid domain such as cf.example.com, without a wildcard, in lower case ` +
+        `and with at most ${maxDomainLength} characters, which common names of certificates allow`,
     );
   if (ephemeralStorageClass !== undefined && !isDnsSubdomain(ephemeralStorageClass))
     throw invalid(
@@ -128,9 +129,6 @@ function foundryOptions(values: Values): FoundryOptions | undefined {
     );
   return { layout, systemDomain, ephemeralStorageClass, hasOneCell, hasVolumeServices };
 }
-
-const isSystemDomain = (text: string): boolean =>
-  text.includes('.') && isDnsSubdomain(text) && isIP(text) === 0;
 
 function addresses(way: AccessMode, values: Values): Pick<InitArguments, 'internalIp' | 'network'> {
   const { 'internal-ip': internalIp, 'internal-cidr': cidr, 'internal-gw': gateway } = values;

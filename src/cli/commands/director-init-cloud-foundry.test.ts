@@ -1,71 +1,24 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { label } from '../../cpi/objects/labels.ts';
-import type { NameLookup } from '../../director/cloud-foundry/prepare-cloud-foundry.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
 import { nodes, pods, storageClasses } from '../../kubernetes/resources.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
-import type { Pod } from '../../kubernetes/types/pod.ts';
 import { withKubernetes } from '../cluster/kubeconfig.ts';
+import { checkout, isThere, light, problemOf } from '../testing/director-setting.ts';
 import {
-  checkout,
-  connectAccepting,
-  isThere,
-  light,
-  problemOf,
-  startDirectorSetting,
-  type DirectorSetting,
-} from '../testing/director-setting.ts';
-
-const address = '192.0.2.11';
-const domain = `${address}.sslip.io`;
-/** YAML 1.1, which the bosh CLI reads, takes a plain `no` for false. */
-const zonal = ['a', 'b', 'no'].map((zone) => ({ name: `node-${zone}`, zone }));
-const highlyAvailable = ['--layout', 'highly-available', '--system-domain', 'cf.example.com'];
-
-/** Resolves names of sslip.io to the address in them, and other names by `records`. */
-const lookupIn = (records: ReadonlyMap<string, string>): NameLookup => ({
-  randomLabel: () => 'random',
-  resolve: (name) => {
-    const found = /([\d.]+)\.sslip\.io$/u.exec(name)?.[1]?.replace(/^\./u, '') ?? records.get(name);
-    const result =
-      found === undefined ? { addresses: [], error: 'ENOTFOUND' } : { addresses: [found], error: '' };
-    return Promise.resolve({ name, ...result });
-  },
-});
-
-interface Setting extends DirectorSetting {
-  /** Runs `director init --with cloud-foundry`. */
-  readonly prepare: (...args: string[]) => Promise<string>;
-  readonly read: (path: string) => Promise<string>;
-  /** The commands of section 4. */
-  readonly commands: () => Promise<string[]>;
-}
-
-async function setting(
-  t: TestContext,
-  records: ReadonlyMap<string, string> = new Map(),
-  clusterNodes: readonly { name: string; zone?: string }[] = [{ name: 'node-1' }],
-  connect = connectAccepting,
-): Promise<Setting> {
-  const started = await startDirectorSetting(t, {
-    ...{ root: checkout, nodes: clusterNodes, ports: { lookup: lookupIn(records), connect } },
-  });
-  const { init, directory } = started;
-  const prepare = async (...args: string[]): Promise<string> =>
-    (await init('--with', 'cloud-foundry', '--address', address, ...args, directory)).out;
-  const read = (path: string): Promise<string> => readFile(join(directory, path), 'utf8');
-  const commands = async (): Promise<string[]> =>
-    (await read('commands.sh'))
-      .split(/^# 4\. .*\n/mu)[1]
-      ?.trimEnd()
-      .split('\n') ?? [];
-  return { ...started, prepare, read, commands };
-}
+  address,
+  domain,
+  highlyAvailable,
+  leave,
+  nobleStemcell,
+  startFoundrySetting as setting,
+  zonal,
+} from '../testing/foundry-setting.ts';
 
 const opsFilesOf = (command = ''): string[] =>
   [...command.matchAll(/ -o (\S+)/gu)].map(([, path = '']) => path);
@@ -86,27 +39,6 @@ async function varsStoreOf(systemDomain: string): Promise<string> {
   });
 }
 
-interface Room {
-  readonly cpu: number;
-  /** GiB. */
-  readonly memory: number;
-  readonly labels?: Record<string, string>;
-  readonly namespace?: string;
-}
-
-/** Leaves so much of a node to VMs, by a pod that requests the rest. */
-async function leave(
-  { cluster }: Setting,
-  node: string,
-  { cpu, memory, labels = {}, namespace = 'default' }: Room,
-): Promise<void> {
-  const requests = { cpu: String(10_000 - cpu), memory: `${100 * 1024 - memory}Gi` };
-  await cluster.api.create<Pod>(pods, {
-    metadata: { name: `full-${node}`, namespace, labels },
-    spec: { nodeName: node, containers: [{ name: 'a', image: 'a', resources: { requests } }] },
-  });
-}
-
 describe('director init --with cloud-foundry', () => {
   test('writes the files and commands, and its folder has all that they need', async (t) => {
     const { prepare, read, commands, directory, stemcell } = await setting(t);
@@ -114,7 +46,7 @@ describe('director init --with cloud-foundry', () => {
     const out = await prepare();
 
     for (const row of [
-      'Address of Services +ok +192\\.0\\.2\\.11, of a node',
+      'Address of Services +ok +198\\.18\\.0\\.1, of a node',
       'Room for VMs +ok +[\\d.]+ CPU, .* of the free .*',
       'Disks of VMs +ok +local for ephemeral disks',
       'Stemcell of cells +ok +light/1, debian-bookworm',
@@ -154,7 +86,7 @@ describe('director init --with cloud-foundry', () => {
   test('takes the files of the stemcell, of one cell, of volume services and of the layout', async (t) => {
     const { prepare, read, commands, directory } = await setting(t, new Map(), zonal);
     const noble = join(directory, '..', 'noble.tgz');
-    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, noble);
+    await packLightStemcell(nobleStemcell, noble);
     const deploy = async (): Promise<string[]> =>
       opsFilesOf((await commands()).find((line) => line.includes(' deploy ')));
 
@@ -216,8 +148,9 @@ describe('director init --with cloud-foundry', () => {
   });
 
   test('keeps the zones of its disks if other nodes come', async (t) => {
-    const { prepare, cluster, read } = await setting(t, new Map(), zonal);
+    const { prepare, cluster, read, directory } = await setting(t, new Map(), zonal);
     await prepare(...highlyAvailable);
+    await writeFile(join(directory, 'cf-vars.yml'), 'a: b\n');
     const before = await read('cloud-foundry/vars.yml');
     const label0 = { 'topology.kubernetes.io/zone': '0' };
     await cluster.api.patch({ resource: nodes, name: 'node-no' }, { metadata: { labels: label0 } });
@@ -261,7 +194,7 @@ describe('director init --with cloud-foundry', () => {
 
   test('refuses nodes that are too small for a cell, one zone by one', async (t) => {
     const all = await setting(t, new Map(), zonal);
-    await leave(all, 'node-b', { cpu: 90, memory: 12 });
+    for (const name of ['node-b', 'node-no']) await leave(all, name, { cpu: 90, memory: 12 });
     assert.match(
       await problemOf(all.prepare(...highlyAvailable)),
       /Room for VMs: no node of zone b has the 4 CPU, 16 GiB .* free that a VM of diego-cell requests, node-b has 90 CPU, 12 GiB .*: add a larger node there, or choose --layout smallest/u,
@@ -274,7 +207,7 @@ describe('director init --with cloud-foundry', () => {
     await packLightStemcell({ ...light, cloudProperties: { image_reference: null } }, heavy);
     await packLightStemcell({ ...light, operatingSystem: 'ubuntu-jammy' }, jammy);
     const noble = join(directory, '../noble.tgz');
-    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, noble);
+    await packLightStemcell(nobleStemcell, noble);
     const cases: readonly (readonly [RegExp, readonly string[]])[] = [
       [
         /Zones: .* three zones, and no zone was found: label the nodes .*, or choose --layout smallest/u,
@@ -318,7 +251,7 @@ describe('director init --with cloud-foundry', () => {
     const { prepare } = await setting(t, new Map(), [{ name: 'node-1' }], withKubernetes);
     assert.match(
       await problemOf(prepare()),
-      /Address of Services: the cluster rejects the address 192\.0\.2\.11 of a Service \(.*externalIPs.*\): allow externalIPs of Services, or choose --layout highly-available/u,
+      /Address of Services: the cluster rejects the address 198\.18\.0\.1 of a Service \(.*externalIPs.*\): allow externalIPs of Services, or choose --layout highly-available, which needs nodes in three zones and Services of the type LoadBalancer/u,
     );
   });
 
@@ -367,7 +300,7 @@ describe('director init --with cloud-foundry', () => {
     );
     assert.match(
       await problemOf(init('--with', 'cloud-foundry', '--address', 'node.example.com', directory)),
-      /'node\.example\.com' is not an IP address: .* set one with --address/u,
+      /'node\.example\.com' is not an IP address: .* name one with --address/u,
     );
     assert.equal(await isThere(directory), false);
   });
@@ -412,7 +345,7 @@ describe('director init --with cloud-foundry', () => {
       /^Cloud Foundry +ok +kept, because it is deployed: --layout smallest --one-cell --volume-services$/mu,
     );
     assert.equal(await read('commands.sh'), prepared);
-    assert.match(await read('cloud-foundry/vars.yml'), /^node_address: 192\.0\.2\.11$/mu);
+    assert.match(await read('cloud-foundry/vars.yml'), /^node_address: 198\.18\.0\.1$/mu);
 
     const less = await prepare();
     assert.match(less, /^One cell +missing +the next deployment .* by silk, .* keep it with --one-cell$/mu);

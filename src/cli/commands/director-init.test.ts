@@ -7,7 +7,7 @@ import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
-import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
+import { namespaces, services, storageClasses } from '../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
 import {
   checkout,
@@ -15,6 +15,7 @@ import {
   light,
   problemOf,
   startDirectorSetting,
+  useAccount,
   type DirectorSetting,
 } from '../testing/director-setting.ts';
 
@@ -240,13 +241,18 @@ describe('director init', () => {
   });
 
   test('reports the missing permissions of a user, and the checks that could not run', async (t) => {
-    const { init, directory, cluster, kubeconfig } = await setting(t);
-    const account = { metadata: { name: 'nobody', namespace: 'default' } };
-    await cluster.api.create(serviceAccounts, account);
-    const { token } = (await cluster.api.requestToken('default', 'nobody', { spec: {} })).status;
-    const config = parse(await readFile(kubeconfig, 'utf8')) as { users: { user: unknown }[] };
-    for (const each of config.users) each.user = { token };
-    await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
+    const all = await setting(t);
+    const { init, directory } = all;
+    await useAccount(all);
+    assert.match(
+      await problemOf(init(directory)),
+      /^INVALID_ARGUMENT You may not list Services: set an address with --internal-ip$/u,
+    );
+    const nodePort = ['--way', 'nodeport', '--internal-ip', '127.127.0.60'];
+    assert.match(
+      await problemOf(init(...nodePort, directory)),
+      /^INVALID_ARGUMENT You may not list nodes: set an address with --address$/u,
+    );
 
     const problem = await problemOf(init('--internal-ip', '127.127.0.60', directory));
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { parse, stringify } from 'yaml';
 import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
 import type { NodeArgument } from '../../../embedded-cluster/node/parse-node.ts';
 import {
@@ -10,6 +11,12 @@ import {
 } from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  serviceAccounts,
+} from '../../kubernetes/resources.ts';
 import type { ServiceSpec } from '../../kubernetes/types/service.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Installation } from '../installation.ts';
@@ -68,6 +75,41 @@ export async function startDirectorSetting(
   };
   return { cluster, root, directory, kubeconfig, stemcell, init };
 }
+
+/**
+ * Replaces the administrator of the kubeconfig by a service account. With `lists` it has all rights in the
+ * namespace bosh, the rights `get` and `create` in the cluster, and `list` for these resources.
+ */
+export async function useAccount(
+  { cluster: { api }, kubeconfig }: DirectorSetting,
+  lists?: readonly string[],
+): Promise<void> {
+  const [name, namespace] = ['limited', 'default'];
+  await api.create(serviceAccounts, { metadata: { name, namespace } });
+  if (lists !== undefined) {
+    const subjects = [{ kind: 'ServiceAccount', name, namespace }];
+    const all = ['*'];
+    const rules = [
+      { apiGroups: all, resources: all, verbs: ['get', 'create'] },
+      { apiGroups: all, resources: lists, verbs: ['list'] },
+    ];
+    await api.create(clusterRoles, { metadata: { name }, rules });
+    const [roleRef, admin] = [name, 'cluster-admin'].map((each) => ({
+      apiGroup,
+      kind: 'ClusterRole',
+      name: each,
+    }));
+    await api.create(clusterRoleBindings, { metadata: { name }, roleRef, subjects });
+    await api.create(roleBindings, { metadata: { name, namespace: 'bosh' }, roleRef: admin, subjects });
+    await api.create(serviceAccounts, { metadata: { name: 'bosh-cpi', namespace: 'bosh' } });
+  }
+  const { token } = (await api.requestToken(namespace, name, { spec: {} })).status;
+  const config = parse(await readFile(kubeconfig, 'utf8')) as { users: { user: unknown }[] };
+  for (const each of config.users) each.user = { token };
+  await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
+}
+
+const apiGroup = 'rbac.authorization.k8s.io';
 
 /** Connects to an API that accepts Services with external addresses, which the simulated cluster rejects. */
 export const connectAccepting: typeof withKubernetes = (kubeconfig, action, options) =>

@@ -3,6 +3,7 @@ import { attachmentRequests } from '../../cpi/disk/attach/attachment-pod-spec.ts
 import { addAmounts, type Amounts } from '../../kubernetes/types/usage.ts';
 import type { DirectorFacts } from '../cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
+import { isNodeAddress, nodeAddress } from '../node-address.ts';
 import {
   amountsIn,
   describeRequests,
@@ -17,7 +18,8 @@ import type { Check } from '../preflight-checks.ts';
 import { zonesIn } from './choose-variables.ts';
 import type { FoundryRecord } from './foundry-record.ts';
 import type { Vms } from './layout-vms.ts';
-import { foundrySystems } from './ops-files.ts';
+import { foundrySystems, nobleVersion } from './ops-files.ts';
+import { systemDomainCheck } from './system-domain-check.ts';
 import type { ResolvedName } from './system-domain.ts';
 
 /** The requested Cloud Foundry. */
@@ -47,11 +49,11 @@ export interface FoundryFacts {
 export function foundryChecks(spec: FoundrySpec, facts: FoundryFacts): Check[] {
   return [
     ...oneCellChecks(spec),
-    ...(spec.layout === 'highly-available' ? [zonesCheck(spec)] : [externalIpCheck(spec, facts)]),
+    ...(spec.layout === 'highly-available' ? [zonesCheck(spec, facts)] : [externalIpCheck(spec, facts)]),
     roomCheck(spec, facts),
     classCheck(spec, facts.facts),
     stemcellCheck(spec),
-    domainCheck(spec, facts),
+    systemDomainCheck(spec, facts.names),
   ];
 }
 
@@ -79,27 +81,49 @@ function oneCellChecks({ layout, hasOneCell, stemcell }: FoundrySpec): Check[] {
     : [missing(name, `one-cell.yml needs a Debian stemcell: ${remedy}`)];
 }
 
-function zonesCheck({ variables }: FoundrySpec): Check {
+function zonesCheck({ variables }: FoundrySpec, { facts }: FoundryFacts): Check {
   const name = 'Zones';
   const zones = zonesIn(variables);
   if (zones.length === 3) return { name, result: 'ok', detail: zones.join(', ') };
+  const needs = 'the layout highly-available needs nodes in three zones, and';
+  if (facts.nodes === undefined)
+    return missing(
+      name,
+      `${needs} you may not list nodes: use a kubeconfig that may list them, or choose --layout smallest with --address`,
+    );
   const found = zones.length === 0 ? 'no zone' : `only ${zones.join(' and ')}`;
   return missing(
     name,
-    `the layout highly-available needs nodes in three zones, and ${found} was found: label the nodes (kubectl label node NODE ` +
+    `${needs} ${found} was found: label the nodes (kubectl label node NODE ` +
       'topology.kubernetes.io/zone=ZONE), or choose --layout smallest',
   );
 }
 
-function externalIpCheck({ variables }: FoundrySpec, { externalIpRejection }: FoundryFacts): Check {
+function externalIpCheck(
+  { variables }: FoundrySpec,
+  { facts: { nodes }, externalIpRejection }: FoundryFacts,
+): Check {
   const name = 'Address of Services';
   const address = variables['node_address'] ?? '';
-  if (externalIpRejection === '') return { name, result: 'ok', detail: `${address}, of a node` };
-  return missing(
-    name,
-    `the cluster rejects the address ${address} of a Service (${externalIpRejection}): allow externalIPs of Services, or ` +
-      'choose --layout highly-available, whose Services have the type LoadBalancer',
-  );
+  if (externalIpRejection !== '')
+    return missing(
+      name,
+      `the cluster rejects the address ${address} of a Service (${externalIpRejection}): allow externalIPs of Services, or ` +
+        'choose --layout highly-available, which needs nodes in three zones and Services of the type LoadBalancer',
+    );
+  if (nodes === undefined)
+    return {
+      ...{ name, result: 'unknown' },
+      detail: `you may not list nodes, so it was not checked that one has ${address}`,
+    };
+  if (isNodeAddress(nodes, address)) return { name, result: 'ok', detail: `${address}, of a node` };
+  const known = nodeAddress({ nodes }, ['InternalIP', 'ExternalIP']);
+  return {
+    ...{ name, result: 'missing' },
+    detail:
+      `no node has ${address}, so its ports lead to Cloud Foundry only if your network sends its packets to a node: name the ` +
+      `address of a node with --address${known === undefined ? '' : `, such as ${known}`}`,
+  };
 }
 
 /** Returns what VMs and the pods of their disks request. */
@@ -117,9 +141,14 @@ function requestsOfAll(all: readonly Vms[]): Amounts {
 /** cf-deployment v58.0.0 places its VMs in z1 and z2; only scale-database-cluster.yml uses z3. */
 const usedZones = 2;
 
-function roomCheck(spec: FoundrySpec, { rooms }: FoundryFacts): Check {
+function roomCheck(spec: FoundrySpec, { facts, rooms }: FoundryFacts): Check {
   const name = 'Room for VMs';
-  if (rooms === undefined) return { name, result: 'unknown', detail: 'you may not list nodes and pods' };
+  if (rooms === undefined)
+    return {
+      name,
+      result: 'unknown',
+      detail: `you may not list ${facts.nodes === undefined ? 'nodes' : 'pods'}`,
+    };
   const { layout, vms, compilation } = spec;
   const isSmallest = layout === 'smallest';
   if (!isSmallest && zonesIn(spec.variables).length < 3)
@@ -208,7 +237,7 @@ function classCheck({ variables }: FoundrySpec, { classes }: DirectorFacts): Che
 
 function stemcellCheck({ stemcell, hasVolumeServices }: FoundrySpec): Check {
   const name = 'Stemcell of cells';
-  const { path, title, operatingSystem, isLight } = stemcell;
+  const { path, title, operatingSystem, version, isLight } = stemcell;
   const remedy = "name another one with --vm-stemcell FILE, for example of 'bosh-kubernetes stemcell build'";
   if (!foundrySystems.some((each) => each === operatingSystem))
     return missing(
@@ -221,31 +250,14 @@ function stemcellCheck({ stemcell, hasVolumeServices }: FoundrySpec): Check {
       `'${path}' is of '${operatingSystem}', which has no programs to mount NFS and SMB shares: leave out --volume-services, or ` +
         `name a Debian stemcell with --vm-stemcell FILE`,
     );
+  if (operatingSystem === 'ubuntu-noble' && version !== nobleVersion)
+    return missing(
+      name,
+      `'${path}' has version ${version}, and cf-deployment needs version ${nobleVersion} of ubuntu-noble, for which its releases are ` +
+        "compiled: name that version with --vm-stemcell FILE, which 'bosh-kubernetes stemcell build --from FILE' makes of the " +
+        'published stemcell for warden-boshlite',
+    );
   if (!isLight)
     return missing(name, `'${path}' is heavy, so it names no image that nodes can run: ${remedy}`);
   return { name, result: 'ok', detail: `${title}, ${operatingSystem}` };
-}
-
-/** A domain that does not resolve is no hindrance: VMs and apps resolve it by bosh-dns. */
-function domainCheck({ layout, variables, namespace }: FoundrySpec, { names }: FoundryFacts): Check {
-  const name = 'System domain';
-  const { system_domain: domain = '', node_address: address } = variables;
-  const example = `${address}.sslip.io`;
-  const remedy =
-    layout === 'smallest'
-      ? `make a wildcard record *.${domain} for ${address}, or name another domain with --system-domain` +
-        (domain === example ? '' : `, such as ${example}`)
-      : `make a wildcard record *.${domain} for the address that kubectl get service cf-router -n ${namespace} shows after the deployment`;
-  const warn = (problem: string): Check => ({
-    ...{ name, result: 'missing' },
-    detail: `${problem}, so cf and browsers reach Cloud Foundry only through the tunnel: ${remedy}`,
-  });
-  const failed = names.find(({ addresses }) => addresses.length === 0);
-  if (failed !== undefined) return warn(`${failed.name} does not resolve here (${failed.error})`);
-  const [api] = names;
-  const found = api?.addresses.join(' and ') ?? '';
-  if (address !== undefined && names.some(({ addresses }) => !addresses.includes(address)))
-    return warn(`*.${domain} resolves to ${found}, and not to ${address}`);
-  const later = address === undefined ? ', which must be the address of the Service cf-router' : '';
-  return { name, result: 'ok', detail: `*.${domain} resolves to ${found}${later}` };
 }

@@ -13,6 +13,12 @@ export interface OpsFileChoice {
 /** The operating systems of stemcells with which cf-deployment v58.0.0 and our files go. */
 export const foundrySystems = ['debian-bookworm', 'ubuntu-noble'] as const;
 
+/**
+ * The version of Ubuntu noble in cf-deployment v58.0.0, for which the releases of use-compiled-releases.yml
+ * are compiled.
+ */
+export const nobleVersion = '1.425';
+
 const isDebian = ({ operatingSystem }: OpsFileChoice): boolean => operatingSystem === 'debian-bookworm';
 
 /**

@@ -5,9 +5,9 @@ import { tryService, type DirectorApi, type DirectorFacts } from '../cluster-fac
 import type { DirectorStemcell } from '../director-stemcell.ts';
 import { formatVariables } from '../format-variables.ts';
 import { nodeAddress } from '../node-address.ts';
-import { roomOnNodes } from '../node-room.ts';
+import { roomOnNodes, zonesByRoom } from '../node-room.ts';
 import type { Check } from '../preflight-checks.ts';
-import { chooseVariables } from './choose-variables.ts';
+import { chooseVariables, type ClusterValues } from './choose-variables.ts';
 import { deployedChecks } from './deployed-checks.ts';
 import { isFoundryVm, type DeployedFoundry } from './deployed-foundry.ts';
 import { foundryFolder, type FoundryScript } from './foundry-commands.ts';
@@ -77,11 +77,8 @@ export async function prepareCloudFoundry(
   const { nodes, pods } = facts;
   // VMs of the same Cloud Foundry count as room, because this run may repeat an earlier one
   const rooms = nodes && pods && roomOnNodes(nodes, pods, isFoundryVm(namespace));
-  const variables = chooseVariables(layout, request, previous, {
-    address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),
-    zones: [...new Set(rooms?.flatMap(({ zone }) => zone ?? []))].toSorted(),
-    classes: facts.classes ?? [],
-  });
+  const earlier = previous && { ...previous, isDeployed: deployed !== undefined };
+  const variables = chooseVariables(layout, request, earlier, suggestedValues(facts, namespace));
   const config = await readCloudConfig(root, layout, { ...placeholders, ...variables });
   const { system_domain: domain = '', node_address: address } = variables;
   const record: FoundryRecord = { layout, variables, hasOneCell, hasVolumeServices };
@@ -119,6 +116,15 @@ export async function prepareCloudFoundry(
         ...(stemcell.operatingSystem === 'ubuntu-noble' ? ['ubuntu-noble'] : []),
       ],
     },
+  };
+}
+
+function suggestedValues(facts: DirectorFacts, namespace: string): ClusterValues {
+  const { nodes, pods = [], classes = [] } = facts;
+  return {
+    address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),
+    zones: nodes && zonesByRoom(roomOnNodes(nodes, pods, isFoundryVm(namespace))),
+    classes,
   };
 }
 
