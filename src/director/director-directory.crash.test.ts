@@ -45,7 +45,10 @@ async function runKilled(t: TestContext, directory: string, count: number, when:
   assert.equal(run.signal, 'SIGKILL', run.stderr);
 }
 
-/** The commands must not deploy files that the record does not describe: the next run would not know of it. */
+/**
+ * The commands must not deploy files that the record does not describe: the next run would not know of
+ * it.
+ */
 async function assertCommandsMatch(directory: string, label: string): Promise<void> {
   if (!(await readdir(directory)).includes('commands.sh')) return;
   const commands = await readFile(join(directory, 'commands.sh'), 'utf8');

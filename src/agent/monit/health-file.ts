@@ -44,8 +44,8 @@ export class HealthFile {
   }
 
   /**
-   * Writes the present state if it differs from what this process wrote last. Never rejects, because jobs must start and
-   * stop also with a full disk. Logs the first failure after a success.
+   * Writes the present state if it differs from what this process wrote last. Never rejects, because
+   * jobs must start and stop also with a full disk. Logs the first failure after a success.
    */
   record(): Promise<void> {
     return this.#queue.run(this.#path, async () => {

@@ -118,7 +118,10 @@ function lossChecks({ next, previous }: DeployedSpec): Check[] {
 
 const lossCheck = (name: string, detail: string): Check => ({ name, result: 'missing', detail });
 
-/** Returns the findings of a run without --with: it must not replace a deployed Cloud Foundry by examples/hello. */
+/**
+ * Returns the findings of a run without --with: it must not replace a deployed Cloud Foundry by
+ * examples/hello.
+ */
 export function unnamedChecks(
   previous: FoundryRecord | undefined,
   namespace: string,

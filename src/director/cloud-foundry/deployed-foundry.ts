@@ -11,8 +11,8 @@ import { varsStore } from './foundry-commands.ts';
 /** A Cloud Foundry whose first deployment has begun. */
 export interface DeployedFoundry {
   /**
-   * Its vars store, with passwords and keys. Undefined: the folder has none, because the director has CredHub, or
-   * because the deployment was made from another folder.
+   * Its vars store, with passwords and keys. Undefined: the folder has none, because the director has
+   * CredHub, or because the deployment was made from another folder.
    */
   readonly variables: Field | undefined;
 }
@@ -21,8 +21,9 @@ export interface DeployedFoundry {
 const deployment = 'cf';
 
 /**
- * Returns the Cloud Foundry of a director's folder and namespace. Undefined: there is neither a vars store nor
- * a VM; `pods` is undefined if the user may not list pods. Rejects with FILE_NOT_TRUSTED or VARS_STORE_INVALID.
+ * Returns the Cloud Foundry of a director's folder and namespace. Undefined: there is neither a vars
+ * store nor a VM; `pods` is undefined if the user may not list pods. Rejects with FILE_NOT_TRUSTED or
+ * VARS_STORE_INVALID.
  */
 export async function findDeployedFoundry(
   directory: string,

@@ -1,6 +1,9 @@
 import { shellQuote } from '../../../src/cpi/vm/scripts/shims.ts';
 
-/** A name server at the first argument: it resolves the other arguments to its own address, and no other name. */
+/**
+ * A name server at the first argument: it resolves the other arguments to its own address, and no other
+ * name.
+ */
 const server = `const { createSocket } = require("node:dgram");
 const [address, ...names] = process.argv.slice(1);
 const socket = createSocket("udp4").on("message", (query, client) => {

@@ -118,10 +118,10 @@ const restoreNames = `restore_names() {
  * - A director sends its names again only when they have changed, so the names of the last sync_dns are added
  *   to the /etc/hosts that the kubelet has written for this container (this file).
  * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so the
- *   runtime mounts there, and the agent does not come up while `resolvconf -u` cannot rename over it. The
- *   copy replaces the link, because resolvconf starts from a file at that path when the agent runs it
- *   (platform/net/dnsresolver). A link to systemd's file stays, with its mount, which stock-init.ts removes if
- *   systemd is the init.
+ *   runtime mounts there, and the agent does not come up while `resolvconf -u` cannot rename over it.
+ *   The copy replaces the link, because resolvconf starts from a file at that path when the agent runs
+ *   it (platform/net/dnsresolver). A link to systemd's file stays, with its mount, which stock-init.ts
+ *   removes if systemd is the init.
  * - A CPI job of a director has no environment, so the address of the API server is written to a file
  *   (src/kubernetes/access/server-access.ts).
  * - A stemcell of this project has services beside the agent, such as sshd (src/stemcell/root/services.sh).

@@ -43,11 +43,12 @@ exec /sbin/init`;
  *   set, systemd leaves to the node what is the node's (systemd.exec(5), "The container interface"). It
  *   unmounts nothing when it ends, because jobs may write to their disks after its units have ended (their
  *   KillMode is `process`).
- * - systemd-resolved is the resolver if the image enables it (noble). bosh-dns adds its server there, and does
- *   not start before the VM's resolver answers by it (bosh-dns-release: jobs/bosh-dns, pre-start and wait). It
- *   learns the pod's name servers here, because networkd, which is masked, would otherwise tell them. They are
- *   for all names (`~.`), except those for which bosh-dns registers: otherwise resolved asks no server for
- *   names below `local` that no search domain covers, and bosh-dns, too, for all other names.
+ * - systemd-resolved is the resolver if the image enables it (noble). bosh-dns adds its server there,
+ *   and does not start before the VM's resolver answers by it (bosh-dns-release: jobs/bosh-dns,
+ *   pre-start and wait). It learns the pod's name servers here, because networkd, which is masked, would
+ *   otherwise tell them. They are for all names (`~.`), except those for which bosh-dns registers:
+ *   otherwise resolved asks no server for names below `local` that no search domain covers, and
+ *   bosh-dns, too, for all other names.
  * - runsvdir-start is also what bosh-docker-cpi runs (vm/factory.go); it clears the environment.
  */
 export const systemdInit = `find_stock_init() {
