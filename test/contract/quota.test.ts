@@ -162,7 +162,7 @@ test('objects of any kind are charged by their count', async () => {
 test('a full quota answers 403 before 409 for an existing name', async () => {
   const { admin, namespace } = subject;
   const there = configMap(namespace, 'there');
-  await admin.api.create(configMaps, there);
+  await admitted(configMaps, there);
   const { items } = await admin.api.list(configMaps, { namespace });
   const count = `count/configmaps=${items.length}`;
   await limit('full', { 'count/configmaps': String(items.length) });
