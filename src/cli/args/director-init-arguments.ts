@@ -35,7 +35,7 @@ export interface InitArguments {
   readonly cloudFoundry: FoundryOptions | undefined;
 }
 
-/** What the director is prepared for. */
+/** The values of `--with`. */
 const purposes = ['cloud-foundry'] as const;
 
 export const initUsage =

@@ -15,7 +15,7 @@ import { formatTable } from '../output/terminal.ts';
 
 export { initUsage } from '../args/director-init-arguments.ts';
 
-/** What the command uses of its surroundings. */
+/** The ports of the command, which tests replace. */
 export interface InitPorts {
   readonly connect: typeof withKubernetes;
   readonly lookup: NameLookup;

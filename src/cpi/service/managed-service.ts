@@ -177,8 +177,8 @@ function unmanagedAnnotations(
 }
 
 /**
- * Fields that cloud_properties set, or that follow from them (service-properties.ts, service-object.ts). One
- * that is no longer requested is removed.
+ * Fields that cloud_properties set, or that follow from them (service-properties.ts, service-object.ts). A
+ * field that no cloud_properties request any more is removed.
  */
 const managedFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['type', 'selector', 'ports', 'clusterIP', 'clusterIPs', 'externalIPs', 'loadBalancerIP'] as const),

@@ -7,7 +7,7 @@ import type { FoundryRecord } from './foundry-record.ts';
 import type { Layout } from './layout-vms.ts';
 import { publicDomainOf } from './system-domain.ts';
 
-/** What the operator named, or what an earlier run recorded. */
+/** The values that the operator named as options. */
 export interface NamedValues {
   readonly systemDomain: string | undefined;
   readonly ephemeralStorageClass: string | undefined;
@@ -46,7 +46,7 @@ export function chooseVariables(
   };
 }
 
-/** What a cluster suggests. */
+/** The values that a cluster suggests. */
 export interface ClusterValues {
   /** The address of a node. */
   readonly address: string | undefined;

@@ -76,7 +76,7 @@ export class Job {
       numbers += 1;
       const number = numbers;
       const hint = `/warden-cpi-dev/disks/${this.#name}/store`;
-      // Another job of this VM may unmount the store at any time, and a write below it is no write to the disk.
+      // Another job of this VM may unmount the store at any time. A write below it is no write to the disk.
       const script = `mkdir -p ${this.#store} && { mountpoint -q ${this.#store} || mount --bind ${hint} ${this.#store}; } &&
         cd ${this.#store} && [ . -ef ${hint} ] && echo ${number} >> log && sync log`;
       if (await this.#inVm(script)) this.#written(number);
