@@ -83,7 +83,8 @@ export const kernelFolders = `open_kernel_folders() {
 /**
  * Shell function of the entry: adds the addresses and names of the last sync_dns to the kubelet's /etc/hosts
  * of this container. A machine keeps its /etc/hosts when it reboots, so agents read records.json
- * again only when a director sends a later version. Only the key `records` has pairs of an address and a name.
+ * again only when a director sends a later version. Only the key `records` has pairs of an address and a
+ * name.
  */
 const restoreNames = `restore_names() {
   [ -s /var/vcap/instance/dns/records.json ] || return 0
