@@ -4,6 +4,7 @@ import type { Resource } from '../../../src/kubernetes/api.ts';
 import {
   networkAttachmentDefinitions,
   persistentVolumeClaims,
+  pods,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
 import { holdEnd, holdGrowth } from './hold.ts';
@@ -40,11 +41,11 @@ export const verbCases: readonly VerbCase[] = [
     prepare: async (verbs) => [...verbs.world.vmArguments(), verbs.vm],
   },
   {
-    ...{ row: 'delete_vm', method: 'delete_vm', waits: true },
+    ...{ row: 'delete_vm', method: 'delete_vm', waits: true, hold: endOf(pods) },
     prepare: async (verbs) => [await verbs.world.newVm({ properties: { services } })],
   },
   {
-    ...{ row: 'delete_vm (a disk attached)', method: 'delete_vm', waits: true },
+    ...{ row: 'delete_vm (a disk attached)', method: 'delete_vm', waits: true, hold: endOf(pods) },
     prepare: async (verbs) => {
       const own = await verbs.world.newVm();
       await Promise.all([verbs.attached(own), verbs.attached(own)]);
@@ -56,7 +57,7 @@ export const verbCases: readonly VerbCase[] = [
     },
   },
   {
-    ...{ row: 'delete_vm (recreate)', method: 'delete_vm', waits: true },
+    ...{ row: 'delete_vm (recreate)', method: 'delete_vm', waits: true, hold: endOf(pods) },
     prepare: async (verbs) => {
       const { result } = await verbs.world.request('create_vm', verbs.world.vmArguments(), {
         settings: recreate,
