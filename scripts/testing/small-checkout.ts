@@ -44,13 +44,11 @@ export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
     'examples/hello/release',
     'dist',
     'running',
-    'bin',
   ])
     await mkdir(join(directory, path), { recursive: true });
   const scripts = dirname(import.meta.dirname);
   await cp(scripts, join(directory, 'scripts'), { recursive: true });
-  const command = join('bin', 'bosh-kubernetes.mjs');
-  await cp(join(dirname(scripts), command), join(directory, command));
+  await cp(join(dirname(scripts), 'bin'), join(directory, 'bin'), { recursive: true });
   await writeFile(join(directory, 'package-lock.json'), '{}');
   return {
     directory,

@@ -13,6 +13,7 @@ import {
   type EnvArguments,
 } from '../args/env-arguments.ts';
 import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
+import { hasExample } from '../cluster/example-manifest.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -27,6 +28,7 @@ export const destroy: Command = {
   summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);
+    if (parsed.isExample) await hasExample();
     await checkOwner(context.installation.clusterDirectory, 'remove');
     await assertNamesDeployment(parsed);
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
