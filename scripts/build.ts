@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFile, chmod, cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { appendFile, chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import product from '../package.json' with { type: 'json' };
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
@@ -16,7 +17,9 @@ import { allEnded } from './all-ended.ts';
 import { besideSources } from './beside-sources.ts';
 import { type CpiArtefacts, buildCpi } from './build-cpi.ts';
 import { bundleForNode } from './bundle-for-node.ts';
+import { linkOrCopy } from './link-or-copy.ts';
 import { requireHttp } from './require-http.ts';
+import { stageCpiRelease } from './stage-cpi-release.ts';
 import { runtimes, writeNotices } from './write-notices.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -87,18 +90,9 @@ async function removeScratch(directory: string): Promise<void> {
   }
 }
 
-/** Packs the release directory, with the CPI's artefacts among its sources. */
-async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<void> {
+async function packCpiRelease(artefacts: CpiArtefacts): Promise<void> {
   const staging = join(dist, 'release');
-  await rm(staging, { recursive: true, force: true });
-  for (const name of ['config', 'jobs', 'packages'])
-    await cp(join(root, 'release', name), join(staging, name), { recursive: true });
-  const sources = join(staging, 'src', 'bosh_kubernetes_cpi');
-  await mkdir(sources, { recursive: true });
-  for (const file of [bundle, executable]) {
-    if (file !== undefined) await linkOrCopy(file, join(sources, basename(file)));
-  }
-  for (const name of ['LICENSE', 'NOTICE']) await cp(join(dirname(bundle), name), join(staging, name));
+  await stageCpiRelease(artefacts, staging);
   // the release stays on this machine, and compressing 100 MB would take longer than the rest of the build
   await appendFile(join(staging, 'packages', 'bosh_kubernetes_cpi', 'spec'), 'no_compression: true\n');
   await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
@@ -113,12 +107,11 @@ async function packExample(name: string): Promise<void> {
  * without manual version numbers.
  */
 async function packWithContentVersion(directory: string, outFile: string): Promise<void> {
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
   const contentOf = (fingerprints: readonly string[]): string =>
     createHash('sha256').update(fingerprints.join()).digest('hex').slice(0, 12);
   await packRelease({
     directory,
-    version: (fingerprints) => `${version}+build.${contentOf(fingerprints)}`,
+    version: (fingerprints) => `${product.version}+build.${contentOf(fingerprints)}`,
     outFile,
   });
 }
@@ -212,15 +205,6 @@ async function linkInto(from: string, path: string): Promise<void> {
   // remains.
   await rename(partial, path);
   await rm(partial, { force: true });
-}
-
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await cp(from, to);
-  }
 }
 
 await buildAll(process.argv.slice(2));

@@ -6,6 +6,7 @@ import {
   packReleaseManifest,
   type CreatedRelease,
 } from '../../bosh/release/create-release.ts';
+import product from '../../../package.json' with { type: 'json' };
 import { openRelease } from '../../bosh/release/open-release.ts';
 import { readReleaseManifest } from '../../bosh/release/release-manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
@@ -13,9 +14,10 @@ import { removeTree } from '../../platform/remove-tree.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { parseReleaseArguments, releasePorts } from '../args/release-arguments.ts';
 import { buildCpiRelease } from '../build-cpi-release.ts';
-import type { Command } from '../command.ts';
+import type { Command, CommandContext } from '../command.ts';
 import { printRelease } from '../output/release-tables.ts';
 import { printBlock, type Terminal } from '../output/terminal.ts';
+import { packVolumesRelease } from '../pack-volumes-release.ts';
 
 const createUsage =
   '[RELEASE-MANIFEST] [--dir DIRECTORY] [--name NAME] [--version VERSION] [--timestamp-version] [--final] [--force] ' +
@@ -90,14 +92,17 @@ export const inspectLocalRelease: Command = {
 };
 
 const buildUsage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
+const volumesUsage = 'volumes FILE [--json]';
 
-/** Commands for the release with the job kubernetes_cpi (docs/director.md). */
+/** Commands for the release with the job kubernetes_cpi (docs/director.md), and that of the volume services. */
 export const release: Command = {
   name: 'release',
-  usage: buildUsage,
-  summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
+  usage: `${buildUsage} | ${volumesUsage}`,
+  summary:
+    "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml; or that of the volume services",
   json: true,
   async run(args, context) {
+    if (args[0] === 'volumes') return buildVolumesRelease(args.slice(1), context);
     const {
       positionals,
       directory: _,
@@ -108,7 +113,10 @@ export const release: Command = {
       allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
     });
     if (positionals.join(' ') !== 'build')
-      throw new ProductError('INVALID_ARGUMENT', `'release' needs: release ${buildUsage}`);
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `'release' needs: release ${buildUsage}, or release ${volumesUsage}`,
+      );
     const { terminal, installation } = context;
     const made = await buildCpiRelease({ ...options, root: installation.root }, releasePorts(context));
     printCreated(terminal, made.release);
@@ -121,3 +129,18 @@ export const release: Command = {
     return 0;
   },
 };
+
+/** Packs the release of the volume services (docs/volumes/release.md), in the version of this product. */
+async function buildVolumesRelease(
+  args: readonly string[],
+  { terminal, installation: { root, nodeBinary } }: CommandContext,
+): Promise<number> {
+  const usage = `release ${volumesUsage}`;
+  const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
+  if (path === undefined || extra !== undefined)
+    throw new ProductError('INVALID_ARGUMENT', `Name the archive to write. Usage: ${usage}`);
+  const outFile = resolve(expandHome(path));
+  const made = await packVolumesRelease({ root, nodeBinary, version: product.version, outFile });
+  terminal.out(`${outFile}: ${made.name}/${made.version}\n`);
+  return 0;
+}
