@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -42,12 +41,6 @@ export function locateInstallation(environment: Readonly<Record<string, string |
     workspace: join(home, 'workspace'),
     lockPath: join(home, 'lock'),
   };
-}
-
-/** Returns the version of this package, which is only in its package.json. */
-export function packageVersion(root: string): string {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  return version;
 }
 
 /** Returns the path of the main module of `bosh-kubernetes`, which scripts/build.ts writes. */

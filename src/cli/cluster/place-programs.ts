@@ -1,12 +1,13 @@
 import { constants, existsSync } from 'node:fs';
 import { chmod, copyFile, cp, link, mkdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import product from '../../../package.json' with { type: 'json' };
 import { besideCluster, builtCluster } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { writeFile } from '../../platform/write-file.ts';
-import { packageVersion, type Installation } from '../installation.ts';
+import type { Installation } from '../installation.ts';
 
 /** The programs with which a cluster starts. */
 export interface ClusterPrograms {
@@ -47,7 +48,7 @@ export async function placePrograms(installation: Installation): Promise<Cluster
   await copyFile(join(runtimeDirectory, 'agent.cjs'), agent);
   await chmod(agent, 0o644);
   await placeNode(nodeBinary, placed.nodeBinary);
-  const description = { version: packageVersion(root), type: 'module' };
+  const description = { version: product.version, type: 'module' };
   await writeFile(recordIn(draft), `${JSON.stringify(description)}\n`, { mode: 0o600 });
   await removeTree(programsDirectory, { within });
   await rename(draft, programsDirectory);
@@ -76,7 +77,7 @@ async function placeNode(from: string, to: string): Promise<void> {
  * Throws CLUSTER_START if a newer version has started this cluster, whose data this version may not
  * understand.
  */
-export async function assertNotNewer({ root, programsDirectory }: Installation): Promise<void> {
+export async function assertNotNewer({ programsDirectory }: Installation): Promise<void> {
   const path = recordIn(programsDirectory);
   const recorded = await readOwnJson(
     path,
@@ -89,11 +90,11 @@ export async function assertNotNewer({ root, programsDirectory }: Installation):
         { cause },
       ),
   );
-  const own = packageVersion(root);
-  if (recorded === undefined || !isNewer(recorded, own)) return;
+  const { version } = product;
+  if (recorded === undefined || !isNewer(recorded, version)) return;
   throw new ProductError(
     'CLUSTER_START',
-    `The cluster in '${dirname(programsDirectory)}' was last started by bosh-kubernetes ${recorded}, and this is ${own}, ` +
+    `The cluster in '${dirname(programsDirectory)}' was last started by bosh-kubernetes ${recorded}, and this is ${version}, ` +
       `which may not understand its data; nothing was changed. Install bosh-kubernetes ${recorded} or newer`,
   );
 }
