@@ -37,14 +37,7 @@ export interface SmallCheckout {
 export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scripts-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  for (const path of [
-    'src',
-    'embedded-cluster',
-    'release',
-    'examples/hello/release',
-    'dist',
-    'running',
-  ])
+  for (const path of ['src', 'embedded-cluster', 'release', 'examples/hello/release', 'dist', 'running'])
     await mkdir(join(directory, path), { recursive: true });
   const scripts = dirname(import.meta.dirname);
   await cp(scripts, join(directory, 'scripts'), { recursive: true });

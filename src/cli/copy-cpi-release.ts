@@ -20,7 +20,14 @@ interface CopiedRelease extends Pick<CpiRelease, 'variables' | 'variablesPath'> 
 export async function copyCpiRelease(
   source: string,
   release: ReleaseManifest,
-  { tarball, url, version, final, force, timestampVersion }: Omit<ReleaseArguments, 'positionals' | 'directory'>,
+  {
+    tarball,
+    url,
+    version,
+    final,
+    force,
+    timestampVersion,
+  }: Omit<ReleaseArguments, 'positionals' | 'directory'>,
 ): Promise<CopiedRelease> {
   if (version !== undefined || [final, force, timestampVersion].includes(true))
     throw new ProductError(

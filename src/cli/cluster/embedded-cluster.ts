@@ -73,7 +73,8 @@ export function describeMissingCluster({ clusterDirectory }: Installation): stri
   if (existsSync(clusterDirectory)) return undefined;
   const home = dirname(clusterDirectory);
   let above = dirname(home);
-  while (dirname(above) !== above && !existsSync(join(above, basename(home), 'cluster'))) above = dirname(above);
+  while (dirname(above) !== above && !existsSync(join(above, basename(home), 'cluster')))
+    above = dirname(above);
   const found = existsSync(join(above, basename(home), 'cluster'));
   const where = found ? `'${above}', which has one` : `the directory in which 'up' ran`;
   return `there is no cluster in '${home}': run this in ${where}, or name the cluster's folder with BOSH_KUBERNETES_HOME`;

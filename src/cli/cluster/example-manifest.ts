@@ -41,7 +41,9 @@ export async function findExample(): Promise<boolean | { readonly problem: strin
   const names = await readdir(directory);
   if (names.includes(basename(exampleManifestPath))) {
     const isForCreateEnv = /^cloud_provider:/mu.test(await readFile(exampleManifestPath, 'utf8'));
-    return isForCreateEnv || { problem: 'has a manifest.yml without cloud_provider, which is not for create-env' };
+    return (
+      isForCreateEnv || { problem: 'has a manifest.yml without cloud_provider, which is not for create-env' }
+    );
   }
   // The deployer keeps files beside a manifest, and a killed run may have left a draft of it.
   const isOurs = names.every((name) => name.startsWith('manifest'));

@@ -101,7 +101,9 @@ export async function assertNotNewer({ programsDirectory }: Installation): Promi
 
 /** Compares major, minor and patch. */
 function isNewer(version: string, other: string): boolean {
-  const [ours, theirs] = [version, other].map((each) => (/^[\d.]+/u.exec(each)?.[0] ?? '').split('.').map(Number));
+  const [ours, theirs] = [version, other].map((each) =>
+    (/^[\d.]+/u.exec(each)?.[0] ?? '').split('.').map(Number),
+  );
   const index = [0, 1, 2].find((part) => ours?.[part] !== theirs?.[part]);
   return index !== undefined && (ours?.[index] ?? 0) > (theirs?.[index] ?? 0);
 }

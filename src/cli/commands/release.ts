@@ -143,7 +143,11 @@ export const release: Command = {
 type Variables = Pick<CpiRelease, 'variables' | 'variablesPath'>;
 
 async function buildRelease(options: CpiReleaseOptions, context: CommandContext): Promise<Variables> {
-  const { release: made, hasExecutable, ...variables } = await buildCpiRelease(options, releasePorts(context));
+  const {
+    release: made,
+    hasExecutable,
+    ...variables
+  } = await buildCpiRelease(options, releasePorts(context));
   printCreated(context.terminal, made);
   if (!hasExecutable)
     context.terminal.out(
