@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { before, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import product from '../../package.json' with { type: 'json' };
 import { openRelease } from '../../src/bosh/release/open-release.ts';
@@ -13,7 +13,9 @@ import type { BillOfMaterials } from './make-bill-of-materials.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const { version } = product;
-const out = join(root, 'dist', 'package');
+/** The commands of docs/releases.md run here, as in the checkout. */
+const operators = join(root, 'dist', 'package-test');
+const out = join(operators, 'dist', 'package');
 const url = 'https://releases.example/((name))-((version)).tgz';
 
 const pack = async (checkout: string, directory: string, environment = {}): Promise<readonly string[]> => {
@@ -29,13 +31,16 @@ const readBill = async (): Promise<BillOfMaterials> =>
 let paths: readonly string[] = [];
 
 before(async () => {
-  await rm(out, { recursive: true, force: true });
+  await rm(operators, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
+  for (const name of ['bin', 'package.json']) await symlink(join(root, name), join(operators, name));
   // An archive of another version, which is in the way, and one that the caller has packed.
   await writeFile(artefact('bosh-kubernetes-0.0.9.tgz'), 'old');
   await writeFile(artefact(`bosh-kubernetes-${version}.tgz`), 'npm package');
   paths = await pack(root, out);
 });
+
+after(() => rm(operators, { recursive: true }));
 
 test('a second build of the commit, in another folder, at another time and by other settings, gives the same bytes', async (t) => {
   // Inside of this checkout, so that it is in the same file system and the same git repository.
@@ -64,18 +69,28 @@ test('a second build of the commit, in another folder, at another time and by ot
   );
 });
 
-test('sha256sum accepts the sums, which list each file of the version and no other', async () => {
-  const { stdout } = await run('sha256sum', ['-c', 'SHA256SUMS'], { cwd: out });
-  const listed = stdout.trim().split('\n');
-  assert.deepEqual(
-    listed.toSorted(),
-    [`bosh-kubernetes-${version}.tgz`, ...paths.slice(0, -1).map((path) => basename(path))]
-      .map((name) => `${name}: OK`)
-      .toSorted(),
-  );
+test('the commands of docs/releases.md check the version', async () => {
+  const page = await readFile(join(root, 'docs/releases.md'), 'utf8');
+  const [, commands = ''] = /^### Check a version\n.*?^```sh\n(.*?)^```$/msu.exec(page) ?? [];
+  const { stdout } = await run('bash', ['-euc', commands], { cwd: operators });
+  const names = [`bosh-kubernetes-${version}.tgz`, ...paths.slice(0, -1).map((path) => basename(path))];
+  // All files of this version are in the sums, and no others.
+  const checked = stdout.split('\n').filter((line) => line.endsWith(': OK'));
+  assert.deepEqual(checked.toSorted(), names.map((name) => `${name}: OK`).toSorted());
+  assert.match(stdout, new RegExp(`^bosh-kubernetes +${version} `, 'mu'));
+  assert.match(stdout, /^commit_hash: ([0-9a-f]{12}|non-git)\nuncommitted_changes: (true|false)$/mu);
+  assert.match(stdout, new RegExp(`^node@${process.version.slice(1)}$`, 'mu'));
 });
 
-test('both releases have the version and the commit, and the block of variables names the archive', async (t) => {
+test('CHANGELOG.md has a section for the version, and package-lock.json the same version', async () => {
+  const changelog = await readFile(join(root, 'CHANGELOG.md'), 'utf8');
+  const [newest] = [...changelog.matchAll(/^## \[(?!Unreleased)(.+?)\]/gmu)].map(([, each]) => each);
+  assert.equal(newest, version);
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as { version: string };
+  assert.equal(lock.version, version);
+});
+
+test('both releases have the version, and the block of variables names the archive', async (t) => {
   const within = await scratchDirectory(t);
   const text = await readFile(artefact(`bosh-kubernetes-cpi-release-${version}.yml`), 'utf8');
   const variables = parse(text) as Record<string, string>;
@@ -89,8 +104,6 @@ test('both releases have the version and the commit, and the block of variables 
   const directory = join(within, 'cpi');
   const cpi = await openRelease({ archivePath, digest, directory, within });
   assert.deepEqual([cpi.version, cpi.jobs.map(({ name }) => name)], [version, ['kubernetes_cpi']]);
-  const manifest = await readFile(join(directory, 'release.MF'), 'utf8');
-  assert.match(manifest, /^commit_hash: ([0-9a-f]{12}|non-git)$/mu);
   const volumes = await openRelease({
     archivePath: artefact(`bosh-kubernetes-volumes-release-${version}.tgz`),
     directory: join(within, 'volumes'),

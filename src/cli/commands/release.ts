@@ -100,10 +100,7 @@ export const release: Command = {
   usage: 'build|volumes ...',
   summary: 'Make the releases of this product',
   subCommands: [
-    [
-      buildUsage,
-      "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
-    ],
+    [buildUsage, "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml"],
     [volumesUsage, "Make the release of the volume services, in this product's version"],
   ],
   documentation: 'docs/releases.md',
