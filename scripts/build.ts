@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import product from '../package.json' with { type: 'json' };
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
+import { rubyDirectory } from '../src/bosh/template/ruby-command.ts';
 import { mainModulePath } from '../src/cli/installation.ts';
 import { besideCluster, builtCluster } from '../embedded-cluster/daemon/cluster-state.ts';
 import { hostRootImage } from '../embedded-cluster/node/node-object.ts';
@@ -52,6 +53,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
       buildCommandLine(mainModulePath(root)),
     ]).then(() => runBeside(beside)),
     buildVolumeServices(join(dist, 'volumes')),
+    buildRuby(rubyDirectory(root)),
     packExample('hello'),
     packLightStemcell(
       {
@@ -124,7 +126,7 @@ async function buildRuntime(directory: string): Promise<void> {
   // an earlier build may have created it with another umask
   await chmod(directory, 0o755);
   await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
-  await installNode(join(directory, 'node'));
+  await linkInto(process.execPath, join(directory, 'node'));
 }
 
 /**
@@ -170,8 +172,9 @@ async function buildVolumeServices(directory: string): Promise<void> {
     ['k8s-binding', 'cli.ts'],
     ['cell', 'cli.ts'],
     ['demo', 'cli.ts'],
+    ['cell/namespace-init', 'main.ts'],
   ] as const) {
-    const outFile = join(directory, `${name}.mjs`);
+    const outFile = join(directory, `${basename(name)}.mjs`);
     // the others leave the checkout
     const plugins = name === 'cell' || name === 'demo' ? [besideSources(root, outFile)] : [];
     const main = join(root, 'src', 'volumes', name, file);
@@ -181,10 +184,23 @@ async function buildVolumeServices(directory: string): Promise<void> {
   await writeNotices(directory, [...packages, runtimes.node]);
 }
 
-async function installNode(path: string): Promise<void> {
+/**
+ * Bundles the program that runs Ruby as WebAssembly, beside the one file of Ruby that it needs. Templates can
+ * read this folder.
+ */
+async function buildRuby(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const main = join(root, 'src', 'bosh', 'template', 'ruby-wasm.ts');
+  await bundleForNode(main, join(directory, 'ruby-wasm.mjs'), asModules);
+  const name = 'ruby+stdlib.wasm';
+  await linkInto(join(root, 'node_modules', '@ruby', '3.4-wasm-wasi', 'dist', name), join(directory, name));
+}
+
+/** Replaces a file by a link to another file, or by a copy of it. */
+async function linkInto(from: string, path: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
-  await linkOrCopy(process.execPath, partial);
+  await linkOrCopy(from, partial);
   // rename(2) of one link of a file onto another link of the same file does nothing, so the first link
   // remains.
   await rename(partial, path);

