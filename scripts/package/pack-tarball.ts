@@ -36,7 +36,7 @@ const excluded = [
 ];
 
 /** The programs of the tarball, whose packages its NOTICE names. */
-const programs = [
+export const programs = [
   'src/agent/main.ts',
   'src/bosh/template/ruby-wasm.ts',
   'src/cli/main.ts',

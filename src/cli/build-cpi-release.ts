@@ -112,7 +112,8 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-function checkUrl(text: string): string {
+/** Returns the URL. Throws INVALID_ARGUMENT if a director cannot download from it. */
+export function checkUrl(text: string): string {
   const refuse = (why: string): ProductError => new ProductError('INVALID_ARGUMENT', `--url ${why}`);
   const parsed = URL.parse(text);
   if (parsed === null || !['http:', 'https:', 'file:'].includes(parsed.protocol))

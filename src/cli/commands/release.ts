@@ -107,42 +107,50 @@ function printManifest(
 const buildUsage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
 const volumesUsage = 'volumes FILE [--json]';
 
-/** Commands for the release with the job kubernetes_cpi (docs/director.md), and that of the volume services. */
+/** Commands for the releases of this product: the CPI (docs/director.md) and the volume services. */
 export const release: Command = {
   name: 'release',
-  usage: `${buildUsage} | ${volumesUsage}`,
-  summary:
-    "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml; or that of the volume services",
+  usage: 'build|volumes ...',
+  summary: 'Make the releases of this product',
+  subCommands: [
+    [buildUsage, "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml"],
+    [volumesUsage, "Make the release of the volume services, in this product's version"],
+  ],
+  documentation: 'docs/releases.md',
   json: true,
-  async run(args, context) {
-    if (args[0] === 'volumes') return buildVolumesRelease(args.slice(1), context);
-    const {
-      positionals,
-      directory: _,
-      name: __,
-      ...options
-    } = parseReleaseArguments(args, {
-      usage: `release ${buildUsage}`,
-      allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
-    });
-    if (positionals.join(' ') !== 'build')
-      throw new ProductError(
-        'INVALID_ARGUMENT',
-        `'release' needs: release ${buildUsage}, or release ${volumesUsage}`,
-      );
-    const { terminal, installation } = context;
-    const made = installation.isPackage
-      ? await copyRelease(options, context)
-      : await buildRelease({ ...options, root: installation.root }, context);
-    terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
-    printBlock(terminal, made.variables);
-    return 0;
+  async run([name, ...args], context) {
+    if (name === 'build') return buildRelease(args, context);
+    if (name === 'volumes') return buildVolumesRelease(args, context);
+    const usages = `\n  release ${buildUsage}\n  release ${volumesUsage}`;
+    throw new ProductError('INVALID_ARGUMENT', `'release' needs one of:${usages}`);
   },
 };
 
+async function buildRelease(args: readonly string[], context: CommandContext): Promise<number> {
+  const usage = `release ${buildUsage}`;
+  const {
+    positionals,
+    directory: _,
+    name: __,
+    ...options
+  } = parseReleaseArguments(args, {
+    usage,
+    allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
+  });
+  if (positionals.length > 0)
+    throw new ProductError('INVALID_ARGUMENT', `'release build' takes only flags. Usage: ${usage}`);
+  const { terminal, installation } = context;
+  const made = installation.isPackage
+    ? await copyRelease(options, context)
+    : await packCpi({ ...options, root: installation.root }, context);
+  terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
+  printBlock(terminal, made.variables);
+  return 0;
+}
+
 type Variables = Pick<CpiRelease, 'variables' | 'variablesPath'>;
 
-async function buildRelease(options: CpiReleaseOptions, context: CommandContext): Promise<Variables> {
+async function packCpi(options: CpiReleaseOptions, context: CommandContext): Promise<Variables> {
   const {
     release: made,
     hasExecutable,
