@@ -74,10 +74,10 @@ async function placeNode(from: string, to: string): Promise<void> {
 }
 
 /**
- * Throws CLUSTER_START if a newer version has started this cluster, whose data this version may not
- * understand.
+ * Returns the version that started this cluster last; undefined if there was none, or one without a record.
+ * Throws CLUSTER_START if it is newer than this version, which may not understand the data of the cluster.
  */
-export async function assertNotNewer({ programsDirectory }: Installation): Promise<void> {
+export async function findStartedVersion({ programsDirectory }: Installation): Promise<string | undefined> {
   const path = recordIn(programsDirectory);
   const recorded = await readOwnJson(
     path,
@@ -91,7 +91,7 @@ export async function assertNotNewer({ programsDirectory }: Installation): Promi
       ),
   );
   const { version } = product;
-  if (recorded === undefined || !isNewer(recorded, version)) return;
+  if (recorded === undefined || !isNewer(recorded, version)) return recorded;
   throw new ProductError(
     'CLUSTER_START',
     `The cluster in '${dirname(programsDirectory)}' was last started by bosh-kubernetes ${recorded}, and this is ${version}, ` +
