@@ -46,9 +46,20 @@ export const up: Command = {
       context.terminal.error(
         `Wrote the example, ${parsed.manifestPath}; edit it and run the same command again`,
       );
+    await refuseOtherCluster(parsed, context.installation);
     return withClusterLock(context.installation, 'start', () => converge(parsed, context));
   },
 };
+
+/**
+ * If no cluster was ever started here, refuses a deployment on another cluster before one is created here.
+ * Throws OTHER_CLUSTER.
+ */
+async function refuseOtherCluster(parsed: EnvArguments, { clusterDirectory }: Installation): Promise<void> {
+  if ('kubeconfig' in parsed.variableFiles || existsSync(clusterDirectory)) return;
+  const files = await DeploymentFiles.find(parsed.manifestPath, parsed.statePath);
+  await files.assertOnCluster(await identifyEmbeddedCluster(clusterDirectory));
+}
 
 async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
   const { installation, terminal, signal } = context;
@@ -57,9 +68,6 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation);
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
-  // Without a cluster here, a deployment on another one is refused before this one is created.
-  if (logs !== undefined && !existsSync(kubeconfig))
-    await files.assertOnCluster(await identifyEmbeddedCluster(installation.clusterDirectory));
   const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
   await cluster.start((line) => terminal.error(line));
   const { environment, secrets } = context;
