@@ -56,8 +56,13 @@ test('users of a VM can run the programs of a package that only its owner can re
   const installation = await smallPackage(t);
   await chmod(installation.nodeBinary, 0o700);
   const { nodeBinary, runtimeDirectory } = await placePrograms(installation);
-  const modes = await Promise.all([nodeBinary, join(runtimeDirectory, 'agent.cjs')].map((path) => stat(path)));
-  assert.deepEqual(modes.map(({ mode }) => mode & 0o777), [0o755, 0o644]);
+  const modes = await Promise.all(
+    [nodeBinary, join(runtimeDirectory, 'agent.cjs')].map((path) => stat(path)),
+  );
+  assert.deepEqual(
+    modes.map(({ mode }) => mode & 0o777),
+    [0o755, 0o644],
+  );
   assert.equal((await stat(installation.nodeBinary)).mode & 0o777, 0o700);
 });
 
@@ -75,7 +80,9 @@ test('a cluster that a newer version started is refused', async (t) => {
     await writeFile(record, JSON.stringify({ version }));
     await assert.rejects(assertNotNewer(installation), {
       code: 'CLUSTER_START',
-      message: new RegExp(`started by bosh-kubernetes ${version}, .* nothing was changed\\. Install bosh-kubernetes ${version} or newer`),
+      message: new RegExp(
+        `started by bosh-kubernetes ${version}, .* nothing was changed\\. Install bosh-kubernetes ${version} or newer`,
+      ),
     });
   }
   await writeFile(record, '{}');
