@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { headingAnchor } from '../../scripts/site/markdown.ts';
+import { navigationOf } from '../../scripts/site/navigation.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const index = readFileSync(join(root, 'site/pages/index.md'), 'utf8');
+
+/** Puts an SVG into the page, so that it has the colours of the page. Its style is for a page of its own. */
+function picturesInPages(md) {
+  md.renderer.rules.image = (tokens, at, _options, env) => {
+    const source = join(root, 'site/pages', dirname(env.relativePath), tokens[at].attrGet('src'));
+    const svg = readFileSync(source, 'utf8').replace(/<style>.*?<\/style>/su, '');
+    return `<span class="picture" v-pre>${svg.slice(svg.indexOf('<svg'))}</span>`;
+  };
+}
+
+/** Gives indented code blocks the look of fenced ones, which scroll if they are too wide. */
+function indentedBlocks(md) {
+  md.renderer.rules.code_block = (tokens, at, ...rest) => {
+    tokens[at].info = 'text';
+    return md.renderer.rules.fence(tokens, at, ...rest);
+  };
+}
+
+export default {
+  title: 'BOSH on Kubernetes',
+  description: 'A BOSH CPI for Kubernetes, a deployer, an agent, and an embedded cluster to try them',
+  srcDir: 'pages',
+  outDir: 'dist',
+  // scripts/site/broken-links.ts checks all links, also those that VitePress does not know.
+  ignoreDeadLinks: true,
+  markdown: {
+    // The pages are Markdown without HTML, so `<cid>` is text.
+    html: false,
+    anchor: { slugify: headingAnchor },
+    config: (md) => {
+      picturesInPages(md);
+      indentedBlocks(md);
+    },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    sidebar: navigationOf(index).map((section) => ({
+      ...section,
+      items: section.items.map(({ text, link }) => ({ text, link: join('/', link.replace(/(?:index)?\.md$/u, '')) })),
+    })),
+  },
+};
