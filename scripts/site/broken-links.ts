@@ -43,10 +43,15 @@ export function brokenLinks(site: string, pages: ReadonlyMap<string, string>): s
 const here = 'https://site.example';
 
 const attributes = (html: string, name: string): string[] =>
-  [...html.matchAll(new RegExp(`<[a-z][^>]* ${name}="([^"]*)"`, 'gu'))].map(([, value = '']) => unescaped(value));
+  [...html.matchAll(new RegExp(`<[a-z][^>]* ${name}="([^"]*)"`, 'gu'))].map(([, value = '']) =>
+    unescaped(value),
+  );
 
 /** Returns what the browser loads with a page. The target of an `<a>` is not loaded. */
 const loaded = (html: string): string[] =>
-  [...html.matchAll(/<(?!a )[a-z]+ [^>]*/gu)].flatMap(([tag]) => [...attributes(tag, 'href'), ...attributes(tag, 'src')]);
+  [...html.matchAll(/<(?!a )[a-z]+ [^>]*/gu)].flatMap(([tag]) => [
+    ...attributes(tag, 'href'),
+    ...attributes(tag, 'src'),
+  ]);
 
 const unescaped = (value: string): string => value.replaceAll('&amp;', '&').replaceAll('&quot;', '"');

@@ -27,7 +27,10 @@ export function sitePages(root: string): ReadonlyMap<string, string> {
       const [anchor = ''] = /#.*$/u.exec(link) ?? [];
       return `${relative(dirname(page), siteFile(root, target))}${anchor}`;
     });
-    pages.set(page, extname(page) === '.md' ? `${frontmatter(linked, documentation.includes(path))}${linked}` : linked);
+    pages.set(
+      page,
+      extname(page) === '.md' ? `${frontmatter(linked, documentation.includes(path))}${linked}` : linked,
+    );
   }
   return pages;
 }

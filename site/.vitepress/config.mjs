@@ -45,7 +45,10 @@ export default {
     outline: [2, 3],
     sidebar: navigationOf(index).map((section) => ({
       ...section,
-      items: section.items.map(({ text, link }) => ({ text, link: join('/', link.replace(/(?:index)?\.md$/u, '')) })),
+      items: section.items.map(({ text, link }) => ({
+        text,
+        link: join('/', link.replace(/(?:index)?\.md$/u, '')),
+      })),
     })),
   },
 };
