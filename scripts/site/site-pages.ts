@@ -3,7 +3,11 @@ import { basename, dirname, extname, join, relative } from 'node:path';
 import { isExternal, replaceLinks, titleOf, withoutBlocks } from './markdown.ts';
 
 /** The pages of the site in the repository. The path of a page in the site is its path in the repository. */
-const pagePatterns = ['*.md', 'docs/**/*.md', 'embedded-cluster/README.md'];
+const pagePatterns = [
+  '*.md',
+  'docs/**/*.md',
+  '{bench,embedded-cluster,examples,manifests,release,test}/**/README.md',
+];
 
 /** Returns the paths of the pages of the site, relative to the root of the repository. */
 export const pagePaths = (root: string): string[] => globSync(pagePatterns, { cwd: root }).toSorted();
