@@ -11,7 +11,15 @@ import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
 import { describeStemcell } from '../../src/cpi/stemcell/stemcell-manifest.ts';
 import { testCloud } from '../../src/cpi/testing/test-cloud.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
-import { assertDocumented, cpiSections, knownKeys, valuesOf, type Section } from './documented.ts';
+import {
+  assertDocumented,
+  codeWords,
+  cpiSections,
+  knownKeys,
+  namesInColumn,
+  valuesOf,
+  type Section,
+} from './documented.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 /** Each section of the pages in docs/cpi is compared with the code that reads what the section describes. */
@@ -135,6 +143,32 @@ test("deadlines: the job's spec names each with the seconds that it has by defau
   const known = knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? [];
   assert.deepEqual(Object.keys(named).toSorted(), known.toSorted());
   assert.deepEqual(parseConfig({ deadlines: named }, {}).deadlines, config.deadlines);
+});
+
+test('pages on migration: each name in a column "here" is a property of the job or a key of cloud_properties', async () => {
+  const keys = [...sections].flatMap(([heading, { rows }]) =>
+    heading.startsWith('cloud_properties of ') ? [...rows.keys()] : [],
+  );
+  const known = new Set([...job.properties, ...keys]);
+  const names = await namesInColumn('docs/migrating', 'here');
+  assert.ok(names.length > 40, `${names.length} names`);
+  assert.deepEqual(
+    names.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test('pages: each property of the job that a page names is in its spec', async () => {
+  // On other pages a name with one of these beginnings is a property of the job, or a key in its value.
+  const beginnings = /^(?:kubernetes|networks|defaults|registry|deadlines)\.[a-z_.]+$/u;
+  const known = (name: string): boolean =>
+    job.properties.some((property) => name === property || name.startsWith(`${property}.`));
+  const names = (await codeWords('docs', /^docs\/migrating\//u)).filter((word) => beginnings.test(word));
+  assert.ok(names.length > 30, `${names.length} names`);
+  assert.deepEqual(
+    names.filter((name) => !known(name)),
+    [],
+  );
 });
 
 test('methods: each method of the contract has a row, which says how a method without a verb is refused', () => {
