@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 
 const root = join(import.meta.dirname, '..');
 const folder = 'docs/reference';
@@ -72,7 +72,8 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 
 /** Returns a value as code. An empty default is no value. */
 function code(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text =
+    typeof value === 'string' ? value : stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
   return text === '' ? '' : `\`${text}\``;
 }
 

@@ -11,7 +11,7 @@ test('links, anchors, loaded files and headings of a built site are checked', (t
   mkdirSync(join(site, 'docs'));
   writeFileSync(
     join(site, 'index.html'),
-    `<link href="/style.css" rel="stylesheet"><script src="https://cdn.example/x.js"></script><h2 id="start">Start</h2>
+    `<link href="/style.css" rel="stylesheet"><link href="data:," rel="icon"><script src="https://cdn.example/x.js"></script><h2 id="start">Start</h2>
      <a href="/docs/a.html#one-two">A</a> <a class="x" href="docs/">docs</a> <a href="https://bosh.io/">BOSH</a>
      <a href="/docs/b.html">B</a> <a href="./docs/a.html#three">C</a> <a href="#start">D</a>`,
   );

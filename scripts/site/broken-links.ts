@@ -27,7 +27,7 @@ export function brokenLinks(site: string, pages: ReadonlyMap<string, string>): s
   );
   const loads = [...built].flatMap(([page, html]) =>
     loaded(html)
-      .filter((link) => new URL(link, here).origin !== here)
+      .filter((link) => !link.startsWith('data:') && new URL(link, here).origin !== here)
       .map((link) => `${page}: ${link} is loaded from another machine`),
   );
   const headings = [...pages].flatMap(([path, text]) => {

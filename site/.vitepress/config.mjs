@@ -24,9 +24,13 @@ function indentedBlocks(md) {
   };
 }
 
+const icon =
+  "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='3' fill='#3b82f6'/></svg>";
+
 export default {
   title: 'BOSH on Kubernetes',
   description: 'A BOSH CPI for Kubernetes, a deployer, an agent, and an embedded cluster to try them',
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   srcDir: 'pages',
   outDir: 'dist',
   // scripts/site/broken-links.ts checks all links, also those that VitePress does not know.
