@@ -7,15 +7,6 @@ import { navigationOf } from '../../scripts/site/navigation.ts';
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const index = readFileSync(join(root, 'site/pages/index.md'), 'utf8');
 
-/** Puts an SVG into the page, so that it has the colours of the page. Its style is for a page of its own. */
-function picturesInPages(md) {
-  md.renderer.rules.image = (tokens, at, _options, env) => {
-    const source = join(root, 'site/pages', dirname(env.relativePath), tokens[at].attrGet('src'));
-    const svg = readFileSync(source, 'utf8').replace(/<style>.*?<\/style>/su, '');
-    return `<span class="picture" v-pre>${svg.slice(svg.indexOf('<svg'))}</span>`;
-  };
-}
-
 /** Gives indented code blocks the look of fenced ones, which scroll if they are too wide. */
 function indentedBlocks(md) {
   md.renderer.rules.code_block = (tokens, at, ...rest) => {
@@ -39,10 +30,7 @@ export default {
     // The pages are Markdown without HTML, so `<cid>` is text.
     html: false,
     anchor: { slugify: headingAnchor },
-    config: (md) => {
-      picturesInPages(md);
-      indentedBlocks(md);
-    },
+    config: indentedBlocks,
   },
   themeConfig: {
     search: { provider: 'local' },
