@@ -141,3 +141,10 @@ test('every source file that a comment names exists', () => {
   );
   assert.deepEqual(missing, []);
 });
+
+test('the newest section of CHANGELOG.md and package-lock.json have the version in package.json', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  const [, newest] = /^## \[(?!Unreleased)(.+?)\]/mu.exec(read('CHANGELOG.md')) ?? [];
+  const lock = JSON.parse(read('package-lock.json')) as { version: string };
+  assert.deepEqual([newest, lock.version], [version, version]);
+});
