@@ -112,7 +112,7 @@ test('our own agent comes with the notices of its contents', { skip: notRoot || 
 
 test(
   'the npm package gives a stemcell the agent that it contains, or names the option for another one',
-  { skip: notRoot },
+  { skip: notRoot || noAgent },
   async (t) => {
     const directory = await scratchDirectory(t);
     const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
