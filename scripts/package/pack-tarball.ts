@@ -66,12 +66,13 @@ export async function packTarball({ outDirectory, version }: TarballOptions): Pr
   await writeNotices(scratch, await packagesOfAll());
   const outFile = join(outDirectory, `${product.name}-${version}.tgz`);
   const paths = globSync(contents, { cwd: root, exclude: excluded, withFileTypes: true });
-  const entries = await Promise.all([
-    ...paths.filter((path) => path.isFile()).map(({ parentPath, name }) => fileEntry(join(parentPath, name))),
-    fileEntry(join(root, 'bin', 'installed.mjs'), product.bin['bosh-kubernetes']),
-    fileEntry(join(scratch, 'NOTICE'), 'NOTICE'),
+  const files = paths.filter((path) => path.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const entries = [
+    ...(await Promise.all(files.map((path) => fileEntry(path)))),
+    await fileEntry(join(root, 'bin', 'installed.mjs'), product.bin['bosh-kubernetes']),
+    await fileEntry(join(scratch, 'NOTICE'), 'NOTICE'),
     descriptionEntry(version),
-  ]);
+  ];
   await packArchive(
     entries.toSorted((one, other) => compareBytes(one.name, other.name)),
     outFile,

@@ -47,7 +47,7 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     assert.equal(exitCode, 0, stdout + stderr);
     assert.match(stdout, new RegExp(`^hello/0 +running +127\\.64\\.0\\.10 +${disk}$`, 'm'));
     await assertSameDisk(stdout.trimEnd().split('\n').at(-1));
-    return stdout;
+    return stdout + stderr;
   }
 
   async function assertSameDisk(url = 'http://127.64.0.10:8080/'): Promise<void> {
@@ -134,7 +134,13 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     await writeFile(manifest, edited);
     await npm('install', await otherVersion(tarball, top));
 
-    assert.match(await up(), /^  Updating instance 'hello\/0'\.\.\. Finished/m);
+    const output = await up();
+
+    assert.match(output, /^  Updating instance 'hello\/0'\.\.\. Finished/m);
+    assert.match(
+      output,
+      /^The cluster still runs bosh-kubernetes .+; it runs 99\.0\.0 after 'stop' and 'up'$/m,
+    );
     assert.equal(await readFile(manifest, 'utf8'), edited);
   });
 
@@ -192,9 +198,10 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
 async function otherVersion(tarball: string, top: string): Promise<string> {
   const directory = join(top, 'package');
   await runWell(['tar', '-xzf', tarball, '-C', top]);
-  const description = join(directory, 'package.json');
-  const text = await readFile(description, 'utf8');
-  await writeFile(description, text.replace(`"version": "${product.version}"`, '"version": "99.0.0"'));
+  for (const path of ['package.json', 'dist/cli/main.mjs']) {
+    const text = await readFile(join(directory, path), 'utf8');
+    await writeFile(join(directory, path), text.replaceAll(`"${product.version}"`, '"99.0.0"'));
+  }
   await rm(join(directory, 'dist', 'agent'), { recursive: true });
   const path = join(top, 'bosh-kubernetes-99.0.0.tgz');
   await runWell(['tar', '-C', top, '-I', 'gzip -1', '-cf', path, 'package']);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import product from '../../../package.json' with { type: 'json' };
 import {
   daemonStatus,
   removeClusterDirectory,
@@ -7,10 +8,9 @@ import {
   stopDaemon,
 } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { removeTree } from '../../platform/remove-tree.ts';
 import type { Installation } from '../installation.ts';
 import { kubeconfigPath } from './kubeconfig.ts';
-import { assertNotNewer, findPrograms, placePrograms } from './place-programs.ts';
+import { findPrograms, findStartedVersion, placePrograms, removePrograms } from './place-programs.ts';
 
 export interface StartOptions {
   /** Each is `NAME` or `NAME=ZONE`. */
@@ -31,11 +31,11 @@ export interface EmbeddedCluster {
 }
 
 export function embeddedCluster(installation: Installation): EmbeddedCluster {
-  const { clusterDirectory, programsDirectory } = installation;
+  const { clusterDirectory } = installation;
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
     async start(report, { nodes } = { nodes: [] }) {
-      await assertNotNewer(installation);
+      const version = await findStartedVersion(installation);
       const { state } = await daemonStatus(clusterDirectory);
       const running = state === 'stopped' ? undefined : findPrograms(installation);
       const programs = running ?? (await placePrograms(installation));
@@ -46,13 +46,17 @@ export function embeddedCluster(installation: Installation): EmbeddedCluster {
           'the cluster is already running; stop it first, because nodes are added at its start',
         );
       }
+      if (!info.started && version !== undefined && version !== product.version)
+        report(
+          `The cluster still runs bosh-kubernetes ${version}; it runs ${product.version} after 'stop' and 'up'`,
+        );
       if (info.started) report(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);
     },
     stop,
     async destroy() {
       await stop();
       await removeClusterDirectory(clusterDirectory);
-      await removeTree(programsDirectory, { within: dirname(programsDirectory) });
+      await removePrograms(installation);
     },
     async isRunning() {
       return (await daemonStatus(clusterDirectory)).state === 'running';

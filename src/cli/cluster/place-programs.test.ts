@@ -6,7 +6,7 @@ import product from '../../../package.json' with { type: 'json' };
 import { builtCluster } from '../../../embedded-cluster/index.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import type { Installation } from '../installation.ts';
-import { assertNotNewer, findPrograms, placePrograms } from './place-programs.ts';
+import { findStartedVersion, findPrograms, placePrograms, removePrograms } from './place-programs.ts';
 
 async function writePackage(root: string, agent: string): Promise<void> {
   const cluster = dirname(builtCluster(root));
@@ -50,6 +50,10 @@ test('the programs of a cluster stay after npm has removed the package, and the 
   await mkdir(`${programsDirectory}.new/cluster`, { recursive: true });
   await placePrograms(installation);
   assert.equal(await readFile(join(placed.runtimeDirectory, 'agent.cjs'), 'utf8'), 'another agent');
+
+  await mkdir(`${programsDirectory}.new`);
+  await removePrograms(installation);
+  assert.deepEqual(await readdir(dirname(programsDirectory)), []);
 });
 
 test('users of a VM can run the programs of a package that only its owner can read', async (t) => {
@@ -68,17 +72,18 @@ test('users of a VM can run the programs of a package that only its owner can re
 
 test('a cluster that a newer version started is refused', async (t) => {
   const installation = await smallPackage(t);
-  await assertNotNewer(installation);
+  assert.equal(await findStartedVersion(installation), undefined);
   await placePrograms(installation);
+  assert.equal(await findStartedVersion(installation), product.version);
   const record = join(installation.programsDirectory, 'package.json');
   const [major = 0, minor = 0, patch = 0] = product.version.split(/[.-]/u).map(Number);
   for (const version of [product.version, '0.0.1', `${major}.${minor}.${patch}-rc.1`]) {
     await writeFile(record, JSON.stringify({ version }));
-    await assertNotNewer(installation);
+    assert.equal(await findStartedVersion(installation), version);
   }
   for (const version of [`${major + 1}.0.0`, `${major}.${minor + 1}.0`, `${major}.${minor}.${patch + 10}`]) {
     await writeFile(record, JSON.stringify({ version }));
-    await assert.rejects(assertNotNewer(installation), {
+    await assert.rejects(findStartedVersion(installation), {
       code: 'CLUSTER_START',
       message: new RegExp(
         `started by bosh-kubernetes ${version}, .* nothing was changed\\. Install bosh-kubernetes ${version} or newer`,
@@ -86,5 +91,5 @@ test('a cluster that a newer version started is refused', async (t) => {
     });
   }
   await writeFile(record, '{}');
-  await assert.rejects(assertNotNewer(installation), { message: /version .*; remove it if/ });
+  await assert.rejects(findStartedVersion(installation), { message: /version .*; remove it if/ });
 });

@@ -38,7 +38,7 @@ export function findPrograms({ programsDirectory }: Installation): ClusterProgra
 export async function placePrograms(installation: Installation): Promise<ClusterPrograms> {
   const { root, nodeBinary, runtimeDirectory, programsDirectory } = installation;
   const within = dirname(programsDirectory);
-  const draft = `${programsDirectory}.new`;
+  const draft = draftOf(programsDirectory);
   await removeTree(draft, { within });
   const placed = programsIn(draft);
   await mkdir(placed.runtimeDirectory, { recursive: true });
@@ -54,6 +54,14 @@ export async function placePrograms(installation: Installation): Promise<Cluster
   await rename(draft, programsDirectory);
   return programsIn(programsDirectory);
 }
+
+/** Removes the copies of a cluster that is removed, also those that a killed start left. */
+export async function removePrograms({ programsDirectory }: Installation): Promise<void> {
+  for (const path of [programsDirectory, draftOf(programsDirectory)])
+    await removeTree(path, { within: dirname(programsDirectory) });
+}
+
+const draftOf = (programsDirectory: string): string => `${programsDirectory}.new`;
 
 /** The package.json of the copies. The cluster sees its folder, and it records the version of the last start. */
 const recordIn = (directory: string): string => join(directory, 'package.json');
@@ -74,10 +82,10 @@ async function placeNode(from: string, to: string): Promise<void> {
 }
 
 /**
- * Throws CLUSTER_START if a newer version has started this cluster, whose data this version may not
- * understand.
+ * Returns the version that started this cluster last; undefined if there was none, or one without a record.
+ * Throws CLUSTER_START if it is newer than this version, which may not understand the data of the cluster.
  */
-export async function assertNotNewer({ programsDirectory }: Installation): Promise<void> {
+export async function findStartedVersion({ programsDirectory }: Installation): Promise<string | undefined> {
   const path = recordIn(programsDirectory);
   const recorded = await readOwnJson(
     path,
@@ -91,7 +99,7 @@ export async function assertNotNewer({ programsDirectory }: Installation): Promi
       ),
   );
   const { version } = product;
-  if (recorded === undefined || !isNewer(recorded, version)) return;
+  if (recorded === undefined || !isNewer(recorded, version)) return recorded;
   throw new ProductError(
     'CLUSTER_START',
     `The cluster in '${dirname(programsDirectory)}' was last started by bosh-kubernetes ${recorded}, and this is ${version}, ` +
