@@ -1,5 +1,6 @@
 import { type AnswerDependencies, answerRequest } from './answer.ts';
 import { CallRecorder } from './protocol/call-recorder.ts';
+import type { CpiResponse } from './protocol/protocol.ts';
 import { bunFiles, bunProcess } from './protocol/process.ts';
 
 /**
@@ -22,13 +23,20 @@ async function main(): Promise<void> {
   };
   const response = await answerRequest(cpi.readInput(), dependencies, recorder);
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
-  await cpi.writeError(recorder.line(response.error));
+  await cpi.writeError(await recordLine(recorder, response));
+}
+
+/** Most calls have no error, and do not load what shortens its message. */
+async function recordLine(recorder: CallRecorder, { error }: CpiResponse): Promise<string> {
+  if (error === null) return recorder.line('ok');
+  const { oneLine, truncateAtWord } = await import('../errors/text.ts');
+  return recorder.line(error.type, truncateAtWord(oneLine(error.message), 500));
 }
 
 /** Writes the record of a call that SIGTERM ends, and then lets the signal end the process. */
 function endBySignal(recorder: CallRecorder): void {
   try {
-    process.getBuiltinModule('node:fs').writeSync(2, recorder.line({ type: 'SIGTERM' }));
+    process.getBuiltinModule('node:fs').writeSync(2, recorder.line('SIGTERM'));
   } finally {
     process.kill(process.pid, 'SIGTERM');
   }

@@ -6,8 +6,7 @@ import {
   cpiRecordVersion,
   maxCpiRecordBytes,
 } from '../../bosh/cpi-record.ts';
-import { oneLine, truncateAtWord } from '../../errors/text.ts';
-import type { CpiError, CpiRequest } from './protocol.ts';
+import type { CpiRequest } from './protocol.ts';
 
 /** The requests of the call and their times (record/observed-call.ts). */
 interface Observation {
@@ -42,15 +41,15 @@ export class CallRecorder {
 
   setRequest({ method, context }: CpiRequest): void {
     const id = context['request_id'];
-    this.#method = oneLine(method).slice(0, 100);
+    this.#method = method.slice(0, 100);
     this.#requestId = typeof id === 'string' && /^[\w.-]{1,64}$/u.test(id) ? id : undefined;
   }
 
   /**
-   * Returns the record as a line of at most `maxCpiRecordBytes`. The error is that of the response, in which
-   * no secrets are left, or the signal that ends the call.
+   * Returns the record as a line of at most `maxCpiRecordBytes`. `result` is `ok`, the type of the error, or
+   * the signal that ends the call; `message` is the beginning of the error's message, without secrets.
    */
-  line(error: CpiError | { readonly type: 'SIGTERM'; readonly message?: undefined } | null): string {
+  line(result: string, message?: string): string {
     const end = this.time.now();
     return fittingLine({
       [cpiRecordKey]: cpiRecordVersion,
@@ -61,8 +60,8 @@ export class CallRecorder {
       end: new Date(end).toISOString(),
       requests: this.observation?.requests ?? { reads: 0, writes: 0, execs: 0 },
       phases: fewPhases(this.observation?.phases() ?? []),
-      result: error === null ? 'ok' : error.type,
-      message: error?.message === undefined ? undefined : truncateAtWord(oneLine(error.message), 500),
+      result,
+      message,
     });
   }
 }
@@ -85,9 +84,7 @@ function fittingLine(record: CpiRecord): string {
 
 /** The shortest record, without cids and message, always fits. */
 function shorten(record: CpiRecord): CpiRecord {
-  const { message, phases, cids } = record;
-  if (message !== undefined && message.length > 250)
-    return { ...record, message: truncateAtWord(message, 250) };
+  const { phases, cids } = record;
   if (phases.length > 1) return { ...record, phases: mergeShortest(phases) };
   if (cids.length > 0) return { ...record, cids: cids.slice(0, -1) };
   return { ...record, message: undefined };
