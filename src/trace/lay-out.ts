@@ -67,15 +67,23 @@ function layOutSection(calls: readonly TraceCall[], { width, labelOf }: LayoutOp
     const x = Math.min(((call.start - start) / ms) * width, width - barWidth);
     const text = labelOf(call);
     const length = text.length * characterWidth;
-    const label: Label =
-      x + length > width ? { text, x: width, anchor: 'end' } : { text, x, anchor: 'start' };
-    const left = label.anchor === 'end' ? Math.min(x, width - length) : x;
+    const label = placeLabel(text, { x, end: x + barWidth, length, width });
+    const left = label.anchor === 'end' ? Math.min(x, label.x - length) : x;
     const free = ends.findIndex((end) => end + gap <= left);
     const lane = free < 0 ? ends.length : free;
-    ends[lane] = Math.max(x + barWidth, label.anchor === 'end' ? width : x + length);
+    ends[lane] = Math.max(x + barWidth, label.anchor === 'end' ? label.x : x + length);
     return { call, lane, x, width: barWidth, label };
   });
   return { start, ms, bars, lanes: ends.length };
+}
+
+/** A label that does not fit from the start of its bar on ends with its bar. */
+function placeLabel(
+  text: string,
+  { x, end, length, width }: Readonly<Record<'x' | 'end' | 'length' | 'width', number>>,
+): Label {
+  if (x + length <= width) return { text, x, anchor: 'start' };
+  return { text, x: end >= length ? end : width, anchor: 'end' };
 }
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 30_000, 60_000].concat(

@@ -11,7 +11,7 @@ export interface ObservedRequest {
 }
 
 export interface RequestEnd {
-  /** Called with each object of the answer. */
+  /** Called with each object of the answer, which only the API server has checked. Must not throw. */
   readonly see: (object: KubernetesObject) => void;
   readonly end: () => void;
 }
@@ -20,19 +20,19 @@ export type ObserveRequest = (request: ObservedRequest) => RequestEnd;
 
 /** Returns the API, which reports each request and its end. A watch ends when its reader leaves it. */
 export function observedApi(api: KubernetesApi, observe: ObserveRequest): KubernetesApi {
-  const one = async <T>(
+  // the caller gets the promise itself: waiting for it here as well would change the order of events
+  const one = <T>(
     request: ObservedRequest,
     send: () => Promise<T>,
     objectsOf: (result: T) => readonly KubernetesObject[],
   ): Promise<T> => {
     const { see, end } = observe(request);
-    try {
-      const result = await send();
-      for (const object of objectsOf(result)) see(object);
-      return result;
-    } finally {
+    const sent = send();
+    void sent.then((result) => {
       end();
-    }
+      for (const object of objectsOf(result)) see(object);
+    }, end);
+    return sent;
   };
   const none = (): [] => [];
   const itself = (object: KubernetesObject): [KubernetesObject] => [object];

@@ -1,6 +1,7 @@
 import type { CpiPhaseKind } from '../../bosh/cpi-record.ts';
 import type { EventRecord } from '../../kubernetes/describe-pod.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { isObject } from '../../platform/json.ts';
 import type { Pod } from '../../kubernetes/types/pod.ts';
 
 /** A part of a wait, in milliseconds since the epoch. */
@@ -29,14 +30,14 @@ export class PodStart {
     this.uid = uid;
   }
 
-  see({ metadata, spec, status }: Pod, now: number): void {
-    const conditions = status?.conditions ?? [];
+  see({ metadata, spec, status }: Pick<Pod, 'metadata'> & Partial<Pod>, now: number): void {
+    const conditions = objectsIn(status?.conditions);
     const sandbox = conditions.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
     this.#isAwaitingSandbox = sandbox === 'False';
     this.#isDeleting = metadata.deletionTimestamp !== undefined;
-    if (spec.nodeName !== undefined) this.#scheduled ??= now;
+    if (spec?.nodeName !== undefined) this.#scheduled ??= now;
     if (sandbox === 'True' || status?.podIP !== undefined) this.#sandbox ??= now;
-    if (status?.containerStatuses?.some(({ state }) => state?.running !== undefined) === true)
+    if (objectsIn(status?.containerStatuses).some(({ state }) => state?.running !== undefined))
       this.#running ??= now;
   }
 
@@ -69,9 +70,15 @@ export class PodStart {
 
   /** The time until which the node prepared volumes and network; undefined: not known. */
   #mounted(end: number): number | undefined {
-    return this.#sandbox ?? this.#pulling ?? (this.#isAwaitingSandbox ? end : undefined);
+    if (this.#sandbox === undefined && this.#pulling === undefined)
+      return this.#isAwaitingSandbox ? end : undefined;
+    return Math.min(this.#sandbox ?? end, this.#pulling ?? end);
   }
 }
+
+/** A call must not fail because of its record, whatever an answer has in the place of a list. */
+const objectsIn = <T extends object>(list: readonly T[] | undefined): readonly T[] =>
+  list !== undefined && Array.isArray(list) ? list.filter((each): boolean => isObject(each)) : [];
 
 /** Returns the name of the pod about which an event is; undefined for any other event. */
 export function podOfEvent(event: KubernetesObject): string | undefined {

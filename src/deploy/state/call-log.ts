@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { replaceFile } from '../../platform/durable-file.ts';
 
 /** A file with more bytes than this loses its older half: some 3000 calls, which is more than 100 deploys. */
@@ -23,7 +23,8 @@ export class CallLog {
   /** Removes the older half of a file that has become too long. Not safe beside another run. */
   limit(): void {
     this.#attempt(() => {
-      const content = this.#open(constants.O_RDWR, (file, size) =>
+      if (!existsSync(this.#path)) return;
+      const content = this.#open(constants.O_RDONLY, (file, size) =>
         size > maxBytes ? readFileSync(file) : undefined,
       );
       if (content === undefined) return;
@@ -34,14 +35,14 @@ export class CallLog {
 
   append(line: string): void {
     this.#attempt(() => {
-      this.#open(constants.O_WRONLY | constants.O_APPEND, (file) => writeSync(file, `${line}\n`));
+      this.#open(constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, (file) => writeSync(file, `${line}\n`));
     });
   }
 
   /** Opens the file only if it is a regular one of this user: another one may have put a link there. */
   #open<T>(flags: number, use: (file: number, size: number) => T): T {
-    const { O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-    const file = openSync(this.#path, flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    const { O_NOFOLLOW, O_NONBLOCK } = constants;
+    const file = openSync(this.#path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
     try {
       const found = fstatSync(file);
       if (!found.isFile() || found.uid !== process.geteuid?.())
