@@ -100,7 +100,7 @@ export class ObservedCall {
   }
 
   #begin({ kind, resource, name }: ObservedRequest): RequestEnd {
-    const plural = resource?.plural ?? 'API groups';
+    const plural = resource?.plural ?? 'groups';
     const span = this.#open(kind, plural, name);
     return {
       see: (object) => this.#see(plural, object),
