@@ -59,12 +59,24 @@ test('no text of a log becomes markup of the picture or the page', async () => {
 test('a record with wrong values is counted and not drawn', async () => {
   const phase = { kind: 'read', at: 0, ms: 1, of: 'pods' };
   const wrong: Record<string, unknown>[] = [
-    ...[{ start: 'yesterday' }, { start: 7 }, { start: '+275760-09-13T00:00:00.000Z' }, { start: '0001-01-01' }],
+    ...[
+      { start: 'yesterday' },
+      { start: 7 },
+      { start: '+275760-09-13T00:00:00.000Z' },
+      { start: '0001-01-01' },
+    ],
     ...[{ end: null }, { end: '2199-12-31T00:00:00Z' }],
     ...[{ method: 7 }, { cids: 'vm-1' }, { cids: [7] }, { result: '' }, { result: null }, { requests: [] }],
-    ...[{ requests: { reads: 1e300, writes: 0, execs: 0 } }, { requests: { reads: -1, writes: 0, execs: 0 } }],
+    ...[
+      { requests: { reads: 1e300, writes: 0, execs: 0 } },
+      { requests: { reads: -1, writes: 0, execs: 0 } },
+    ],
     ...[{ phases: {} }, { phases: [null, 7] }, { phases: [{ ...phase, kind: '__proto__' }] }],
-    ...[{ phases: [{ ...phase, ms: 1e12 }] }, { phases: [{ ...phase, at: -1 }] }, { phases: [{ ...phase, n: 0.5 }] }],
+    ...[
+      { phases: [{ ...phase, ms: 1e12 }] },
+      { phases: [{ ...phase, at: -1 }] },
+      { phases: [{ ...phase, n: 0.5 }] },
+    ],
   ];
   const log = await read(wrong.map((values) => recordLine(0, 1, values)).join('\n'));
   assert.deepEqual([log.calls, log.unreadable], [[], wrong.length]);
@@ -78,7 +90,11 @@ test('a call that ends before it starts lasts 0 ms; phases outside of a call or 
     { kind: 'read', at: 10, ms: 60, of: '' },
     { kind: 'exec', at: 900, ms: 10, of: '' },
   ];
-  const cut = parseTraceCall(recordLine(0, 100, { phases }))?.phases.map(({ kind, at, ms }) => [kind, at, ms]);
+  const cut = parseTraceCall(recordLine(0, 100, { phases }))?.phases.map(({ kind, at, ms }) => [
+    kind,
+    at,
+    ms,
+  ]);
   assert.deepEqual(cut, [
     ['read', 10, 60],
     ['write', 70, 30],
@@ -101,7 +117,10 @@ test('lines of megabytes are skipped without keeping them, and a record after th
 
 test('any text can be read, and any record that is read can be drawn', async () => {
   const value = fc.oneof(fc.jsonValue(), fc.constantFrom(...hostile));
-  const record = fc.record({ method: value, cids: value, result: value, message: value }, { requiredKeys: [] });
+  const record = fc.record(
+    { method: value, cids: value, result: value, message: value },
+    { requiredKeys: [] },
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(record, fc.string())), async (items) => {
       const lines = items.map((item) =>

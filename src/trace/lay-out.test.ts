@@ -54,8 +54,22 @@ test('a long pause begins a new axis, and so does every forty-first call', () =>
   const sizes = (times: readonly (readonly [number, number])[]): number[] =>
     layOut(callsAt(times), options).map(({ bars }) => bars.length);
   assert.deepEqual(sizes([[0, 10]]), [1]);
-  assert.deepEqual(sizes([[0, 10], [60_010, 10], [120_021, 10]]), [2, 1]);
-  assert.deepEqual(sizes([[0, 200_000], [100_000, 10], [250_000, 10]]), [3]);
+  assert.deepEqual(
+    sizes([
+      [0, 10],
+      [60_010, 10],
+      [120_021, 10],
+    ]),
+    [2, 1],
+  );
+  assert.deepEqual(
+    sizes([
+      [0, 200_000],
+      [100_000, 10],
+      [250_000, 10],
+    ]),
+    [3],
+  );
   assert.deepEqual(sizes(Array.from({ length: 500 }, (_, index) => [index * 1000, 2000])), [
     ...Array.from({ length: 12 }, () => 40),
     20,

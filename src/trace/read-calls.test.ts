@@ -43,19 +43,23 @@ test('records are found however the log is cut into chunks', async () => {
   );
   const line = fc.tuple(fc.boolean(), noise);
   await fc.assert(
-    fc.asyncProperty(fc.array(line, { maxLength: 12 }), fc.integer({ min: 1, max: 5000 }), async (lines, size) => {
-      const text = lines
-        .map(([isRecord, other], index) => `${other}${isRecord ? recordLine(index, 5) : ''}\n`)
-        .join('');
-      const chunks = text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? [];
-      const log = await read(...chunks);
-      const expected = lines.flatMap(([isRecord], index) => (isRecord ? [index] : []));
-      assert.deepEqual(
-        log.calls.map(({ start }) => start - startOfDay),
-        expected,
-      );
-      assert.equal(log.unreadable, 0);
-    }),
+    fc.asyncProperty(
+      fc.array(line, { maxLength: 12 }),
+      fc.integer({ min: 1, max: 5000 }),
+      async (lines, size) => {
+        const text = lines
+          .map(([isRecord, other], index) => `${other}${isRecord ? recordLine(index, 5) : ''}\n`)
+          .join('');
+        const chunks = text.match(new RegExp(`[^]{1,${size}}`, 'gu')) ?? [];
+        const log = await read(...chunks);
+        const expected = lines.flatMap(([isRecord], index) => (isRecord ? [index] : []));
+        assert.deepEqual(
+          log.calls.map(({ start }) => start - startOfDay),
+          expected,
+        );
+        assert.equal(log.unreadable, 0);
+      },
+    ),
     { numRuns: 40 },
   );
 });

@@ -62,9 +62,9 @@ export async function runCpi(
 export function assertOneRecord(stderr: string): TraceCall {
   assert.match(stderr, /^\{"bosh_kubernetes_cpi":1,[^\n]*\}\n$/u);
   assert.ok(Buffer.byteLength(stderr) <= maxCpiRecordBytes);
-  const call = parseTraceCall(stderr);
-  assert.ok(call !== undefined, stderr);
-  return call;
+  const parsed = parseTraceCall(stderr);
+  assert.ok(parsed !== undefined, stderr);
+  return parsed;
 }
 
 /** Runs a request, given as text, and checks that the output has the form of every response. */

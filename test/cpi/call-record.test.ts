@@ -40,6 +40,9 @@ for (const name of ['bundle', 'executable'] as const) {
     assert.deepEqual([stdout, code], ['', null]);
     const { method, cids, requestId, result, requests, phases } = assertOneRecord(stderr);
     assert.deepEqual([method, cids, requestId, result], ['has_vm', ['vm-1'], 'cpi-7', 'SIGTERM']);
-    assert.deepEqual([requests.reads, phases.map(({ kind, of }) => [kind, of])], [1, [['read', 'pods vm-1']]]);
+    assert.deepEqual(
+      [requests.reads, phases.map(({ kind, of }) => [kind, of])],
+      [1, [['read', 'pods vm-1']]],
+    );
   });
 }

@@ -10,7 +10,10 @@ import { trace } from './trace.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-async function folderWith(t: TestContext, log: string): Promise<{ log: string; at: (name: string) => string }> {
+async function folderWith(
+  t: TestContext,
+  log: string,
+): Promise<{ log: string; at: (name: string) => string }> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trace-'));
   t.after(() => rm(directory, { recursive: true }));
   const at = (name: string): string => join(directory, name);
@@ -70,10 +73,16 @@ test('the output of bosh task on stdin is read; docs/images/trace.svg is the pic
   const { at } = await folderWith(t, '');
   const input = await readFile(join(root, 'docs/images/trace.jsonl'));
   const main = join(root, 'src/cli/main.ts');
-  const { status, stderr } = spawnSync(process.execPath, [main, 'trace', '-', '--out', at('again.svg')], { input });
+  const { status, stderr } = spawnSync(process.execPath, [main, 'trace', '-', '--out', at('again.svg')], {
+    input,
+  });
   assert.equal(status, 0, stderr.toString());
   const [drawn, committed] = await Promise.all(
     [at('again.svg'), join(root, 'docs/images/trace.svg')].map((path) => readFile(path, 'utf8')),
   );
-  assert.equal(drawn, committed, 'run: node bin/bosh-kubernetes.mjs trace docs/images/trace.jsonl --out docs/images/trace.svg');
+  assert.equal(
+    drawn,
+    committed,
+    'run: node bin/bosh-kubernetes.mjs trace docs/images/trace.jsonl --out docs/images/trace.svg',
+  );
 });

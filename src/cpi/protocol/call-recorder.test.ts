@@ -37,7 +37,7 @@ test('an id of a request that is not the id of a director is left out', () => {
   for (const id of ['a b', 'x'.repeat(65), '', 7, null, { a: 1 }, 'ü']) {
     const recorder = new CallRecorder();
     recorder.setRequest({ ...request, method: 'info', context: { request_id: id } });
-    assert.equal('request_id' in (JSON.parse(recorder.line('ok')) as object), false, String(id));
+    assert.equal('request_id' in (JSON.parse(recorder.line('ok')) as object), false, JSON.stringify(id));
   }
 });
 
@@ -49,7 +49,12 @@ test('a record fits into its limit whatever the call did, and keeps the time of 
       let at = 0;
       const phases = times.map((ms, index): CpiPhase => {
         at += ms;
-        return { kind: cpiPhaseKinds[index % cpiPhaseKinds.length] ?? 'read', at: at - ms, ms, of: 'pods vm-1' };
+        return {
+          kind: cpiPhaseKinds[index % cpiPhaseKinds.length] ?? 'read',
+          at: at - ms,
+          ms,
+          of: 'pods vm-1',
+        };
       });
       const recorder = new CallRecorder();
       recorder.setRequest({ ...request, method: message, context: {} });

@@ -36,7 +36,6 @@ export function observedApi(api: KubernetesApi, observe: ObserveRequest): Kubern
   };
   const none = (): [] => [];
   const itself = (object: KubernetesObject): [KubernetesObject] => [object];
-  const { serverTime } = api;
   return {
     get: (reference) => one(of('read', 'get', reference), () => api.get(reference), itself),
     list: (resource, query = {}) =>
@@ -48,7 +47,11 @@ export function observedApi(api: KubernetesApi, observe: ObserveRequest): Kubern
     create: (resource, object) =>
       one(ofObject('write', 'create', resource, object), () => api.create(resource, object), itself),
     dryRunCreate: (resource, object) =>
-      one(ofObject('read', 'try to create', resource, object), () => api.dryRunCreate(resource, object), none),
+      one(
+        ofObject('read', 'try to create', resource, object),
+        () => api.dryRunCreate(resource, object),
+        none,
+      ),
     replace: (resource, object, ...more) =>
       one(
         ofObject('write', 'replace', resource, object),
@@ -60,17 +63,13 @@ export function observedApi(api: KubernetesApi, observe: ObserveRequest): Kubern
     delete: (reference, ...more) =>
       one(of('write', 'delete', reference), () => api.delete(reference, ...more), none),
     groups: () =>
-      one(
-        { kind: 'read', verb: 'get', resource: undefined, name: undefined },
-        () => api.groups(),
-        none,
-      ),
+      one({ kind: 'read', verb: 'get', resource: undefined, name: undefined }, () => api.groups(), none),
     watch: (resource, query = {}) =>
       relay(
         api.watch(resource, query),
         observe({ kind: 'wait', verb: 'watch', resource, name: nameIn(query.fieldSelector) }),
       ),
-    ...(serverTime !== undefined && { serverTime: () => serverTime.call(api) }),
+    ...('serverTime' in api && { serverTime: () => api.serverTime?.() }),
   };
 }
 

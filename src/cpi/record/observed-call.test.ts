@@ -13,7 +13,7 @@ const reference = { resource: pods, namespace, name: 'vm-1' };
 const thisPod = { namespace, fieldSelector: 'metadata.name=vm-1' };
 
 /** A call at a time that only the test changes, on an API that answers with what the test gives. */
-function observe(answers: { readonly watch?: () => AsyncGenerator<unknown>; readonly list?: unknown[] } = {}) {
+function observe(answers: { readonly watch?: () => AsyncGenerator; readonly list?: unknown[] } = {}) {
   let now = startedAt;
   const pass = (ms: number): void => void (now += ms);
   const stored = async (ms: number, object: unknown): Promise<unknown> => {
@@ -22,7 +22,8 @@ function observe(answers: { readonly watch?: () => AsyncGenerator<unknown>; read
     return object;
   };
   const api: Partial<Record<keyof KubernetesApi, unknown>> = {
-    get: () => stored(10, { metadata: { name: 'x' }, status: { conditions: [null, 7], containerStatuses: 'x' } }),
+    get: () =>
+      stored(10, { metadata: { name: 'x' }, status: { conditions: [null, 7], containerStatuses: 'x' } }),
     create: () => stored(20, { metadata: { name: 'x' } }),
     list: () => stored(5, { metadata: {}, items: answers.list ?? [] }),
     watch: answers.watch,
@@ -47,7 +48,14 @@ const pod = (status: PodStatus, nodeName?: string, deletionTimestamp?: string): 
 const running: PodStatus = {
   podIP: '10.0.0.1',
   containerStatuses: [
-    { name: 'bosh', image: '', imageID: '', ready: true, restartCount: 0, state: { running: { startedAt: '' } } },
+    {
+      name: 'bosh',
+      image: '',
+      imageID: '',
+      ready: true,
+      restartCount: 0,
+      state: { running: { startedAt: '' } },
+    },
   ],
 };
 const sandbox = (status: 'True' | 'False'): PodStatus => ({

@@ -35,7 +35,9 @@ export class CallLog {
 
   append(line: string): void {
     this.#attempt(() => {
-      this.#open(constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, (file) => writeSync(file, `${line}\n`));
+      this.#open(constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, (file) =>
+        writeSync(file, `${line}\n`),
+      );
     });
   }
 

@@ -30,9 +30,7 @@ export function markup(
   parts: TemplateStringsArray,
   ...values: readonly (Markup | readonly Markup[] | number | PlainText)[]
 ): Markup {
-  return parts
-    .map((part, index) => `${part}${valueText(values[index])}`)
-    .join('') as Markup;
+  return parts.map((part, index) => `${part}${valueText(values[index])}`).join('') as Markup;
 }
 
 /** Plain text in a template of markup. */

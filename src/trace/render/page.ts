@@ -3,7 +3,15 @@ import type { TraceCall } from '../trace-call.ts';
 import { type Markup, markup, plain } from './markup.ts';
 import { pageStyle } from './style.ts';
 import { renderSvg, summaryOf, traceMark } from './svg.ts';
-import { formatDuration, formatTime, isFailed, kindTexts, longestKinds, methodText, timesByKind } from './texts.ts';
+import {
+  formatDuration,
+  formatTime,
+  isFailed,
+  kindTexts,
+  longestKinds,
+  methodText,
+  timesByKind,
+} from './texts.ts';
 
 const slowestCount = 20;
 
@@ -73,8 +81,7 @@ function renderKinds(calls: readonly TraceCall[]): Markup {
 ${rows}</tbody></table></div>`;
 }
 
-const shareText = (share: number): string =>
-  share < 0.005 ? '< 1 %' : `${Math.round(share * 100)} %`;
+const shareText = (share: number): string => (share < 0.005 ? '< 1 %' : `${Math.round(share * 100)} %`);
 
 function renderCalls(calls: readonly TraceCall[]): Markup {
   const rows = calls.map((call) => {

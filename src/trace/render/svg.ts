@@ -61,7 +61,9 @@ export function summaryOf(calls: readonly TraceCall[]): string {
 
 function renderLegend(kinds: readonly ShownKind[]): { readonly markup: Markup; readonly height: number } {
   const columns = Math.floor((width - 2 * margin) / legendColumn);
-  const known = Object.keys(kindTexts).filter((kind): kind is ShownKind => kinds.some((each) => each === kind));
+  const known = Object.keys(kindTexts).filter((kind): kind is ShownKind =>
+    kinds.some((each) => each === kind),
+  );
   const items = known.map((kind, index) => {
     const [x, y] = [(index % columns) * legendColumn, Math.floor(index / columns) * legendRow];
     return markup`<rect class="${plain(kind)}" x="${x}" y="${y}" width="14" height="12" rx="2"/><text x="${x + 20}" y="${y + 10}">${plain(kindTexts[kind])}</text>`;

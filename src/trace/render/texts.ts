@@ -66,7 +66,8 @@ const joined = (whole: string, rest: number, unit: string): string =>
   rest === 0 ? whole : `${whole} ${rest} ${unit}`;
 
 /** As `2026-11-28 15:30:01`, in UTC. */
-export const formatTime = (time: number): string => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+export const formatTime = (time: number): string =>
+  new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 
 export const isFailed = ({ result }: TraceCall): boolean => result !== 'ok';
 

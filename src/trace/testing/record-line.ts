@@ -3,7 +3,11 @@ import { type CpiRecord, cpiRecordKey, cpiRecordVersion } from '../../bosh/cpi-r
 export const startOfDay = Date.parse('2026-01-01T00:00:00Z');
 
 /** Returns the record of a call that starts `at` milliseconds after the start of the day. */
-export function recordLine(at: number, ms: number, rest: Partial<Record<keyof CpiRecord, unknown>> = {}): string {
+export function recordLine(
+  at: number,
+  ms: number,
+  rest: Partial<Record<keyof CpiRecord, unknown>> = {},
+): string {
   return JSON.stringify({
     [cpiRecordKey]: cpiRecordVersion,
     method: 'has_vm',
