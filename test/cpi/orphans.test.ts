@@ -26,7 +26,7 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
 } from '../../src/kubernetes/types/storage.ts';
-import { listOrphans } from '../../src/cli/cluster/orphans.ts';
+import { listOrphans } from '../../src/inventory/find-orphans.ts';
 import { until } from '../support/until.ts';
 
 test('orphans lists leftovers of killed calls and omits objects in use', async (t) => {
