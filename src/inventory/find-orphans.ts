@@ -207,7 +207,7 @@ function attachmentsOfDeletedVms(objects: ClusterObjects): Stored<KubernetesObje
     .filter(
       ({ metadata }) => (metadata.annotations?.[annotation.vmNamespace] ?? objects.vmNamespace) === objects.vmNamespace,
     )
-    .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[annotation.vmUid]));
+    .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[annotation.vmUid] ?? ''));
 }
 
 /**

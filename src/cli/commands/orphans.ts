@@ -6,6 +6,7 @@ import { openCall } from '../../inventory/open-call.ts';
 import { type RecordedUse, joinUse, useOfDirector, useOfStates } from '../../inventory/recorded-use.ts';
 import type { Access } from '../../kubernetes/access/access.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { clockDifference } from '../../kubernetes/timestamp.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { type OrphansArguments, orphansUsage, parseOrphansArguments } from '../args/orphans-arguments.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
@@ -58,14 +59,13 @@ async function listAndDelete(target: Target, values: OrphansArguments, context: 
   const { api, namespaces } = target;
   const records = await readRecords(values);
   const { found, unread, lists } = await listOrphans(api, namespaces);
-  const now = systemClock.now();
-  const clockDifferenceMs = (api.serverTime?.() ?? now) - now;
+  const clockDifferenceMs = clockDifference(api, systemClock);
   const use = records?.(lists);
   const judged = found.map((orphan) => ({
     orphan,
     verdict: use === undefined ? undefined : judgeOrphan(orphan, { use, clockDifferenceMs }),
   }));
-  printOrphans(context.terminal, { judged, unread, now: now + clockDifferenceMs });
+  printOrphans(context.terminal, { judged, unread, now: systemClock.now() + clockDifferenceMs });
   return values.delete ? deleteUnused(target, judged, { ...context, force: values.force }) : 0;
 }
 

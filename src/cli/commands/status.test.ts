@@ -112,7 +112,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbourin
     return at.out;
   };
 
-  assert.match(await run(status, environment), /VM .*Instance/u);
+  assert.match(await run(status, environment), /Instance .*VM/u);
   assert.match(await run(orphans, environment), /No objects that a killed call may have left/u);
   await assert.rejects(
     run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(otherDirectory, 'ca.crt')}` }),
