@@ -1,9 +1,9 @@
 import type { CallContext } from '../cpi/call.ts';
 import { label } from '../cpi/objects/labels.ts';
-import { deleteIfUnchanged } from '../cpi/objects/objects.ts';
+import { deleteIfUnchanged, waitForDeletion } from '../cpi/objects/objects.ts';
 import { type VmState, removeUnfinished, whyKept } from '../cpi/vm/unfinished-vm.ts';
 import { type ObjectReference, ignoreNotFound } from '../kubernetes/api.ts';
-import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../kubernetes/resources.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import type { Orphan } from './find-orphans.ts';
@@ -57,7 +57,7 @@ async function deleteUnclaimedDisk(call: CallContext, orphan: Orphan): Promise<s
     (pod) => pod.metadata.labels?.[label.diskId] === orphan.name || mounts(pod, orphan.name),
   );
   if (user !== undefined) return `pod '${user.metadata.name}' uses it`;
-  return (await deleteIfUnchanged(call, reference, claim)) ? undefined : changed;
+  return deleteAndWait(call, reference, claim);
 }
 
 const mounts = ({ spec }: Pod, claim: string): boolean =>
@@ -68,7 +68,21 @@ async function deleteSnapshot(call: CallContext, orphan: Orphan): Promise<string
   const snapshot = await readUnchanged(call, reference, orphan);
   if (snapshot === 'deleted') return undefined;
   if (snapshot === 'changed') return changed;
-  return (await deleteIfUnchanged(call, reference, snapshot)) ? undefined : changed;
+  return deleteAndWait(call, reference, snapshot);
+}
+
+/** Rejects with DEADLINE if the object still exists after the deadline of delete_disk. */
+async function deleteAndWait(
+  call: CallContext,
+  reference: ObjectReference,
+  object: Stored<KubernetesObject>,
+): Promise<string | undefined> {
+  if (!(await deleteIfUnchanged(call, reference, object))) return changed;
+  const deadlineSeconds = call.config.deadlines.deleteDisk;
+  await waitForDeletion(call, {
+    ...{ reference, uid: object.metadata.uid, deadlineSeconds, what: `'${reference.name}'` },
+  });
+  return undefined;
 }
 
 const changed = 'it has changed since it was listed';

@@ -5,6 +5,8 @@ import type { KubernetesApi } from '../kubernetes/api.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Namespaces } from './object-lists.ts';
 
+export type { CallContext };
+
 /** Returns the context in which the CPI's own functions delete objects, with the CPI's default deadlines. */
 export function openCall(
   api: KubernetesApi,
