@@ -37,14 +37,22 @@ const columnsOf = {
  */
 export function parseDirectorList(text: string, path: string, writtenAt: number): DirectorList {
   const invalid = (problem: string): ProductError =>
-    new ProductError('LIST_INVALID', `'${path}' is no complete list of a director: ${problem}; nothing was deleted`);
+    new ProductError(
+      'LIST_INVALID',
+      `'${path}' is no complete list of a director: ${problem}; nothing was deleted`,
+    );
   const document = tryParseJson(text);
   if (document === undefined)
     throw invalid('it is not JSON, or was cut off; write it again with the bosh CLI and --json');
   const root = new Field(document, '', (key, problem) => invalid(`${key === '' ? 'it' : key} ${problem}`));
-  const lines = root.get('Lines').list().map((line) => line.string());
+  const lines = root
+    .get('Lines')
+    .list()
+    .map((line) => line.string());
   if (lines.at(-1) !== 'Succeeded')
-    throw invalid('its command did not end with "Succeeded"; fix the error that it shows, and write it again');
+    throw invalid(
+      'its command did not end with "Succeeded"; fix the error that it shows, and write it again',
+    );
   const tables = root.get('Tables').list();
   const [first] = tables;
   if (first === undefined)

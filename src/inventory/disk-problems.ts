@@ -84,11 +84,17 @@ function attachmentFinding(
 }
 
 /** Conditions of a claim that do not end by themselves, or not without an attached VM. */
-const changeHints: Readonly<Record<string, readonly [problem: string, next: string, severity: Problem['severity']]>> = {
+const changeHints: Readonly<
+  Record<string, readonly [problem: string, next: string, severity: Problem['severity']]>
+> = {
   Resizing: ['it is being resized', 'wait; if it stays, read the log of the resizer of its driver', 'info'],
   FileSystemResizePending: ['its file system grows when it is attached', 'attach it to its VM', 'info'],
   ControllerResizeError: ['it could not be resized', 'check the size and the log of the resizer', 'error'],
-  NodeResizeError: ['its file system could not be resized', 'read the log of the kubelet of its node', 'error'],
+  NodeResizeError: [
+    'its file system could not be resized',
+    'read the log of the kubelet of its node',
+    'error',
+  ],
   ModifyVolumeError: ['its attributes could not be changed', 'check the VolumeAttributesClass', 'error'],
 };
 
@@ -99,7 +105,13 @@ function changeFindings({ claim }: DiskItem): Finding[] {
     const hint = changeHints[type];
     if (hint === undefined) return [];
     const [problem, next, severity] = hint;
-    return [{ problem: `${problem}${message === undefined || message === '' ? '' : `: ${message}`}`, next, severity }];
+    return [
+      {
+        problem: `${problem}${message === undefined || message === '' ? '' : `: ${message}`}`,
+        next,
+        severity,
+      },
+    ];
   });
   const isCopied =
     annotations[annotation.replacement] !== undefined || labels[label.provisional] !== undefined;

@@ -168,14 +168,17 @@ class DiskCopies {
   constructor(disks: readonly KubernetesObject[]) {
     const copied = disks.filter(
       ({ metadata }) =>
-        metadata.annotations?.[annotation.replacement] !== undefined && metadata.deletionTimestamp === undefined,
+        metadata.annotations?.[annotation.replacement] !== undefined &&
+        metadata.deletionTimestamp === undefined,
     );
     this.#disks = new Map(
       copied
         .filter((claim) => !isReplaced(claim))
         .map((claim) => [claim.metadata.annotations?.[annotation.replacement], claim.metadata.name]),
     );
-    this.#successors = new Set(disks.filter(isReplaced).map(({ metadata }) => metadata.annotations?.[annotation.replacement]));
+    this.#successors = new Set(
+      disks.filter(isReplaced).map(({ metadata }) => metadata.annotations?.[annotation.replacement]),
+    );
   }
 
   /** Returns the disk whose copy has this name. */
@@ -205,7 +208,8 @@ function attachmentsOfDeletedVms(objects: ClusterObjects): Stored<KubernetesObje
   return objects.pods
     .filter(isKind('attachment'))
     .filter(
-      ({ metadata }) => (metadata.annotations?.[annotation.vmNamespace] ?? objects.vmNamespace) === objects.vmNamespace,
+      ({ metadata }) =>
+        (metadata.annotations?.[annotation.vmNamespace] ?? objects.vmNamespace) === objects.vmNamespace,
     )
     .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[annotation.vmUid] ?? ''));
 }

@@ -47,7 +47,9 @@ const timeOf = ({ lastTimestamp, eventTime, metadata }: EventRecord): string =>
 
 function silentSince(node: Node | undefined): string | undefined {
   const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready === undefined || ready.status === 'True' ? undefined : (ready.lastTransitionTime ?? 'an unknown time');
+  return ready === undefined || ready.status === 'True'
+    ? undefined
+    : (ready.lastTransitionTime ?? 'an unknown time');
 }
 
 /** One problem for each lost node, not one for each of its VMs. */
@@ -74,7 +76,9 @@ function snapshotProblems(snapshot: SnapshotItem, { now }: Surroundings): Proble
   if (state === 'Error') return [{ ...base, problem: `the driver reports: ${error ?? ''}`, next }];
   const isLate = now - Date.parse(createdAt) > lateMs;
   if (state === 'Ready' || !isLate) return [];
-  return [{ ...base, problem: state === 'Terminating' ? 'it is still being deleted' : 'it is not ready yet', next }];
+  return [
+    { ...base, problem: state === 'Terminating' ? 'it is still being deleted' : 'it is not ready yet', next },
+  ];
 }
 
 const terminatingNetwork = (cid: string): Problem => ({
@@ -90,7 +94,9 @@ function quotaProblems({ metadata: { name }, spec, status }: ResourceQuota): Pro
     return hard > 0n && amountOf(status?.used ?? {}, resource) >= hard;
   });
   if (full.length === 0) return [];
-  const amounts = full.map((resource) => `${resource} ${status?.used?.[resource]} of ${spec?.hard?.[resource]}`);
+  const amounts = full.map(
+    (resource) => `${resource} ${status?.used?.[resource]} of ${spec?.hard?.[resource]}`,
+  );
   return [
     {
       ...{ kind: 'quota', object: name, name: undefined, severity: 'info' },
@@ -99,4 +105,3 @@ function quotaProblems({ metadata: { name }, spec, status }: ResourceQuota): Pro
     },
   ];
 }
-

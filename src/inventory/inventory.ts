@@ -5,7 +5,7 @@ import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import { type ContainerStatus, type Pod, isPodReady } from '../kubernetes/types/pod.ts';
 import type { PersistentVolumeClaim, VolumeSnapshot } from '../kubernetes/types/storage.ts';
 import { type BoshName, boshNameOf } from './bosh-name.ts';
-import { isKind, recordOf } from './managed-objects.ts';
+import { isKind, labelOf, recordOf } from './managed-objects.ts';
 import type { ObjectLists } from './object-lists.ts';
 
 export interface VmItem {
@@ -104,26 +104,29 @@ function findVms({ vmPods, vmSecrets }: ObjectLists, attachmentPods: readonly Po
   return [...new Set([...podOf.keys(), ...secretOf.keys()])].map((cid) => {
     const pod = podOf.get(cid);
     const secret = secretOf.get(cid);
-    const described = pod ?? (secret === undefined ? undefined : recordOf(secret)) ?? secret;
+    const attached = attachmentPods
+      .filter((each) => labelOf(each, label.vmId) === cid)
+      .map((each) => labelOf(each, label.diskId) ?? '');
+    const owner = secret ?? pod;
     return {
-      cid,
-      name: boshNameOf(described ?? { metadata: { name: cid } }),
-      state: stateOf(pod),
-      restarts: containersOf(pod).reduce((sum, { restartCount }) => sum + restartCount, 0),
-      node: pod?.spec.nodeName,
-      addresses: pod?.status?.podIPs?.map(({ ip }) => ip) ?? [pod?.status?.podIP ?? []].flat(),
-      disks: [
-        ...attachmentPods
-          .filter((each) => each.metadata.labels?.[label.vmId] === cid)
-          .map((each) => each.metadata.labels?.[label.diskId] ?? ''),
-        ...(pod === undefined ? [] : recordedDiskCids(pod)),
-      ],
+      ...ofPod(pod),
+      ...{ cid, pod, secret },
+      name: boshNameOf(pod ?? (secret && recordOf(secret)) ?? secret ?? { metadata: { name: cid } }),
+      disks: [...attached, ...(pod === undefined ? [] : recordedDiskCids(pod))],
       createdAt: (pod ?? secret)?.metadata.creationTimestamp ?? '',
-      agentId: (secret ?? pod)?.metadata.labels?.[label.agentId],
-      pod,
-      secret,
+      agentId: owner && labelOf(owner, label.agentId),
     };
   });
+}
+
+function ofPod(pod: Pod | undefined): Pick<VmItem, 'state' | 'restarts' | 'node' | 'addresses'> {
+  const { podIP, podIPs } = pod?.status ?? {};
+  return {
+    state: stateOf(pod),
+    restarts: containersOf(pod).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    node: pod?.spec.nodeName,
+    addresses: podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]),
+  };
 }
 
 export const containersOf = (pod: Pod | undefined): readonly ContainerStatus[] => [
@@ -134,7 +137,9 @@ export const containersOf = (pod: Pod | undefined): readonly ContainerStatus[] =
 function stateOf(pod: Pod | undefined): string {
   if (pod === undefined) return 'No pod';
   if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating';
-  const waiting = containersOf(pod).find(({ state }) => (state?.waiting?.reason ?? 'PodInitializing') !== 'PodInitializing');
+  const waiting = containersOf(pod).find(
+    ({ state }) => (state?.waiting?.reason ?? 'PodInitializing') !== 'PodInitializing',
+  );
   const reason = pod.status?.reason ?? waiting?.state?.waiting?.reason;
   if (reason !== undefined) return reason;
   const phase = pod.status?.phase ?? 'Pending';

@@ -45,10 +45,9 @@ export function judgeOrphan(orphan: Orphan, { use, clockDifferenceMs }: JudgeOpt
   if (known.used.has(name)) return { is: 'used', by: known.source };
   const created = Date.parse(orphan.createdAt) - clockDifferenceMs;
   if (!(created + minimumAgeMs < known.recordedAt)) return unknown('it is not a day older than the records');
-  const why = { VM: () => undefined, disk: whyDiskUnknown, snapshot: whySnapshotUnknown }[what as DeletableKind](
-    orphan,
-    known,
-  );
+  const why = { VM: () => undefined, disk: whyDiskUnknown, snapshot: whySnapshotUnknown }[
+    what as DeletableKind
+  ](orphan, known);
   return why === undefined ? { is: 'unused' } : unknown(why);
 }
 

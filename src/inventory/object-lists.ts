@@ -1,7 +1,13 @@
 import { label } from '../cpi/objects/labels.ts';
 import type { VmSecret } from '../cpi/vm/vms.ts';
 import type { ResourceQuota } from '../cpi/vm/quota.ts';
-import { type KubernetesApi, type ListQuery, type Resource, ifAllowed, ignoreNotFound } from '../kubernetes/api.ts';
+import {
+  type KubernetesApi,
+  type ListQuery,
+  type Resource,
+  ifAllowed,
+  ignoreNotFound,
+} from '../kubernetes/api.ts';
 import type { EventRecord } from '../kubernetes/describe-pod.ts';
 import type { KubernetesObject, NamespacedObject, Stored } from '../kubernetes/object.ts';
 import {

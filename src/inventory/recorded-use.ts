@@ -92,7 +92,11 @@ export function useOfDirector(lists: readonly DirectorList[], cluster: ObjectLis
     recordedAt: Math.min(...lists.map(({ writtenAt }) => writtenAt)),
     used: new Set([...vmCids, ...diskCids, ...lists.flatMap(({ snapshotCids }) => snapshotCids)]),
     activeDisks: new Set(ofContent('instances').flatMap((list) => list.diskCids)),
-    snapshotDeployments: new Set(ofContent('snapshots').flatMap(({ deployment }) => (deployment === undefined ? [] : labelValue(deployment)))),
+    snapshotDeployments: new Set(
+      ofContent('snapshots').flatMap(({ deployment }) =>
+        deployment === undefined ? [] : labelValue(deployment),
+      ),
+    ),
     disksUnknown: undefined,
   };
   return new Map([[owner, use]]);
@@ -113,7 +117,9 @@ function assertComplete(lists: readonly DirectorList[]): void {
   const commands = { instances: 'bosh instances --details --json', disks: 'bosh disks --orphaned --json' };
   for (const content of ['instances', 'disks'] as const)
     if (!lists.some((list) => list.content === content))
-      throw invalid(`the director's list of ${content} is missing; add --director-json with: ${commands[content]}`);
+      throw invalid(
+        `the director's list of ${content} is missing; add --director-json with: ${commands[content]}`,
+      );
 }
 
 /** Returns the label of the one director that has made all of these objects. */

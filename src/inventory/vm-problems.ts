@@ -9,7 +9,8 @@ import { type Finding, type Problem, type Surroundings, lateMs } from './problem
 
 /** Returns the problems of a VM: the state of its pod, and whether an earlier version of the CPI made it. */
 export function vmProblems(vm: VmItem, surroundings: Surroundings): Problem[] {
-  const findings = [podFinding(vm, surroundings), vm.pod && restartFinding(vm.pod), outdatedFinding(vm)];
+  const state = creationFinding(vm, surroundings) ?? podFinding(vm, surroundings);
+  const findings = [state, vm.pod && restartFinding(vm.pod), outdatedFinding(vm)];
   return findings
     .filter((each) => each !== undefined)
     .map((finding) => ({
@@ -20,32 +21,34 @@ export function vmProblems(vm: VmItem, surroundings: Surroundings): Problem[] {
 
 /** Returns how to recreate the VM: by create-env or by its director. */
 function recreateCommand({ name: { deployment, group, id, isOfCreateEnv } }: VmItem): string {
-  if (isOfCreateEnv || deployment === undefined) return 'up --recreate or create-env --recreate, or bosh recreate if a director created it';
+  if (isOfCreateEnv || deployment === undefined)
+    return 'up --recreate or create-env --recreate, or bosh recreate if a director created it';
   const instance = group === undefined ? '' : ` ${shellWord(id === undefined ? group : `${group}/${id}`)}`;
   return `bosh -d ${shellWord(deployment)} recreate${instance}`;
 }
 
+/** A VM that create_vm has not finished, or whose pod does not exist. Not known without its Secret. */
+function creationFinding(vm: VmItem, surroundings: Surroundings): Finding | undefined {
+  const { pod, secret, name } = vm;
+  if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
+  const isCreated = secret.metadata.annotations?.[annotation.creation] === 'done';
+  const isDescribed = (name.instance ?? name.deployment) !== undefined;
+  if (!isCreated && !isDescribed && isLate(vm, surroundings))
+    return {
+      problem: `its create_vm is running or was killed${pod === undefined ? '' : ` (${vm.state})`}`,
+      next: 'run bosh-kubernetes orphans, which shows what removes it',
+    };
+  if (pod !== undefined || !isCreated) return undefined;
+  return {
+    problem: 'its pod does not exist: it was deleted outside of BOSH, or a call of the CPI is recreating it',
+    next: `if no call is running, recreate it: ${name.isOfCreateEnv ? 'up or create-env' : 'bosh cloud-check'}`,
+  };
+}
+
 function podFinding(vm: VmItem, surroundings: Surroundings): Finding | undefined {
-  const { pod, secret, cid } = vm;
-  if (secret?.metadata.deletionTimestamp === undefined && secret !== undefined) {
-    const creation = secret.metadata.annotations?.[annotation.creation];
-    const isDescribed = vm.name.instance !== undefined || vm.name.deployment !== undefined;
-    if (creation !== 'done' && !isDescribed && isLate(vm, surroundings))
-      return {
-        problem: `its create_vm is running or was killed${pod === undefined ? '' : ` (${vm.state})`}`,
-        next: 'run bosh-kubernetes orphans, which shows what removes it',
-      };
-    if (pod === undefined)
-      return creation === 'done'
-        ? {
-            problem: 'its pod does not exist: it was deleted outside of BOSH, or a call of the CPI is recreating it',
-            next: `if no call is running, recreate it: ${vm.name.isOfCreateEnv ? 'up or create-env' : 'bosh cloud-check'}`,
-          }
-        : undefined;
-  }
-  if (pod === undefined) return undefined;
+  const { pod, cid } = vm;
   // The problem of the node is reported once.
-  if (surroundings.silentSince(vm.node) !== undefined) return undefined;
+  if (pod === undefined || surroundings.silentSince(vm.node) !== undefined) return undefined;
   if (pod.metadata.deletionTimestamp !== undefined) return terminatingFinding(pod, surroundings);
   if (isTerminal(pod))
     return {
@@ -128,7 +131,8 @@ function restartFinding(pod: Stored<Pod>): Finding | undefined {
 function outdatedFinding(vm: VmItem): Finding | undefined {
   const { pod } = vm;
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return undefined;
-  if (Number(pod.metadata.annotations?.[annotation.scriptsVersion] ?? 1) >= vmScriptsVersion) return undefined;
+  if (Number(pod.metadata.annotations?.[annotation.scriptsVersion] ?? 1) >= vmScriptsVersion)
+    return undefined;
   return {
     problem:
       'it was made by an earlier version of the CPI and keeps its scripts, which lack security fixes, until it is recreated',

@@ -45,7 +45,9 @@ export async function* watchLists(
   { clock, signal, refreshMs }: WatchOptions,
 ): AsyncGenerator<WatchedLists> {
   const sources = listSources(namespaces);
-  const first = await Promise.all(names.map(async (name) => [name, await readList(api, sources[name])] as const));
+  const first = await Promise.all(
+    names.map(async (name) => [name, await readList(api, sources[name])] as const),
+  );
   const missing = first.filter(([, list]) => list === missingKind);
   const readable = first.filter(([, list]) => list !== undefined && list !== missingKind);
   const failures = new Map<ListName, { since: number; reason: string }>();

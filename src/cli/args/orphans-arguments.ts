@@ -23,7 +23,12 @@ export function parseOrphansArguments(args: readonly string[]): OrphansArguments
     force: { type: 'boolean' },
   } as const;
   const invalid = invalidArguments(`orphans ${orphansUsage}`);
-  const { state = [], 'director-json': lists = [], kubeconfig, ...values } = parseFlags(args, options, invalid);
+  const {
+    state = [],
+    'director-json': lists = [],
+    kubeconfig,
+    ...values
+  } = parseFlags(args, options, invalid);
   const isDeletion = values.delete === true;
   if (isDeletion && state.length + lists.length === 0)
     throw invalid('--delete needs --state or --director-json, which show what is in use');

@@ -31,7 +31,7 @@ export const orphans: Command = {
       (api, access) => {
         const vms = values.namespace ?? access.namespace;
         const namespaces = { vms, disks: values['disk-namespace'] ?? vms };
-        const call = openCall(api, access, namespaces, terminal.error);
+        const call = openCall(api, access, namespaces, (line) => terminal.error(line));
         return cleanOrphans({ call, clock: systemClock }, values, context);
       },
       { environment, onSecrets: secrets.add },

@@ -29,7 +29,10 @@ export const status: Command = {
     const { installation, terminal, environment } = context;
     const values = parseStatusArguments(args);
     if (values.watch && terminal.structured !== undefined)
-      throw new ProductError('INVALID_ARGUMENT', `--json shows one moment; leave out --watch. Usage: status ${statusUsage}`);
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `--json shows one moment; leave out --watch. Usage: status ${statusUsage}`,
+      );
     const deployment = await findDeployment(values);
     const cluster = embeddedCluster(installation);
     const chosen = chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
@@ -98,10 +101,7 @@ async function checkDeployment(
  * Returns undefined if no deployment was named. Rejects with FILE_NOT_FOUND if the `--state`, or the manifest
  * of a deployment without a state, does not exist.
  */
-async function findDeployment({
-  manifestPath,
-  state,
-}: StatusArguments): Promise<Deployment | undefined> {
+async function findDeployment({ manifestPath, state }: StatusArguments): Promise<Deployment | undefined> {
   if ((manifestPath ?? state) === undefined) return undefined;
   const files = await DeploymentFiles.find(manifestPath ?? '', state);
   const isRecorded = (await files.readState()) !== undefined;

@@ -40,21 +40,41 @@ test('incomplete, foreign or contradictory lists of a director delete nothing', 
     world.write('cut.json', (await readFile(path, 'utf8')).slice(0, -40));
   const other = { environment: '10.0.0.7' };
   const withoutDetails = (await readFile(instances, 'utf8')).replace('"vm_cid": "VM CID",', '');
-  const noTables = JSON.stringify({ Tables: null, Blocks: null, Lines: ["Using environment 'a' as b", 'Succeeded'] });
+  const noTables = JSON.stringify({
+    Tables: null,
+    Blocks: null,
+    Lines: ["Using environment 'a' as b", 'Succeeded'],
+  });
   const cases: Record<string, readonly string[]> = {
     'no list of instances': [disks, snapshots],
     'no list of disks': [instances, snapshots],
     'instances of one deployment': [await world.list('instances', { deployment: 'dep' }), disks, snapshots],
-    'instances without the VM that exists': [await world.list('instances', { rows: [{ vm_cid: 'vm-x', disk_cids: world.used.disk }] }), disks, snapshots],
-    'instances of another cluster': [await world.list('instances', { rows: [{ vm_cid: 'vm-x', disk_cids: '' }] }), await world.list('disks', { rows: [] }), snapshots],
+    'instances without the VM that exists': [
+      await world.list('instances', { rows: [{ vm_cid: 'vm-x', disk_cids: world.used.disk }] }),
+      disks,
+      snapshots,
+    ],
+    'instances of another cluster': [
+      await world.list('instances', { rows: [{ vm_cid: 'vm-x', disk_cids: '' }] }),
+      await world.list('disks', { rows: [] }),
+      snapshots,
+    ],
     'no instances at all': [await world.list('instances', { rows: [] }), disks, snapshots],
     'a list that was cut off': [await cut(instances), disks, snapshots],
     'an empty file': [await world.write('empty.json', ''), disks, snapshots],
     'Tables: null': [await world.write('null.json', noTables), disks, snapshots],
-    'a failed command': [await world.list('instances', { lines: ['Using environment', 'Exit code 1'] }), disks, snapshots],
+    'a failed command': [
+      await world.list('instances', { lines: ['Using environment', 'Exit code 1'] }),
+      disks,
+      snapshots,
+    ],
     'a list of another director': [instances, await world.list('disks', other), snapshots],
     'instances without --details': [await world.write('brief.json', withoutDetails), disks, snapshots],
-    'a row without its column': [await world.write('row.json', (await readFile(disks, 'utf8')).replace(/"disk_cid": "disk-.*",/u, '')), instances, snapshots],
+    'a row without its column': [
+      await world.write('row.json', (await readFile(disks, 'utf8')).replace(/"disk_cid": "disk-.*",/u, '')),
+      instances,
+      snapshots,
+    ],
   };
   for (const [name, lists] of Object.entries(cases)) {
     await assert.rejects(
@@ -82,7 +102,10 @@ test('lists that are not a day younger than an object, or lack its deployment, k
   const elsewhere = await world.list('snapshots', { deployment: 'other', rows: [] });
   await keeps([instances, disks, elsewhere], /snapshots of deployment dep were not given/u);
   const noDisk = await world.list('instances', { rows: [{ vm_cid: world.used.vm, disk_cids: '-' }] });
-  await keeps([noDisk, disks, await world.list('snapshots', { rows: [] })], /its disk belongs to no instance/u);
+  await keeps(
+    [noDisk, disks, await world.list('snapshots', { rows: [] })],
+    /its disk belongs to no instance/u,
+  );
   const after = await world.names();
   assert.deepEqual(
     before.filter((name) => !after.includes(name)),
@@ -100,7 +123,10 @@ test('a state file shows the use of its own owner only, and keeps a disk whose c
     assert.match(out, reason);
     assert.deepEqual(await world.names(), kept);
   };
-  await keeps(await state('other.json', { director_id: 'director-2' }), /its owner director-1 was not given/u);
+  await keeps(
+    await state('other.json', { director_id: 'director-2' }),
+    /its owner director-1 was not given/u,
+  );
   await keeps(await state('none.json', { director_id: '' }), /its owner director-1 was not given/u);
 
   const record = { id: 'd', cid: world.left.disk, size: 64, cloud_properties: {} };
@@ -132,7 +158,8 @@ test('an object that gets into use between the list and its deletion stays', asy
   const diskCid = left.disk;
   const metadata = { deployment: 'dep' };
   const claims = { resource: persistentVolumeClaims, namespace, name: diskCid };
-  const annotate = (text: string) => world.api.patch(claims, { metadata: { annotations: { 'example.org/a': text } } });
+  const annotate = (text: string) =>
+    world.api.patch(claims, { metadata: { annotations: { 'example.org/a': text } } });
   const attempts: [string, () => Promise<unknown>, RegExp][] = [
     [`delete persistentvolumeclaims ${diskCid}`, () => annotate('1'), /has changed/u],
     [`get persistentvolumeclaims ${diskCid}`, () => annotate('2'), /has changed/u],
@@ -148,7 +175,11 @@ test('an object that gets into use between the list and its deletion stays', asy
         } as never),
       /pod 'rescue' uses it/u,
     ],
-    [`delete persistentvolumeclaims ${diskCid}`, () => setDiskMetadata(cloud, { diskCid, metadata }), /has changed/u],
+    [
+      `delete persistentvolumeclaims ${diskCid}`,
+      () => setDiskMetadata(cloud, { diskCid, metadata }),
+      /has changed/u,
+    ],
   ];
   for (const [request, act, reason] of attempts) {
     const { exitCode, errors } = await cleanDuring(world, request, act);

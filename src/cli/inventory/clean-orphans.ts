@@ -102,7 +102,9 @@ async function isConfirmed(
   if (force) return true;
   const what = `${group.length} ${kind}${group.length === 1 ? '' : 's'}`;
   if (!terminal.canAsk) {
-    terminal.error(`${what} stay${group.length === 1 ? "s" : ""}: input is not a terminal. Use --force to delete without a question.`);
+    terminal.error(
+      `${what} stay${group.length === 1 ? 's' : ''}: input is not a terminal. Use --force to delete without a question.`,
+    );
     return false;
   }
   const rows = group.map(({ name, size, createdAt }) => [name, size ?? '-', formatAge(createdAt, now)]);

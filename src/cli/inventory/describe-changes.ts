@@ -18,8 +18,11 @@ const textOf = ({ kind, object, problem }: StatusView['problems'][number]): stri
   `${kind} ${object}: ${problem}`;
 
 /** The state of each object, by its kind and its names. */
-function statesOf({ inventory: { vms, disks, snapshots, networks } }: StatusView): ReadonlyMap<string, string> {
-  const named = (cid: string, name: string | undefined): string => (name === undefined ? cid : `${cid} (${name})`);
+function statesOf({
+  inventory: { vms, disks, snapshots, networks },
+}: StatusView): ReadonlyMap<string, string> {
+  const named = (cid: string, name: string | undefined): string =>
+    name === undefined ? cid : `${cid} (${name})`;
   return new Map([
     ...vms.map(
       ({ cid, name, state, node, addresses, restarts }) =>
@@ -32,9 +35,14 @@ function statesOf({ inventory: { vms, disks, snapshots, networks } }: StatusView
     ),
     ...disks.map(
       ({ cid, state, size, vm }) =>
-        [`disk ${cid}`, `${state}, ${size}, ${vm === undefined ? 'not attached' : `attached to ${vm}`}`] as const,
+        [
+          `disk ${cid}`,
+          `${state}, ${size}, ${vm === undefined ? 'not attached' : `attached to ${vm}`}`,
+        ] as const,
     ),
     ...snapshots.map(({ cid, state }) => [`snapshot ${cid}`, state] as const),
-    ...networks.map(({ cid, isTerminating }) => [`network ${cid}`, isTerminating ? 'Terminating' : 'exists'] as const),
+    ...networks.map(
+      ({ cid, isTerminating }) => [`network ${cid}`, isTerminating ? 'Terminating' : 'exists'] as const,
+    ),
   ]);
 }

@@ -35,7 +35,8 @@ const unreadNotes: Partial<Record<ListName, string>> = {
     'VMs were not checked: the kubeconfig does not allow listing Secrets, which show whether a create_vm has finished.',
   volumes: 'Released volumes were not checked: the kubeconfig does not allow listing PersistentVolumes.',
   vmPods: 'VMs and attachments were not checked: the kubeconfig does not allow listing pods.',
-  diskPods: 'Attachments were not checked: the kubeconfig does not allow listing pods in the namespace of the disks.',
+  diskPods:
+    'Attachments were not checked: the kubeconfig does not allow listing pods in the namespace of the disks.',
   claims: 'Disks were not checked: the kubeconfig does not allow listing PersistentVolumeClaims.',
   snapshots: 'Snapshots were not checked: the kubeconfig does not allow listing VolumeSnapshots.',
 };
@@ -49,7 +50,11 @@ export interface JudgedOrphan {
 /** Prints the orphans, what is known about their use, and what can be done about each kind. */
 export function printOrphans(
   terminal: Terminal,
-  { judged, unread, now }: { readonly judged: readonly JudgedOrphan[]; readonly unread: Orphans['unread']; readonly now: number },
+  {
+    judged,
+    unread,
+    now,
+  }: { readonly judged: readonly JudgedOrphan[]; readonly unread: Orphans['unread']; readonly now: number },
 ): void {
   const notes = unread.flatMap((name) => unreadNotes[name] ?? []);
   const hasVerdict = judged.some(({ verdict }) => verdict !== undefined);

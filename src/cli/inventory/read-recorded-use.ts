@@ -12,7 +12,10 @@ export async function readRecordedState(path: string, clock: Clock): Promise<Rec
   const readAt = clock.now();
   const [state, known] = [await files.readState(), await files.readKnownResources()];
   if (state === undefined || known === undefined)
-    throw new ProductError('FILE_NOT_FOUND', `There is no deployment state file '${path}'; nothing was deleted`);
+    throw new ProductError(
+      'FILE_NOT_FOUND',
+      `There is no deployment state file '${path}'; nothing was deleted`,
+    );
   const { vmCid, pendingAgentId, diskCids, unconfirmedDisks } = known;
   const { director_id: directorId } = state;
   return { path, directorId, vmCid, pendingAgentId, diskCids, pendingDisks: unconfirmedDisks.length, readAt };
@@ -29,6 +32,8 @@ export async function readDirectorList(path: string, clock: Clock): Promise<Dire
     return parseDirectorList(readTextFile(path), path, Math.min(mtimeMs, clock.now()));
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new ProductError('FILE_NOT_FOUND', `'${path}' cannot be read; nothing was deleted`, { cause: error });
+    throw new ProductError('FILE_NOT_FOUND', `'${path}' cannot be read; nothing was deleted`, {
+      cause: error,
+    });
   }
 }

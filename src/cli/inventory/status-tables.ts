@@ -137,14 +137,15 @@ const problemsText = (problems: readonly Problem[], width: number): string =>
   problems
     .map(({ kind, object, name, problem, next }) => {
       const title = `${kind} '${object}'${name === undefined ? '' : ` (${name})`}: ${problem}`;
-      return wrapText(title, width, '  ') + wrapText(`  next: ${next}`, width, '  ');
+      return wrapText(title, width, '    ') + wrapText(`    next: ${next}`, width, '    ');
     })
     .join('');
 
 /** What is not known if a list may not be read. */
 const unreadNotes: Readonly<Partial<Record<ListName, string>>> = {
   vmPods: 'VMs are not known: the kubeconfig does not allow listing pods.',
-  diskPods: 'Attachments are not known: the kubeconfig does not allow listing pods in the namespace of the disks.',
+  diskPods:
+    'Attachments are not known: the kubeconfig does not allow listing pods in the namespace of the disks.',
   claims: 'Disks are not known: the kubeconfig does not allow listing PersistentVolumeClaims.',
   snapshots: 'Snapshots are not known: the kubeconfig does not allow listing VolumeSnapshots.',
   policies: 'Networks are not known: the kubeconfig does not allow listing NetworkPolicies.',

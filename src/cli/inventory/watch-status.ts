@@ -1,6 +1,11 @@
 import { findProblems } from '../../inventory/find-problems.ts';
 import { takeInventory } from '../../inventory/inventory.ts';
-import { type ListName, type Namespaces, type ObjectLists, statusLists } from '../../inventory/object-lists.ts';
+import {
+  type ListName,
+  type Namespaces,
+  type ObjectLists,
+  statusLists,
+} from '../../inventory/object-lists.ts';
 import { watchLists } from '../../inventory/watch-lists.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { clockDifference, timestamp } from '../../kubernetes/timestamp.ts';
@@ -43,7 +48,11 @@ async function drawStatus(
   let draw = (): void => undefined;
   let difference: number | undefined;
   screen.onResize(() => draw());
-  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, { clock, signal, refreshMs })) {
+  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, {
+    clock,
+    signal,
+    refreshMs,
+  })) {
     difference ??= clockDifference(api, clock);
     const view = toStatusView(lists, clock.now() + difference);
     const lost =
@@ -61,7 +70,11 @@ async function printChanges({ api, namespaces, terminal, clock, signal }: WatchS
   let before: StatusView | undefined;
   let difference: number | undefined;
   let reported: string | undefined;
-  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, { clock, signal, refreshMs })) {
+  for await (const { lists, failure } of watchLists(api, namespaces, statusLists, {
+    clock,
+    signal,
+    refreshMs,
+  })) {
     difference ??= clockDifference(api, clock);
     const view = toStatusView(lists, clock.now() + difference);
     const time = timestamp(clock.now());
@@ -70,13 +83,18 @@ async function printChanges({ api, namespaces, terminal, clock, signal }: WatchS
     before = view;
     if (failure !== undefined && reported === undefined)
       terminal.error(`${time} the cluster cannot be read: ${failure.reason}`);
-    if (failure === undefined && reported !== undefined) terminal.error(`${time} the cluster can be read again`);
+    if (failure === undefined && reported !== undefined)
+      terminal.error(`${time} the cluster can be read again`);
     reported = failure?.reason;
   }
 }
 
 /** Joins the lists to what is shown. Decides without requests. */
-export function toStatusView(lists: ObjectLists, now: number, names: readonly ListName[] = statusLists): StatusView {
+export function toStatusView(
+  lists: ObjectLists,
+  now: number,
+  names: readonly ListName[] = statusLists,
+): StatusView {
   const inventory = takeInventory(lists);
   return {
     inventory,

@@ -41,7 +41,12 @@ export interface CleanOptions {
 
 /** The objects of a director, in use and left over, two days after they were made. */
 export interface OrphanWorld extends StorageCloud {
-  readonly used: { readonly vm: string; readonly disk: string; readonly orphaned: string; readonly snapshot: string };
+  readonly used: {
+    readonly vm: string;
+    readonly disk: string;
+    readonly orphaned: string;
+    readonly snapshot: string;
+  };
   readonly left: { readonly vm: string; readonly disk: string; readonly snapshot: string };
   /** Writes an output of the bosh CLI and returns its path. `ageMs` is its age at the time of `clean`. */
   list(content: Parameters<typeof boshJson>[0], options?: ListOptions): Promise<string>;
@@ -72,15 +77,19 @@ export async function orphanWorld(t: TestContext): Promise<OrphanWorld> {
   await attachDisk(cloud, { vmCid: vm, diskCid: disk });
   for (const diskCid of [disk, orphaned]) await setDiskMetadata(cloud, { diskCid, metadata });
   const claim = { resource: persistentVolumeClaims, namespace, name: disk };
-  await until('the volume', async () => (await api.get<PersistentVolumeClaim>(claim)).status?.phase === 'Bound');
+  await until(
+    'the volume',
+    async () => (await api.get<PersistentVolumeClaim>(claim)).status?.phase === 'Bound',
+  );
   const snapshot = await snapshotDisk(cloud, { diskCid: disk, metadata });
   const leftSnapshot = await snapshotDisk(cloud, { diskCid: disk, metadata });
   const dying = { ...cloud, api: crashingApi(api, 2, 'after') };
-  await createVm(dying, createVmRequest({ agentId: 'left', networks: { default: { type: 'dynamic' } } })).catch(
-    (error: unknown) => {
-      if (!(error instanceof Crash)) throw error;
-    },
-  );
+  await createVm(
+    dying,
+    createVmRequest({ agentId: 'left', networks: { default: { type: 'dynamic' } } }),
+  ).catch((error: unknown) => {
+    if (!(error instanceof Crash)) throw error;
+  });
   const used = { vm, disk, orphaned, snapshot };
   const rowsOf = {
     instances: [{ instance: 'web/id', deployment: 'dep', vm_cid: vm, disk_cids: disk }],

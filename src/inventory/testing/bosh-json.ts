@@ -37,7 +37,12 @@ export function boshJson(
 ): string {
   const header = headers[content];
   const empty = Object.fromEntries(Object.keys(header).map((key) => [key, '']));
-  const table = { Content: content, Header: header, Rows: rows.map((row) => ({ ...empty, ...row })), Notes: null };
+  const table = {
+    Content: content,
+    Header: header,
+    Rows: rows.map((row) => ({ ...empty, ...row })),
+    Notes: null,
+  };
   const intro = [
     `Using environment '${environment}' as client 'admin'`,
     ...(deployment === undefined ? [] : [`Using deployment '${deployment}'`]),
