@@ -3,7 +3,7 @@ import type { VmSecret } from '../cpi/vm/vms.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import type { PersistentVolume, PersistentVolumeClaim, VolumeSnapshot } from '../kubernetes/types/storage.ts';
-import { isKind, labelOf, recordOf } from './managed-objects.ts';
+import { formatSize, isKind, labelOf, recordOf } from './managed-objects.ts';
 import { type ListName, type Namespaces, type ObjectLists, orphanLists, readLists } from './object-lists.ts';
 
 /** An object that a killed CPI call, or a user who deleted a VM's pod, may have left. */
@@ -123,7 +123,7 @@ export function findOrphans(lists: ObjectLists, namespaces: Namespaces): Orphan[
 
 function orphan(object: Stored<KubernetesObject>, what: Orphan['what'], disk: string | undefined): Orphan {
   const { name, creationTimestamp: createdAt = '' } = object.metadata;
-  return { what, disk, name, createdAt, size: sizeOf(object), object };
+  return { what, disk, name, createdAt, size: formatSize(sizeOf(object)), object };
 }
 
 function sizeOf(object: KubernetesObject): string | undefined {

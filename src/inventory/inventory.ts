@@ -5,7 +5,7 @@ import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import { type ContainerStatus, type Pod, isPodReady } from '../kubernetes/types/pod.ts';
 import type { PersistentVolumeClaim, VolumeSnapshot } from '../kubernetes/types/storage.ts';
 import { type BoshName, boshNameOf } from './bosh-name.ts';
-import { isKind, labelOf, recordOf } from './managed-objects.ts';
+import { formatSize, isKind, labelOf, recordOf } from './managed-objects.ts';
 import type { ObjectLists } from './object-lists.ts';
 
 export interface VmItem {
@@ -156,7 +156,7 @@ function toDisk(
     cid,
     name: boshNameOf(claim),
     state: deletionTimestamp === undefined ? (claim.status?.phase ?? 'Pending') : 'Terminating',
-    size: claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage'] ?? '-',
+    size: formatSize(claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage']) ?? '-',
     storageClass: claim.spec.storageClassName,
     vm: vmOfDisk.get(cid) ?? labels?.[label.vmId],
     attachmentPod: attachmentPods.find((pod) => pod.metadata.labels?.[label.diskId] === cid),
@@ -175,7 +175,7 @@ function toSnapshot(snapshot: Stored<VolumeSnapshot>): SnapshotItem {
     name: boshNameOf(snapshot),
     disk: labels?.[label.diskId],
     state: deletionTimestamp === undefined ? state : 'Terminating',
-    size: restoreSize,
+    size: formatSize(restoreSize),
     createdAt: creationTimestamp ?? '',
     error: error?.message,
   };

@@ -2,6 +2,7 @@ import { label } from '../cpi/objects/labels.ts';
 import { podKey } from '../cpi/vm/recorded-pod.ts';
 import type { VmSecret } from '../cpi/vm/vms.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
+import { formatBytes, parseQuantity } from '../kubernetes/types/quantity.ts';
 import { isObject, parseJsonObject } from '../platform/json.ts';
 
 /** Returns a filter for the objects whose label `kind` has that value. */
@@ -22,4 +23,10 @@ export function recordOf({ data }: { readonly data?: VmSecret['data'] }): Kubern
   return record !== undefined && isObject(record['metadata'])
     ? (record as unknown as KubernetesObject)
     : undefined;
+}
+
+/** Formats a size with the largest exact suffix: the CPI requests `1024Mi`, which is shown as `1Gi`. */
+export function formatSize(size: string | undefined): string | undefined {
+  const bytes = size === undefined ? undefined : parseQuantity(size);
+  return bytes === undefined ? size : formatBytes(bytes);
 }

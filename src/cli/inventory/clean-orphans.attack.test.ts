@@ -9,7 +9,7 @@ import { createVmRequest, namespace } from '../../cpi/testing/test-cloud.ts';
 import { createVm } from '../../cpi/vm/create-vm.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import { type OrphanWorld, orphanWorld } from '../testing/orphan-world.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -198,6 +198,11 @@ test('a VM that a slow create_vm completes between the list and its deletion sta
   const world = await orphanWorld(t);
   const { cloud, left } = world;
   const request = createVmRequest({ agentId: 'left', networks: { default: { type: 'dynamic' } } });
+
+  const secret = { resource: secrets, namespace, name: left.vm };
+  const annotate = () => world.api.patch(secret, { metadata: { annotations: { 'example.org/a': 'x' } } });
+  const early = await cleanDuring(world, `get secrets ${left.vm}`, annotate);
+  assert.match(early.errors.join('\n'), /VM 'vm-left' stays: it has changed/u);
 
   const { errors } = await cleanDuring(world, `patch secrets ${left.vm}`, () => createVm(cloud, request));
 
