@@ -156,7 +156,8 @@ function toDisk(
     cid,
     name: boshNameOf(claim),
     state: deletionTimestamp === undefined ? (claim.status?.phase ?? 'Pending') : 'Terminating',
-    size: formatSize(claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage']) ?? '-',
+    size:
+      formatSize(claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage']) ?? '-',
     storageClass: claim.spec.storageClassName,
     vm: vmOfDisk.get(cid) ?? labels?.[label.vmId],
     attachmentPod: attachmentPods.find((pod) => pod.metadata.labels?.[label.diskId] === cid),

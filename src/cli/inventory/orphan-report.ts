@@ -73,7 +73,7 @@ export function printOrphans(
   const kinds = [...new Set(judged.map(({ orphan }) => advice[orphan.what]))];
   const deletable = judged.some(({ orphan: { what } }) => ['VM', 'disk', 'snapshot'].includes(what));
   const how = deletable && !hasVerdict ? [howToDelete] : [];
-  terminal.out(`${[...kinds, ...how, ...notes].map((line) => `${line}\n`).join('')}`);
+  terminal.out([...kinds, ...how, ...notes].map((line) => `${line}\n`).join(''));
 }
 
 function describeVerdict(verdict: Verdict): string {

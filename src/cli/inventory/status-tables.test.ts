@@ -24,7 +24,8 @@ test('a text is broken at blanks, and a word, such as a cid, is never broken', (
 });
 
 test('ages are short, and as exact as they need to be', () => {
-  const age = (seconds: number): string => formatAge('2026-01-01T00:00:00Z', Date.UTC(2026, 0, 1) + seconds * 1000);
+  const age = (seconds: number): string =>
+    formatAge('2026-01-01T00:00:00Z', Date.UTC(2026, 0, 1) + seconds * 1000);
   const ages = [-5, 119, 120, 10_799, 12_000, 100_000, 200_000, 400 * 86_400].map(age);
   assert.deepEqual(ages, ['0s', '119s', '2m', '179m', '3h20m', '27h', '2d7h', '400d']);
   assert.equal(formatAge('', 0), '-');
