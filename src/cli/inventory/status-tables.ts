@@ -26,7 +26,7 @@ const orDash = (text: string | undefined): string => (text === undefined || text
 /** Cuts the uuid in a cid, for a table in which the other columns identify the object. */
 const shortCid = (cid: string): string => cid.replace(/(?<=^[a-z]+-[0-9a-f]{8})-[0-9a-f-]{27}$/u, '…');
 
-function vmColumns(now: number, details: boolean): Column<VmItem>[] {
+function vmColumns(now: number, details: boolean, isWhole = details): Column<VmItem>[] {
   const basic: Column<VmItem>[] = [
     { title: 'Instance', rank: 0, cell: ({ name, cid }) => fullName(name) ?? cid },
     { title: 'State', rank: 0, cell: ({ state }) => state },
@@ -34,7 +34,7 @@ function vmColumns(now: number, details: boolean): Column<VmItem>[] {
     { title: 'Node', rank: 3, cell: ({ node }) => orDash(node) },
     { title: 'Address', rank: 2, cell: ({ addresses }) => orDash(addresses.join(', ')) },
     { title: 'Age', rank: 1, cell: ({ createdAt }) => formatAge(createdAt, now) },
-    { title: 'VM', rank: 5, cell: ({ cid }) => (details ? cid : shortCid(cid)) },
+    { title: 'VM', rank: 5, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
   ];
   const further: Column<VmItem>[] = [
     { title: 'ID', rank: 6, cell: ({ name }) => orDash(name.id) },
@@ -44,13 +44,13 @@ function vmColumns(now: number, details: boolean): Column<VmItem>[] {
   return details ? [...basic, ...further] : basic;
 }
 
-function diskColumns({ inventory: { vms }, now }: StatusView, details: boolean): Column<DiskItem>[] {
+function diskColumns({ inventory: { vms }, now }: StatusView, details: boolean, isWhole = details): Column<DiskItem>[] {
   const nameOf = (cid: string): string => {
     const vm = vms.find((each) => each.cid === cid);
     return (vm && fullName(vm.name)) ?? cid;
   };
   const basic: Column<DiskItem>[] = [
-    { title: 'Disk', rank: 0, cell: ({ cid }) => (details ? cid : shortCid(cid)) },
+    { title: 'Disk', rank: 0, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
     { title: 'Size', rank: 2, cell: ({ size }) => size },
     { title: 'State', rank: 1, cell: ({ state }) => state },
     {
@@ -68,11 +68,11 @@ function diskColumns({ inventory: { vms }, now }: StatusView, details: boolean):
   return details ? [...basic, ...further] : basic;
 }
 
-const snapshotColumns = (now: number, details: boolean): Column<SnapshotItem>[] => [
-  { title: 'Snapshot', rank: 0, cell: ({ cid }) => (details ? cid : shortCid(cid)) },
+const snapshotColumns = (now: number, isWhole: boolean): Column<SnapshotItem>[] => [
+  { title: 'Snapshot', rank: 0, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
   { title: 'State', rank: 0, cell: ({ state }) => state },
   { title: 'Size', rank: 2, cell: ({ size }) => orDash(size) },
-  { title: 'Of disk', rank: 3, cell: ({ disk }) => orDash(disk && (details ? disk : shortCid(disk))) },
+  { title: 'Of disk', rank: 3, cell: ({ disk }) => orDash(disk && (isWhole ? disk : shortCid(disk))) },
   { title: 'Of', rank: 4, cell: ({ name }) => orDash(fullName(name)) },
   { title: 'Age', rank: 1, cell: ({ createdAt }) => formatAge(createdAt, now) },
 ];
@@ -112,6 +112,8 @@ export function statusTables(view: StatusView): OutputTable[] {
 /** Returns the report for people: problems with their next steps, then the tables, as wide as the terminal. */
 export function statusText(view: StatusView, { width, details }: TextOptions): string {
   const { inventory, problems, unread, now } = view;
+  // A program that reads the output needs whole cids.
+  const isWhole = details || width === Infinity;
   const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): string[] => {
     if (isOptional && items.length === 0) return [];
     const fitting = details ? columns : fitColumns(columns, items, width);
@@ -125,9 +127,9 @@ export function statusText(view: StatusView, { width, details }: TextOptions): s
   const notes = unread.flatMap((name) => unreadNotes[name] ?? []).map((note) => wrapText(note, width, ''));
   return [
     ...(problems.length === 0 ? [] : [problemsText(problems, width)]),
-    ...table(vmColumns(now, details), inventory.vms),
-    ...table(diskColumns(view, details), inventory.disks),
-    ...table(snapshotColumns(now, details), inventory.snapshots, true),
+    ...table(vmColumns(now, details, isWhole), inventory.vms),
+    ...table(diskColumns(view, details, isWhole), inventory.disks),
+    ...table(snapshotColumns(now, isWhole), inventory.snapshots, true),
     ...table(networkColumns(now), inventory.networks, true),
     ...(notes.length === 0 ? [] : [notes.join('')]),
   ].join('\n');
