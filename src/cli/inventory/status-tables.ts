@@ -44,7 +44,11 @@ function vmColumns(now: number, details: boolean, isWhole = details): Column<VmI
   return details ? [...basic, ...further] : basic;
 }
 
-function diskColumns({ inventory: { vms }, now }: StatusView, details: boolean, isWhole = details): Column<DiskItem>[] {
+function diskColumns(
+  { inventory: { vms }, now }: StatusView,
+  details: boolean,
+  isWhole = details,
+): Column<DiskItem>[] {
   const nameOf = (cid: string): string => {
     const vm = vms.find((each) => each.cid === cid);
     return (vm && fullName(vm.name)) ?? cid;
