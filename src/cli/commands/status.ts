@@ -4,8 +4,10 @@ import { ProductError } from '../../errors/product-error.ts';
 import { readLists, statusLists } from '../../inventory/object-lists.ts';
 import { clockDifference } from '../../kubernetes/timestamp.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { exampleManifestPath } from '../args/env-arguments.ts';
 import { parseStatusArguments, statusUsage, type StatusArguments } from '../args/kubernetes-arguments.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -27,7 +29,7 @@ export const status: Command = {
   documentation: 'docs/status.md',
   async run(args, context) {
     const { installation, terminal, environment } = context;
-    const values = parseStatusArguments(args);
+    const values = await withExample(parseStatusArguments(args));
     if (values.watch && terminal.structured !== undefined)
       throw new ProductError(
         'INVALID_ARGUMENT',
@@ -95,6 +97,12 @@ async function checkDeployment(
     `VM '${missingVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
   );
   return 1;
+}
+
+/** Returns the arguments with the manifest that `up` without a manifest deploys, if it is here. */
+async function withExample(values: StatusArguments): Promise<StatusArguments> {
+  if ((values.manifestPath ?? values.state ?? values.kubeconfig) !== undefined) return values;
+  return (await findExample()) === true ? { ...values, manifestPath: exampleManifestPath } : values;
 }
 
 /**
