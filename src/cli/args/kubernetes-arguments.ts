@@ -1,4 +1,4 @@
-import { expandHome, invalidArguments, parseCommandLine, parseFlags } from './parse-command-line.ts';
+import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 export const kubernetesUsage = '[--kubeconfig FILE] [--namespace NAME] [--disk-namespace NAME]';
 
@@ -11,42 +11,45 @@ export interface KubernetesArguments {
   readonly 'disk-namespace'?: string;
 }
 
-const flags = {
+export const kubernetesFlags = {
   kubeconfig: { type: 'string' },
   namespace: { type: 'string' },
   'disk-namespace': { type: 'string' },
 } as const;
 
-/**
- * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
- */
-export function parseKubernetesArguments(command: string, args: readonly string[]): KubernetesArguments {
-  return withHome(parseFlags(args, flags, invalidArguments(`${command} ${kubernetesUsage}`)));
-}
-
-export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
+export const statusUsage = `[MANIFEST] [--state FILE] [--details] [--watch | --json] ${kubernetesUsage}`;
 
 export interface StatusArguments extends KubernetesArguments {
   /** The manifest of the deployment whose recorded VM must exist. */
   readonly manifestPath?: string;
   /** The state file of the deployment whose recorded VM must exist. */
   readonly state?: string;
+  /** Shows all columns. */
+  readonly details: boolean;
+  readonly watch: boolean;
 }
 
 /** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
 export function parseStatusArguments(args: readonly string[]): StatusArguments {
-  const options = { ...flags, state: { type: 'string' } } as const;
+  const options = {
+    ...kubernetesFlags,
+    state: { type: 'string' },
+    details: { type: 'boolean' },
+    watch: { type: 'boolean' },
+  } as const;
   const invalid = invalidArguments(`status ${statusUsage}`);
   const { values, positionals } = parseCommandLine(args, options, invalid);
   const [manifestPath, extra] = positionals;
   if (extra !== undefined) throw invalid('Name one manifest');
   return {
     ...withHome(values),
+    details: values.details === true,
+    watch: values.watch === true,
     ...(values.state === undefined ? {} : { state: expandHome(values.state) }),
     ...(manifestPath === undefined ? {} : { manifestPath: expandHome(manifestPath) }),
   };
 }
 
-function withHome(values: KubernetesArguments): KubernetesArguments {
+function withHome<T extends KubernetesArguments>(values: T): T {
   return values.kubeconfig === undefined ? values : { ...values, kubeconfig: expandHome(values.kubeconfig) };
 }

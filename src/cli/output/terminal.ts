@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { oneLine } from '../../errors/text.ts';
+import { openScreen, type Screen } from './screen.ts';
 
 export interface OutputTable {
   /** The name of the rows, for example `jobs`. */
@@ -20,6 +21,8 @@ export interface Terminal {
   };
   /** Writes one message. Its lines after the first are indented. */
   error(message: string): void;
+  /** Absent if the output is not a terminal, or with `--json`. */
+  readonly screen?: Screen;
   /** False if input is not a terminal, so that nothing can answer a question. */
   readonly canAsk: boolean;
   /**
@@ -31,11 +34,12 @@ export interface Terminal {
 
 /** Returns a terminal that removes secrets from all output. The output of all commands goes through it. */
 export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
-  const { structured } = terminal;
+  const { structured, screen } = terminal;
   return {
     ...terminal,
     out: (text) => terminal.out(redact(text)),
     error: (message) => terminal.error(redact(message)),
+    ...(screen !== undefined && { screen: { ...screen, draw: (text: string) => screen.draw(redact(text)) } }),
     ...(structured === undefined
       ? {}
       : {
@@ -65,7 +69,11 @@ export function printBlock(terminal: Terminal, text: string): void {
 
 /** Returns the terminal of this process's streams. This is the only place that escapes control characters. */
 export function processTerminal(): Terminal {
+  const screen = openScreen(process.stdout, process.env['TERM']);
   return {
+    ...(screen !== undefined && {
+      screen: { ...screen, draw: (text: string) => screen.draw(escapeControls(text)) },
+    }),
     out: (text) => void process.stdout.write(escapeControls(text)),
     error: (message) => void process.stderr.write(`${escapeControls(indentFollowing(message))}\n`),
     canAsk: isatty(process.stdin.fd),
