@@ -68,12 +68,21 @@ export function rightsFinding(
   account: Account | undefined,
 ): Finding {
   const subject = account === undefined ? 'you' : `${account.namespace}/${account.name}`;
-  const review = account === undefined ? 'selfsubjectaccessreviews' : 'subjectaccessreviews';
-  if (denied === undefined) return notAllowed(requirement, subject, `create ${review}.authorization.k8s.io`);
+  if (denied === undefined) return notReviewed(requirement, subject, account !== undefined);
   const verb = account === undefined ? 'have' : 'has';
   return denied.length === 0
     ? met(requirement, subject, `${verb} all ${permissions.length}`)
     : unmet(requirement, subject, `may not ${describePermissions(denied)}`);
+}
+
+/** Not each cluster serves reviews of another account: the embedded one does not. */
+function notReviewed(requirement: Requirement, subject: string, isOfAnother: boolean): Finding {
+  if (!isOfAnother)
+    return notAllowed(requirement, subject, 'create selfsubjectaccessreviews.authorization.k8s.io');
+  return unchecked(requirement, subject, {
+    detail: 'you may not create subjectaccessreviews.authorization.k8s.io, or the cluster does not serve them',
+    remedy: 'use a kubeconfig with that right, or the kubeconfig of the account without --as',
+  });
 }
 
 const podSecurity: Requirement = {

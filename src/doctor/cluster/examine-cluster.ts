@@ -22,6 +22,7 @@ import {
 } from './cluster-findings.ts';
 import type { VmNamespaces } from './pod-admission.ts';
 import {
+  describePermission,
   installPermissions,
   permissionsIn,
   readRoles,
@@ -134,12 +135,14 @@ async function listServed<T extends KubernetesObject>(
 async function reviewRights(api: ClusterApi, request: ClusterRequest): Promise<RightsCheck[]> {
   const { root, account } = request;
   const checks = rightsOf(request, await readRoles(root));
-  return Promise.all(
-    checks.map(async ([requirement, permissions]) => ({
-      ...{ requirement, permissions },
-      denied: await readDeniedPermissions(api, permissions, account),
-    })),
-  );
+  // the roles have rights in common
+  const all = new Map(checks.flatMap(([, each]) => each.map((right) => [describePermission(right), right])));
+  const denied = await readDeniedPermissions(api, [...all.values()], account);
+  const names = denied && new Set(denied.map(describePermission));
+  return checks.map(([requirement, permissions]) => ({
+    ...{ requirement, permissions },
+    denied: names && permissions.filter((right) => names.has(describePermission(right))),
+  }));
 }
 
 function rightsOf(
