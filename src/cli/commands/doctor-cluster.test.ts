@@ -76,7 +76,10 @@ test('a healthy cluster passes without a change, and the kubeconfig of the embed
   const { exitCode, out, errors } = await run();
   assert.equal(exitCode, 0, errors.join());
   assert.deepEqual(results(out), healthy);
-  assert.match(out, /^What to do:\n- Fixed addresses \(cluster\): warning, needed by manual networks\n  nothing, if/mu);
+  assert.match(
+    out,
+    /^What to do:\n- Fixed addresses \(cluster\): warning, needed by manual networks\n  nothing, if/mu,
+  );
   assert.deepEqual((await cluster.api.list(pods)).items, []);
   await mkdir(clusterDirectory);
   await writeFile(join(clusterDirectory, 'kubeconfig'), await readFile(kubeconfig), { mode: 0o600 });
@@ -100,7 +103,10 @@ test('a closed namespace, a missing default class, zones and a missing namespace
     'cluster: Default class': 'warning',
   });
   assert.match(out, /^bosh +Pod Security .* admits only VMs of the profile baseline: .*violates PodSec/mu);
-  assert.match(out, /^- Pod Security \(bosh\): warning, .*\n  kubectl label namespace bosh --overwrite pod-sec/mu);
+  assert.match(
+    out,
+    /^- Pod Security \(bosh\): warning, .*\n  kubectl label namespace bosh --overwrite pod-sec/mu,
+  );
   assert.match(out, /^- Default class \(cluster\): warning, .*\n  kubectl annotate storageclass local /mu);
 
   await api.patch(
@@ -134,7 +140,10 @@ test('a user without rights gets rows that name the rights, and no stack', async
   );
   assert.match(out, /^you +Rights of the CPI +failed +may not create pods in 'bosh', .* and 45 more$/mu);
   assert.match(out, /^bosh +Pod Security +unknown +you may not create pods in 'bosh'$/mu);
-  assert.match(out, /^- Room on nodes \(nodes\): unknown, .*\n  use a kubeconfig with the right to list nodes$/mu);
+  assert.match(
+    out,
+    /^- Room on nodes \(nodes\): unknown, .*\n  use a kubeconfig with the right to list nodes$/mu,
+  );
   assert.doesNotMatch(out, / at .*\.ts:/u);
 });
 

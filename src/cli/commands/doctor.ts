@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { formatStemcellCid } from '../../cpi/stemcell/stemcell-cid.ts';
 import { examineCluster } from '../../doctor/cluster/examine-cluster.ts';
 import { examineNodes } from '../../doctor/examine-nodes.ts';
 import type { Finding } from '../../doctor/finding.ts';
@@ -80,7 +79,7 @@ async function cluster(request: ExaminationArguments, context: CommandContext): 
       const examined = { ...request, root: installation.root, isEmbedded };
       const { findings, facts } = await examineCluster(api, examined, systemClock);
       if (request.trial === undefined || image === undefined || facts === undefined) return findings;
-      const trial = { ...request, ...request.trial, stemcellCid: formatStemcellCid(image) };
+      const trial = { ...request, ...request.trial, image };
       const { signal, terminal } = context;
       const work = tryCluster(trial, {
         ...{ api, facts, signal, clock: systemClock, newUuid: randomUUID, connect: connectTcp },

@@ -100,7 +100,11 @@ const snapshotsRequirement: Requirement = {
 /** Returns whether disks can have snapshots. */
 export function snapshotFinding({ snapshotClasses }: Pick<Classes, 'snapshotClasses'>): Finding {
   if (snapshotClasses === undefined)
-    return notAllowed(snapshotsRequirement, wholeCluster, 'list volumesnapshotclasses.snapshot.storage.k8s.io');
+    return notAllowed(
+      snapshotsRequirement,
+      wholeCluster,
+      'list volumesnapshotclasses.snapshot.storage.k8s.io',
+    );
   if (snapshotClasses.length === 0)
     return unmet(snapshotsRequirement, wholeCluster, 'there is no VolumeSnapshotClass');
   const names = snapshotClasses.map(({ metadata, driver }) => `${metadata.name} (${driver})`);

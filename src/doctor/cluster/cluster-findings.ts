@@ -4,7 +4,14 @@ import { truncateAtWord } from '../../errors/text.ts';
 import { met, notAllowed, unchecked, unmet, type Finding, type Requirement } from '../finding.ts';
 import type { Account } from './access-review.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
-import { amountsIn, describeRequests, describeRoom, describeRoomiest, fits, roomOnNodes } from './node-room.ts';
+import {
+  amountsIn,
+  describeRequests,
+  describeRoom,
+  describeRoomiest,
+  fits,
+  roomOnNodes,
+} from './node-room.ts';
 import { describePermissions, type Permission } from './required-permissions.ts';
 import type { Amounts } from '../../kubernetes/types/usage.ts';
 
@@ -80,7 +87,8 @@ function notReviewed(requirement: Requirement, subject: string, isOfAnother: boo
   if (!isOfAnother)
     return notAllowed(requirement, subject, 'create selfsubjectaccessreviews.authorization.k8s.io');
   return unchecked(requirement, subject, {
-    detail: 'you may not create subjectaccessreviews.authorization.k8s.io, or the cluster does not serve them',
+    detail:
+      'you may not create subjectaccessreviews.authorization.k8s.io, or the cluster does not serve them',
     remedy: 'use a kubeconfig with that right, or the kubeconfig of the account without --as',
   });
 }
@@ -158,7 +166,8 @@ function withLabel(requirement: Requirement, namespace: string, message: string)
 
 const fixedAddresses: Requirement = {
   ...{ check: 'Fixed addresses', neededBy: 'manual networks', otherwise: 'warning' },
-  remedy: 'nothing, if all networks are dynamic; otherwise install the CNI plugin static-ip (docs/static-ip.md)',
+  remedy:
+    'nothing, if all networks are dynamic; otherwise install the CNI plugin static-ip (docs/static-ip.md)',
 };
 
 const howPinned = {
@@ -182,7 +191,9 @@ const moreNetworks: Requirement = {
 
 /** Returns whether a VM can have more than one interface. */
 export function multusFinding({ groups }: Pick<ClusterFacts, 'groups'>): Finding {
-  const detail = groups.includes('k8s.cni.cncf.io') ? 'several, by Multus' : 'one, because there is no Multus';
+  const detail = groups.includes('k8s.cni.cncf.io')
+    ? 'several, by Multus'
+    : 'one, because there is no Multus';
   return met(moreNetworks, wholeCluster, detail);
 }
 
@@ -205,11 +216,17 @@ export function roomFinding(
   if (nodes === undefined || pods === undefined)
     return notAllowed(room, subject, `list ${nodes === undefined ? 'nodes' : 'the pods of all namespaces'}`);
   const rooms = roomOnNodes(nodes, pods);
-  if (rooms.length === 0) return unmet({ ...room, otherwise: 'failed' }, subject, `none for VMs${closed(nodes)}`);
+  if (rooms.length === 0)
+    return unmet({ ...room, otherwise: 'failed' }, subject, `none for VMs${closed(nodes)}`);
   const fitting = rooms.find(({ free }) => fits(requests, free));
-  const many = nodes.length === 1 ? '' : `; ${rooms.length} of ${nodes.length} nodes take VMs${closed(nodes)}`;
+  const many =
+    nodes.length === 1 ? '' : `; ${rooms.length} of ${nodes.length} nodes take VMs${closed(nodes)}`;
   return fitting === undefined
-    ? unmet(room, subject, `no node has ${describeRequests(requests)} free, ${describeRoomiest(rooms)}${many}`)
+    ? unmet(
+        room,
+        subject,
+        `no node has ${describeRequests(requests)} free, ${describeRoomiest(rooms)}${many}`,
+      )
     : met(room, subject, `${fitting.name} has ${describeRoom(fitting.free)} free${many}`);
 }
 

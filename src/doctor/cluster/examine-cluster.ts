@@ -94,7 +94,11 @@ function whyUnreachable(error: unknown): Finding | undefined {
   if (isProductError(error, 'KUBERNETES_UNREACHABLE')) return unmet(reachable, wholeCluster, error.message);
   if (!isApiError(error, 401)) return undefined;
   const remedy = 'log in again, or name another kubeconfig with --kubeconfig';
-  return unmet({ ...reachable, remedy }, wholeCluster, 'it does not accept the credentials of the kubeconfig');
+  return unmet(
+    { ...reachable, remedy },
+    wholeCluster,
+    'it does not accept the credentials of the kubeconfig',
+  );
 }
 
 /**
@@ -191,10 +195,7 @@ function rightsOf(
 }
 
 /** Rights that the account of the CPI does not need. */
-function operatorRights(
-  namespace: string,
-  roles: Roles,
-): (readonly [Requirement, readonly Permission[]])[] {
+function operatorRights(namespace: string, roles: Roles): (readonly [Requirement, readonly Permission[]])[] {
   return [
     [
       {

@@ -7,9 +7,17 @@ import {
 } from '../../../embedded-cluster/testing/simulated-cluster.ts';
 import type { CallContext } from '../../cpi/call.ts';
 import { createDisk } from '../../cpi/disk/create-disk.ts';
-import { persistentVolumeClaims, pods, secrets, services, storageClasses } from '../../kubernetes/resources.ts';
+import {
+  persistentVolumeClaims,
+  pods,
+  secrets,
+  services,
+  storageClasses,
+} from '../../kubernetes/resources.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { readClusterFacts, type ClusterApi, type ClusterFacts } from '../cluster/cluster-facts.ts';
+import { openApi } from '../../kubernetes/client/rest-api.ts';
+import { loadAccess } from '../../kubernetes/access/kubeconfig-access.ts';
+import { readClusterFacts } from '../cluster/cluster-facts.ts';
 import type { Finding } from '../finding.ts';
 import { trialCall, type TrialPorts } from './trial-call.ts';
 import { tryCluster, type TrialRequest } from './try-cluster.ts';
@@ -17,7 +25,11 @@ import { tryVm } from './try-vm.ts';
 
 const request: TrialRequest = {
   ...{ namespace: 'bosh', diskNamespace: 'bosh', imagePullSecrets: [], kubeletRootDirectory: undefined },
-  ...{ stemcellCid: 'registry.example/stemcell:1', storageClass: undefined, diskSizeMiB: 1024 },
+  ...{
+    image: { image: 'registry.example/stemcell:1', architecture: undefined },
+    storageClass: undefined,
+    diskSizeMiB: 1024,
+  },
   address: undefined,
 };
 
@@ -33,7 +45,8 @@ interface Setting {
 }
 
 /** Every command in a pod has the output of the one in the VM, and is successful. */
-const successful: CallContext['exec'] = () => Promise.resolve({ exitCode: 0, stdout: 'doctor\n', stderr: '' });
+const successful: CallContext['exec'] = () =>
+  Promise.resolve({ exitCode: 0, stdout: 'doctor\n', stderr: '' });
 
 async function setting(t: TestContext): Promise<Setting> {
   const cluster = await startSimulatedCluster({ nodes: [{ name: 'node-1' }] });
@@ -42,22 +55,24 @@ async function setting(t: TestContext): Promise<Setting> {
   const ports: TrialPorts = {
     ...{ api, exec: successful, clock: systemClock, newUuid: randomUUID, onProgress: () => undefined },
   };
-  const reading = Object.assign(Object.create(api) as typeof api, { version: () => Promise.resolve('v1.36.0') });
-  const facts: ClusterFacts = await readClusterFacts(reading as unknown as ClusterApi, request);
+  const rest = await openApi(await loadAccess(cluster.kubeconfig));
+  t.after(() => rest.close());
   const left = async (): Promise<string[]> => {
     const all = await Promise.all(
       [pods, secrets, services, persistentVolumeClaims].map((each) => api.list(each, { namespace: 'bosh' })),
     );
     return all.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
   };
-  const run: Setting['run'] = ({ exec = successful, signal, ...changes } = {}) =>
-    tryCluster(
+  const run: Setting['run'] = async ({ exec = successful, signal, ...changes } = {}) => {
+    const facts = await readClusterFacts(rest, request);
+    return tryCluster(
       { ...request, ...changes.request },
       {
         ...{ ...ports, exec, facts, connect: () => Promise.resolve() },
         signal: signal ?? new AbortController().signal,
       },
     );
+  };
   return { cluster, ports, left, run };
 }
 
@@ -91,7 +106,10 @@ test('an interrupted trial ends with the reason of the signal, and leaves nothin
     return new Promise(() => undefined);
   };
   await assert.rejects(run({ exec, signal: interrupted.signal }), /interrupted by SIGINT/u);
-  assert.ok(seen.some((name) => name.startsWith('attach-disk-')), seen.join());
+  assert.ok(
+    seen.some((name) => name.startsWith('attach-disk-')),
+    seen.join(),
+  );
   assert.deepEqual(await left(), []);
 });
 
@@ -113,5 +131,8 @@ test('no disk of a class that keeps its volumes is made', async (t) => {
   await cluster.api.create(storageClasses, {
     ...{ ...kept, provisioner: 'bosh-kubernetes.io/local', reclaimPolicy: 'Retain' },
   });
+  const findings = await run({ request: { storageClass: 'kept' } });
+  assert.deepEqual(summary(findings), ['VM: ok', 'Node port: ok', 'Disk: unknown']);
+  assert.match(findings[2]?.remedy ?? '', /--storage-class/u);
   assert.deepEqual(await left(), []);
 });

@@ -3,6 +3,7 @@ import { RsaPairs } from '../../bosh/variables/rsa-pairs.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { CallContext } from '../../cpi/call.ts';
 import type { SecurityProfile } from '../../cpi/config/profile.ts';
+import { formatStemcellCid } from '../../cpi/stemcell/stemcell-cid.ts';
 import { podReference } from '../../cpi/objects/names.ts';
 import { createVm } from '../../cpi/vm/create-vm.ts';
 import { deleteVm } from '../../cpi/vm/delete-vm.ts';
@@ -14,11 +15,11 @@ import { poll } from '../../platform/poll.ts';
 import type { ClusterFacts } from '../cluster/cluster-facts.ts';
 import { nodeAddress } from '../cluster/node-address.ts';
 import { met, notAllowed, unmet, type Finding, type Requirement } from '../finding.ts';
+import type { StemcellImage } from '../read-stemcell-image.ts';
 import { messageOf } from './trial-call.ts';
 
 export interface VmRequest {
-  /** The cid of the stemcell. */
-  readonly stemcellCid: string;
+  readonly image: StemcellImage;
   readonly profile: SecurityProfile;
 }
 
@@ -39,7 +40,7 @@ const start: Requirement = {
 /** Starts a VM, and returns the row about it. */
 export async function tryVm(
   call: CallContext,
-  { stemcellCid, profile }: VmRequest,
+  { image, profile }: VmRequest,
 ): Promise<[Finding, StartedVm?]> {
   const { namespace, clock } = call;
   const begin = clock.now();
@@ -48,7 +49,8 @@ export async function tryVm(
   const ports = [{ name: 'agent', port: agentPort }];
   try {
     const [cid] = await createVm(call, {
-      ...{ agentId, stemcellCid, diskCids: [], env: await agentEnvironment(clock) },
+      ...{ agentId, stemcellCid: formatStemcellCid(image), diskCids: [] },
+      env: await agentEnvironment(clock),
       cloudProperties: {
         ...{ ...small, profile },
         services: [{ name: service, type: 'NodePort', selector: 'vm', ports }],
@@ -73,7 +75,7 @@ export const secondsSince = (begin: number, clock: Clock): number =>
 
 /** Returns an env with which an agent listens, as that of create-env does. */
 async function agentEnvironment(clock: Clock): Promise<{ bosh: { mbus: { cert: object } } }> {
-  const options = parseYaml('{is_ca: "true", common_name: doctor}', 'certificate', 'INVALID_ARGUMENT');
+  const options = parseYaml('{is_ca: true, common_name: doctor}', 'certificate', 'INVALID_ARGUMENT');
   const definition = { name: 'agent', type: 'certificate', options };
   const sources = {
     ...{ pairs: new RsaPairs(), now: new Date(clock.now()) },
@@ -139,14 +141,15 @@ const fixedAddress: Requirement = {
 /** Starts a VM with the address, after the deletion of the first one, on its node. */
 export async function tryFixedAddress(
   call: CallContext,
-  { stemcellCid, profile, address }: VmRequest & { readonly address: string },
+  { image, profile, address }: VmRequest & { readonly address: string },
   first: StartedVm,
 ): Promise<Finding> {
   try {
     await deleteVm(call, { vmCid: first.cid });
     const isItsOwn = address === first.address;
     await createVm(call, {
-      ...{ agentId: call.newUuid(), stemcellCid, diskCids: [], env: await agentEnvironment(call.clock) },
+      ...{ agentId: call.newUuid(), stemcellCid: formatStemcellCid(image), diskCids: [] },
+      env: await agentEnvironment(call.clock),
       cloudProperties: {
         ...{ ...small, profile },
         ...(isItsOwn && { node_selector: { 'kubernetes.io/hostname': first.nodeName } }),

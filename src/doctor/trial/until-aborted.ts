@@ -35,8 +35,7 @@ function abortableApi(
     delete: (...parameters) => unlessAborted(() => api.delete(...parameters)),
     groups: () => unlessAborted(() => api.groups()),
     ...(api.serverTime !== undefined && { serverTime: () => api.serverTime?.() }),
-    watch: (resource, query = {}) =>
-      api.watch(resource, { ...query, signal: either(signal, query.signal) }),
+    watch: (resource, query = {}) => api.watch(resource, { ...query, signal: either(signal, query.signal) }),
   };
 }
 
