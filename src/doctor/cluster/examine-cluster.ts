@@ -91,7 +91,8 @@ const reachable: Requirement = {
 };
 
 function whyUnreachable(error: unknown): Finding | undefined {
-  if (isProductError(error, 'KUBERNETES_UNREACHABLE')) return unmet(reachable, wholeCluster, error.message);
+  if (isProductError(error, 'KUBERNETES_UNREACHABLE') || isProductError(error, 'KUBERNETES_API'))
+    return unmet(reachable, wholeCluster, error.message);
   if (!isApiError(error, 401)) return undefined;
   const remedy = 'log in again, or name another kubeconfig with --kubeconfig';
   return unmet(
