@@ -56,34 +56,44 @@ export interface ExaminationArguments extends ClusterArguments {
   readonly trial: TrialArguments | undefined;
 }
 
-const text = { type: 'string' } as const;
-const texts = { type: 'string', multiple: true } as const;
-const trialOptions = {
-  stemcell: text,
-  'image-pull-secret': texts,
-  'storage-class': text,
-  'disk-size': text,
-  address: text,
-  'kubelet-root-dir': text,
-} as const;
-const options = {
-  kubeconfig: text,
-  context: text,
-  namespace: text,
-  'disk-namespace': text,
-  as: text,
-  try: { type: 'boolean' },
-  ...trialOptions,
-  with: text,
-  needs: texts,
+const trialFlags = {
+  stemcell: { type: 'string', value: 'FILE', help: 'Light stemcell whose image the nodes run' },
+  'image-pull-secret': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'Secret with the login of the registry',
+  },
+  'storage-class': { type: 'string', value: 'NAME', help: 'Class of the disk (default: the default class)' },
+  'disk-size': { type: 'string', value: 'MIB', help: 'Size of the disk (default: 1024)' },
+  address: { type: 'string', value: 'IP', help: 'Free address of the network of the pods' },
+  'kubelet-root-dir': { type: 'string', value: 'FOLDER', help: 'Folder of the kubelets' },
 } as const;
 
-type Values = ReturnType<typeof parseFlags<typeof options>>;
+export const doctorFlags = {
+  kubeconfig: { type: 'string', value: 'FILE', help: 'Kubeconfig (default: like kubectl)' },
+  context: { type: 'string', value: 'CONTEXT', help: 'Context (default: the current one)' },
+  namespace: { type: 'string', value: 'NAME', help: 'Namespace of the VMs (default: bosh)' },
+  'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks, if it is another one' },
+  as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME of the CPI' },
+  try: { type: 'boolean', help: 'Also make a VM, a Service and a disk, and remove them' },
+  ...trialFlags,
+  with: { type: 'string', values: purposes, help: 'Examine only the nodes, for these jobs' },
+  needs: {
+    type: 'string',
+    multiple: true,
+    value: 'PART',
+    values: foundryParts,
+    help: foundryParts.join(', '),
+  },
+} as const;
+
+type Values = ReturnType<typeof parseFlags<typeof doctorFlags>>;
 
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseDoctorArguments(args: readonly string[]): NodesArguments | ExaminationArguments {
   const invalid = invalidArguments(`doctor ${doctorUsage}`);
-  const values = parseFlags(args, options, invalid);
+  const values = parseFlags(args, doctorFlags, invalid);
   return values.with === undefined ? parseExamination(values, invalid) : parseNodes(values, invalid);
 }
 
@@ -108,7 +118,7 @@ function parseExamination(values: Values, invalid: InvalidArguments): Examinatio
   const common = parseCluster(values, invalid, account?.namespace ?? 'bosh');
   const diskNamespace = values['disk-namespace'] ?? common.namespace;
   if (!isDnsLabel(diskNamespace)) throw invalid('--disk-namespace is not a valid name of a namespace');
-  const given = Object.keys(trialOptions).find((name) => values[name as keyof Values] !== undefined);
+  const given = Object.keys(trialFlags).find((name) => values[name as keyof Values] !== undefined);
   if (values.try !== true && given !== undefined) throw invalid(`--${given} is for --try`);
   const trial = values.try === true ? parseTrial(values, invalid) : undefined;
   return { kind: 'cluster', ...common, diskNamespace, account, trial };

@@ -217,7 +217,7 @@ export class RestApi implements KubernetesApi {
           'KUBERNETES_API',
           `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${maxJsonValues} values; check that the kubeconfig names the right server`,
         );
-      const page = parseBody<ObjectList<T>>(body);
+      const page = parseBody(body) as ObjectList<T>;
       for (const item of page.items) items.push(item);
       token = page.metadata.continue;
       if (token === undefined || token === '') {
@@ -242,7 +242,7 @@ export class RestApi implements KubernetesApi {
         'KUBERNETES_API',
         `the Kubernetes API answers with more than ${maxJsonValues} values; check that the kubeconfig names the right server`,
       );
-    return parseBody(response.body);
+    return parseBody(response.body) as T;
   }
 }
 
@@ -261,9 +261,9 @@ function assertStored({ plural, namespaced }: Resource, object: Partial<Kubernet
 }
 
 /** Throws KUBERNETES_API for a page of a server that is no API server, without quoting it. */
-function parseBody<T>(body: string): T {
+function parseBody(body: string): unknown {
   try {
-    return JSON.parse(body) as T;
+    return JSON.parse(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ProductError(
