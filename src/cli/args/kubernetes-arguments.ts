@@ -11,7 +11,7 @@ export interface KubernetesArguments {
   readonly 'disk-namespace'?: string;
 }
 
-const flags = {
+export const kubernetesFlags = {
   kubeconfig: { type: 'string' },
   namespace: { type: 'string' },
   'disk-namespace': { type: 'string' },
@@ -21,7 +21,7 @@ const flags = {
  * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
  */
 export function parseKubernetesArguments(command: string, args: readonly string[]): KubernetesArguments {
-  return withHome(parseFlags(args, flags, invalidArguments(`${command} ${kubernetesUsage}`)));
+  return withHome(parseFlags(args, kubernetesFlags, invalidArguments(`${command} ${kubernetesUsage}`)));
 }
 
 export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
@@ -35,7 +35,7 @@ export interface StatusArguments extends KubernetesArguments {
 
 /** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
 export function parseStatusArguments(args: readonly string[]): StatusArguments {
-  const options = { ...flags, state: { type: 'string' } } as const;
+  const options = { ...kubernetesFlags, state: { type: 'string' } } as const;
   const invalid = invalidArguments(`status ${statusUsage}`);
   const { values, positionals } = parseCommandLine(args, options, invalid);
   const [manifestPath, extra] = positionals;
@@ -47,6 +47,7 @@ export function parseStatusArguments(args: readonly string[]): StatusArguments {
   };
 }
 
-function withHome(values: KubernetesArguments): KubernetesArguments {
+/** Expands `~` in the path of the kubeconfig. */
+export function withHome(values: KubernetesArguments): KubernetesArguments {
   return values.kubeconfig === undefined ? values : { ...values, kubeconfig: expandHome(values.kubeconfig) };
 }

@@ -10,6 +10,7 @@ import {
   envUsage,
   parseEnvArguments,
   type EnvArguments,
+  type EnvInputs,
 } from '../args/env-arguments.ts';
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
 import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
@@ -106,10 +107,10 @@ async function findOtherListeners(files: DeploymentFiles, cluster: EmbeddedClust
  * Adds the variables that only the embedded cluster knows. The operator's values take precedence, including a
  * kubeconfig of another cluster.
  */
-function withClusterVariables(
-  parsed: EnvArguments,
+export function withClusterVariables<T extends EnvInputs>(
+  parsed: T,
   clusterDirectory: string,
-): EnvArguments & { readonly kubeconfig: string } {
+): T & { readonly kubeconfig: string; readonly varsStorePath: string } {
   const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
   return {
     ...parsed,

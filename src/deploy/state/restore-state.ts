@@ -1,0 +1,129 @@
+import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import { desiredDisk } from '../disk/plan-disk.ts';
+import { writeDurably } from '../durable-file.ts';
+import { acquireLock } from '../lock.ts';
+import type { EnvPorts } from '../options.ts';
+import { waitForLeftoverProcess } from '../process/leftover-process.ts';
+import { vmMetadata } from '../vm/vm-specification.ts';
+import {
+  type ChosenResources,
+  chooseResources,
+  type FoundObjects,
+  notRestored,
+  type ResourceChoice,
+} from './choose-resources.ts';
+import { DeploymentFiles } from './deployment-files.ts';
+import { type DeploymentState, emptyState, formatState } from './deployment-state.ts';
+import { pendingPathFor } from './pending-file.ts';
+import { describeCluster, type ClusterIdentity, isSameCluster } from './recorded-cluster.ts';
+
+export interface RestoreStateOptions extends ResourceChoice {
+  readonly manifestPath: string;
+  readonly manifest: Manifest;
+  /** `--state`. */
+  readonly statePath?: string | undefined;
+  readonly workspace: string;
+  readonly signal: AbortSignal;
+  /** Reads the cluster of the deployment. Changes nothing. */
+  readonly findObjects: () => Promise<FoundObjects & { readonly cluster: ClusterIdentity }>;
+}
+
+export interface RestoredState extends ChosenResources {
+  readonly statePath: string;
+}
+
+/**
+ * Writes the lost state file of a deployment from what the cluster has. The file names VM, agent and disk, so
+ * that the next create-env replaces this VM and keeps this disk. It names no stemcell, no release and no
+ * manifest, which the cluster does not tell, so that the next create-env deploys once. Throws
+ * STATE_NOT_RESTORED, and writes nothing, if there is a state file or a pending call, or if the resources are
+ * not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another cluster. If it is
+ * killed, either the whole file exists or none.
+ */
+export async function restoreState(options: RestoreStateOptions, ports: EnvPorts): Promise<RestoredState> {
+  const { manifest, workspace, signal } = options;
+  const { clock, write, uuid } = ports;
+  const files = await DeploymentFiles.find(resolve(options.manifestPath), options.statePath);
+  const locks = join(await ensurePrivateDirectory(resolve(workspace), { mayBeLink: true }), 'locks');
+  const lock = await acquireLock(files.statePath, { clock, locks });
+  try {
+    await waitForLeftoverProcess(lock.leftoverProcess, { clock, signal, write });
+    await assertNothingRecorded(files);
+    const { cluster, ...found } = await options.findObjects();
+    const installationId = await recordedInstallation(files, cluster);
+    const { director = '', deployment = '', instance_group = '' } = vmMetadata(manifest, 0);
+    const needsDisk = (desiredDisk(manifest)?.size ?? 0) > 0;
+    const chosen = chooseResources(found, { director, deployment, instance_group }, options, needsDisk);
+    const { statePath } = files;
+    const state = restoredState(chosen, manifest, uuid);
+    await writeDurably(
+      statePath,
+      formatState({ ...state, installation_id: installationId ?? state.installation_id }),
+    );
+    return { ...chosen, statePath };
+  } finally {
+    await lock.release();
+  }
+}
+
+async function assertNothingRecorded(files: DeploymentFiles): Promise<void> {
+  const { statePath } = files;
+  if ((await files.readState()) !== undefined)
+    throw notRestored(`'${statePath}' exists. If its content is wrong, move the file and run the command again`);
+  const pending = pendingPathFor(statePath);
+  if (existsSync(pending))
+    throw notRestored(
+      `'${pending}' records a call of the CPI whose result is unknown, so the VM or disk that it names may exist beside those ` +
+        "of the state file. 'bosh-kubernetes orphans' lists it. Delete what is left of it, move the file, and run the command again",
+    );
+}
+
+/**
+ * Returns the installation id of the lost state file, if the record of its cluster still has it. Throws if
+ * the deployment was on another cluster.
+ */
+async function recordedInstallation(files: DeploymentFiles, cluster: ClusterIdentity) {
+  const recorded = await files.readCluster();
+  if (recorded === undefined) return undefined;
+  if (!isSameCluster(recorded, cluster))
+    throw new ProductError(
+      'OTHER_CLUSTER',
+      `The deployment was on ${describeCluster(recorded)}, and this is ${describeCluster(cluster)}; no state file was written. ` +
+        'Name the kubeconfig of that cluster with --kubeconfig',
+    );
+  if (recorded.being_destroyed === true)
+    throw notRestored("a 'destroy' of the cluster was interrupted: run it again");
+  return parsePathSegment(recorded.installation_id);
+}
+
+/**
+ * Returns the state of the found resources. The disk gets the cloud_properties of the manifest: with others,
+ * the next create-env would move the data to a new disk although nothing has changed.
+ */
+function restoredState(
+  { vm, disk }: ChosenResources,
+  manifest: Manifest,
+  uuid: () => string,
+): DeploymentState {
+  const installationId = parsePathSegment(uuid());
+  if (installationId === undefined) throw new Error('a new id cannot name a folder');
+  const cloudProperties = desiredDisk(manifest)?.cloudProperties ?? {};
+  const record =
+    disk === undefined
+      ? undefined
+      : { id: uuid(), cid: disk.cid, size: disk.size, cloud_properties: cloudProperties };
+  return {
+    ...emptyState,
+    director_id: vm?.directorId ?? disk?.directorId ?? uuid(),
+    installation_id: installationId,
+    current_vm_cid: vm?.cid ?? '',
+    ...(vm?.agentId !== undefined && { current_agent_id: vm.agentId }),
+    current_disk_id: record?.id ?? '',
+    disks: record === undefined ? [] : [record],
+  };
+}
