@@ -188,7 +188,7 @@ test('state restore takes a VM without a pod, and refuses one whose create_vm wa
 test('state restore refuses a VM without its disk, and a cluster without VM and disk', async (t) => {
   const { environment, api, lost, restore } = await lostState(t);
   const claim = { resource: persistentVolumeClaims, namespace, name: lost.disks[0]?.cid ?? '' };
-  await api.mergePatch(claim, { metadata: { annotations: { [`${domain}deleting`]: 'true' } } });
+  await api.patch(claim, { metadata: { annotations: { [`${domain}deleting`]: 'true' } } });
   await api.delete(claim);
   await assert.rejects(restore(), refused(/the cluster has VM '.*', and no disk of deployment 'tiny-env'/u));
   await assert.rejects(restore('--namespace', 'empty'), refused(/has no VM and no disk of deployment/u));

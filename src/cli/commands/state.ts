@@ -37,6 +37,7 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   const { manifest } = await loadManifest({
     ...{ ...inputs, path: inputs.manifestPath, environment, keepsVarsStore: true, onSecrets: secrets.add },
   });
+  assertNoContext(manifest);
   const restored = await restoreState(
     {
       ...{ ...parsed, manifest, signal, workspace: installation.workspace },
@@ -57,6 +58,17 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   terminal.out(report(restored, manifest));
   if (varsStorePath !== undefined && !existsSync(varsStorePath)) terminal.error(withoutCredentials(varsStorePath));
   return 0;
+}
+
+/** The VM of a context has another form of cid, and may be in another cluster than that of the manifest. */
+function assertNoContext({ resourcePool, instanceGroup }: Manifest): void {
+  const { context = instanceGroup.diskPool?.cloudProperties['context'] } = resourcePool.cloudProperties;
+  if (context === undefined || context === null) return;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `'state restore' does not support the manifest's cloud_properties with the context '${oneLine(String(context))}'. Write the state file ` +
+      'by hand: current_vm_cid and the cid of the disk begin with the context and a colon',
+  );
 }
 
 /** Returns the namespaces of the flags, otherwise those of the CPI in the manifest. */
