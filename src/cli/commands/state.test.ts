@@ -127,9 +127,10 @@ test('delete-env deletes VM and disk of a restored state', async (t) => {
 test('state restore refuses a state file, a pending call and another cluster, and changes none of them', async (t) => {
   const { environment, restore } = await lostState(t);
   const { statePath } = environment.options;
-  await writeFile(statePath, '{"director_id":"other"}');
-  await assert.rejects(restore(), refused(/state\.json' exists/u));
-  assert.equal(await readFile(statePath, 'utf8'), '{"director_id":"other"}');
+  const other = '{"current_vm_cid":"vm-other"}';
+  await writeFile(statePath, other);
+  await assert.rejects(restore(), refused(/state\.json' names a VM or a disk/u));
+  assert.equal(await readFile(statePath, 'utf8'), other);
   await rename(statePath, `${statePath}.moved`);
 
   await writeFile(`${statePath}.pending`, '{"vm":{"agent_id":"a","arguments_sha256":"b"},"disks":[]}');
@@ -193,6 +194,23 @@ test('state restore refuses a VM without its disk, and a cluster without VM and 
   await assert.rejects(restore(), refused(/the cluster has VM '.*', and no disk of deployment 'tiny-env'/u));
   await assert.rejects(restore('--namespace', 'empty'), refused(/has no VM and no disk of deployment/u));
   assert.equal(existsSync(environment.options.statePath), false);
+});
+
+test('state restore fills the empty state file that a refused create-env wrote', async (t) => {
+  const { environment, lost, restore } = await lostState(t);
+  const { options, ports, cloud, state: readState } = environment;
+  await cloud.fail({ method: 'check_vm', kind: 'error', message: 'there is a VM of the instance' });
+  await assert.rejects(createEnv(options, ports));
+  const { director_id: wrong, installation_id: id, stemcells } = await readState();
+
+  await restore();
+
+  const restored = await readState();
+  assert.notEqual(wrong, lost.director_id);
+  assert.deepEqual(
+    [restored['director_id'], restored['installation_id'], restored['current_vm_cid'], restored['stemcells']],
+    [lost.director_id, id, lost.current_vm_cid, stemcells],
+  );
 });
 
 test('state restore tells what a lost vars store means, and does not write one', async (t) => {

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
-import { parsePathSegment } from '../../platform/path-segment.ts';
 import { desiredDisk } from '../disk/plan-disk.ts';
 import { writeDurably } from '../durable-file.ts';
 import { acquireLock } from '../lock.ts';
@@ -18,6 +17,7 @@ import {
   type ResourceChoice,
 } from './choose-resources.ts';
 import { DeploymentFiles } from './deployment-files.ts';
+import { newInstallationId } from './state-file.ts';
 import { type DeploymentState, emptyState, formatState } from './deployment-state.ts';
 import { pendingPathFor } from './pending-file.ts';
 import { describeCluster, type ClusterIdentity, isSameCluster } from './recorded-cluster.ts';
@@ -41,8 +41,8 @@ export interface RestoredState extends ChosenResources {
  * Writes the lost state file of a deployment from what the cluster has. The file names VM, agent and disk, so
  * that the next create-env replaces this VM and keeps this disk. It names no stemcell, no release and no
  * manifest, which the cluster does not tell, so that the next create-env deploys once. Throws
- * STATE_NOT_RESTORED, and writes nothing, if there is a state file or a pending call, or if the resources are
- * not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another cluster. If it is
+ * STATE_NOT_RESTORED, and writes nothing, if a VM, a disk or a pending call is recorded, or if the resources
+ * are not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another cluster. If it is
  * killed, either the whole file exists or none.
  */
 export async function restoreState(options: RestoreStateOptions, ports: EnvPorts): Promise<RestoredState> {
@@ -53,43 +53,45 @@ export async function restoreState(options: RestoreStateOptions, ports: EnvPorts
   const lock = await acquireLock(files.statePath, { clock, locks });
   try {
     await waitForLeftoverProcess(lock.leftoverProcess, { clock, signal, write });
-    await assertNothingRecorded(files);
+    const unused = await readUnusedState(files);
     const { cluster, ...found } = await options.findObjects();
-    const installationId = await recordedInstallation(files, cluster);
+    await assertSameCluster(files, cluster);
     const { director = '', deployment = '', instance_group = '' } = vmMetadata(manifest, 0);
     const needsDisk = (desiredDisk(manifest)?.size ?? 0) > 0;
     const chosen = chooseResources(found, { director, deployment, instance_group }, options, needsDisk);
     const { statePath } = files;
-    const state = restoredState(chosen, manifest, uuid);
-    await writeDurably(
-      statePath,
-      formatState({ ...state, installation_id: installationId ?? state.installation_id }),
-    );
+    const state = restoredState(chosen, { unused, manifest, uuid });
+    await writeDurably(statePath, formatState(state));
     return { ...chosen, statePath };
   } finally {
     await lock.release();
   }
 }
 
-async function assertNothingRecorded(files: DeploymentFiles): Promise<void> {
+/**
+ * Returns the state of a file that names no VM and no disk, as a create-env without the lost file leaves it.
+ * Returns the empty state if there is no file. Throws if VM, disk or a pending call is recorded.
+ */
+async function readUnusedState(files: DeploymentFiles): Promise<DeploymentState> {
   const { statePath } = files;
-  if ((await files.readState()) !== undefined)
-    throw notRestored(`'${statePath}' exists. If its content is wrong, move the file and run the command again`);
+  const state = (await files.readState()) ?? emptyState;
+  if (state.current_vm_cid !== '' || state.disks.length > 0)
+    throw notRestored(
+      `'${statePath}' names a VM or a disk. If its content is wrong, move the file and run the command again`,
+    );
   const pending = pendingPathFor(statePath);
   if (existsSync(pending))
     throw notRestored(
       `'${pending}' records a call of the CPI whose result is unknown, so the VM or disk that it names may exist beside those ` +
         "of the state file. 'bosh-kubernetes orphans' lists it. Delete what is left of it, move the file, and run the command again",
     );
+  return state;
 }
 
-/**
- * Returns the installation id of the lost state file, if the record of its cluster still has it. Throws if
- * the deployment was on another cluster.
- */
-async function recordedInstallation(files: DeploymentFiles, cluster: ClusterIdentity) {
+/** Throws if the record that is left beside the lost state file names another cluster. */
+async function assertSameCluster(files: DeploymentFiles, cluster: ClusterIdentity): Promise<void> {
   const recorded = await files.readCluster();
-  if (recorded === undefined) return undefined;
+  if (recorded === undefined) return;
   if (!isSameCluster(recorded, cluster))
     throw new ProductError(
       'OTHER_CLUSTER',
@@ -98,7 +100,11 @@ async function recordedInstallation(files: DeploymentFiles, cluster: ClusterIden
     );
   if (recorded.being_destroyed === true)
     throw notRestored("a 'destroy' of the cluster was interrupted: run it again");
-  return parsePathSegment(recorded.installation_id);
+}
+
+interface RestoreContext extends Pick<RestoreStateOptions, 'manifest'>, Pick<EnvPorts, 'uuid'> {
+  /** A state that names no VM and no disk. */
+  readonly unused: DeploymentState;
 }
 
 /**
@@ -107,20 +113,18 @@ async function recordedInstallation(files: DeploymentFiles, cluster: ClusterIden
  */
 function restoredState(
   { vm, disk }: ChosenResources,
-  manifest: Manifest,
-  uuid: () => string,
+  { unused, manifest, uuid }: RestoreContext,
 ): DeploymentState {
-  const installationId = parsePathSegment(uuid());
-  if (installationId === undefined) throw new Error('a new id cannot name a folder');
   const cloudProperties = desiredDisk(manifest)?.cloudProperties ?? {};
   const record =
     disk === undefined
       ? undefined
       : { id: uuid(), cid: disk.cid, size: disk.size, cloud_properties: cloudProperties };
   return {
-    ...emptyState,
-    director_id: vm?.directorId ?? disk?.directorId ?? uuid(),
-    installation_id: installationId,
+    ...unused,
+    director_id: vm?.directorId ?? disk?.directorId ?? (unused.director_id || uuid()),
+    installation_id: unused.installation_id || newInstallationId(uuid),
+    ...{ current_stemcell_id: '', current_manifest_sha: '', current_release_ids: [], releases: [] },
     current_vm_cid: vm?.cid ?? '',
     ...(vm?.agentId !== undefined && { current_agent_id: vm.agentId }),
     current_disk_id: record?.id ?? '',
