@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';

@@ -1,5 +1,10 @@
 import { existing, inputOptions, readEnvInputs, type EnvInputs } from './env-arguments.ts';
-import { type KubernetesArguments, kubernetesFlags, kubernetesUsage, withHome } from './kubernetes-arguments.ts';
+import {
+  type KubernetesArguments,
+  kubernetesFlags,
+  kubernetesUsage,
+  withHome,
+} from './kubernetes-arguments.ts';
 import { invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 /** Usage after `state restore`. */
@@ -17,7 +22,12 @@ export interface RestoreArguments {
 /** Parses the arguments of `state restore`. Throws INVALID_ARGUMENT with the usage. */
 export function parseRestoreArguments(args: readonly string[]): RestoreArguments {
   const { tunnel: _, ...inputs } = inputOptions;
-  const options = { ...inputs, ...kubernetesFlags, vm: { type: 'string' }, disk: { type: 'string' } } as const;
+  const options = {
+    ...inputs,
+    ...kubernetesFlags,
+    vm: { type: 'string' },
+    disk: { type: 'string' },
+  } as const;
   const invalid = invalidArguments(`state restore ${restoreUsage}`);
   const { values, positionals } = parseCommandLine(args, options, invalid);
   const [manifestPath, extra] = positionals;

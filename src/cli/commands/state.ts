@@ -56,7 +56,8 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
     envPorts(context),
   );
   terminal.out(report(restored, manifest));
-  if (varsStorePath !== undefined && !existsSync(varsStorePath)) terminal.error(withoutCredentials(varsStorePath));
+  if (varsStorePath !== undefined && !existsSync(varsStorePath))
+    terminal.error(withoutCredentials(varsStorePath));
   return 0;
 }
 
@@ -66,7 +67,7 @@ function assertNoContext({ resourcePool, instanceGroup }: Manifest): void {
   if (context === undefined || context === null) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `'state restore' does not support the manifest's cloud_properties with the context '${oneLine(String(context))}'. Write the state file ` +
+    `'state restore' does not support the manifest's cloud_properties with the context ${oneLine(JSON.stringify(context))}. Write the state file ` +
       'by hand: current_vm_cid and the cid of the disk begin with the context and a colon',
   );
 }
@@ -77,8 +78,13 @@ function namespacesOf(
   manifest: Manifest,
   ofKubeconfig: string,
 ): { readonly vms: string; readonly disks: string } {
-  const properties = new Field(manifest.cloudProvider.properties, 'cloud_provider.properties', 'MANIFEST_INVALID');
-  const ofCpi = (key: string): string | undefined => properties.get('kubernetes').get(key).optional()?.string();
+  const properties = new Field(
+    manifest.cloudProvider.properties,
+    'cloud_provider.properties',
+    'MANIFEST_INVALID',
+  );
+  const ofCpi = (key: string): string | undefined =>
+    properties.get('kubernetes').get(key).optional()?.string();
   const vms = flags.namespace ?? ofCpi('namespace') ?? ofKubeconfig;
   return { vms, disks: flags['disk-namespace'] ?? ofCpi('disk_namespace') ?? vms };
 }
@@ -90,7 +96,8 @@ function report({ statePath, vm, disk, otherVms, otherDisks }: RestoredState, ma
     `VM    ${vm === undefined ? 'none; create-env creates it' : oneLine(vm.cid)}`,
     `Disk  ${disk === undefined ? 'none' : `${oneLine(disk.cid)}, ${disk.size} MiB`}`,
     ...otherVms.map(
-      ({ cid }) => `VM '${oneLine(cid)}' stays, and no state file names it; its Secret of the same name owns all its objects`,
+      ({ cid }) =>
+        `VM '${oneLine(cid)}' stays, and no state file names it; its Secret of the same name owns all its objects`,
     ),
     ...otherDisks.map(
       ({ cid, isUnclaimed }) =>

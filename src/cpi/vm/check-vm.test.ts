@@ -254,7 +254,11 @@ test('a VM of the instance that the caller does not know ends the check, with ho
 
   await refuses(world, { ...newVm, metadata }, new RegExp(`'hello' has VM '${cid}'.*state restore`, 'u'));
 
-  for (const [key, value] of [['deployment', 'other'], ['instance_group', 'other'], ['director', 'other']] as const)
+  for (const [key, value] of [
+    ['deployment', 'other'],
+    ['instance_group', 'other'],
+    ['director', 'other'],
+  ] as const)
     assert.deepEqual(await check(world, { ...newVm, metadata: { ...metadata, [key]: value } }), []);
   assert.deepEqual(await check(world, next({}, cid)), []);
   await deleteVm(cloud, { vmCid: cid });

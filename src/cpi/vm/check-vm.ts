@@ -63,7 +63,9 @@ async function assertNoVmOfInstance(
   const { deployment } = metadata;
   if (typeof deployment !== 'string') return;
   const { labels } = metadataPatch(metadata).metadata;
-  const wanted = Object.entries(labels).flatMap(([name, value]) => (value === null ? [] : `${name}=${value}`));
+  const wanted = Object.entries(labels).flatMap(([name, value]) =>
+    value === null ? [] : `${name}=${value}`,
+  );
   const labelSelector = [`${label.kind}=vm`, ...wanted].join();
   const { items } = await api.list<Pod>(pods, { namespace, labelSelector });
   const existing = items.find(

@@ -134,14 +134,19 @@ function chooseOne<T extends FoundObject>(
       ? 'Choose the VM whose agent has the address of the manifest'
       : 'Choose the disk that the VM has mounted at /var/vcap/store: while a disk is being replaced, the agent mounts the new ' +
         'one there only after the data was copied';
-  throw notRestored(`there are ${candidates.length} candidates for the ${kind}: ${names}. ${advice}, with ${flag}`);
+  throw notRestored(
+    `there are ${candidates.length} candidates for the ${kind}: ${names}. ${advice}, with ${flag}`,
+  );
 }
 
 function nothingFound({ vm, otherDisks }: ChosenResources, identity: InstanceIdentity): ProductError {
   const { deployment, instance_group: group } = identity;
   const owner = `deployment '${oneLine(deployment)}', instance group '${oneLine(group)}'`;
-  const unused = otherDisks.map(({ cid }) => `; disk '${oneLine(cid)}' was never attached and has no data`).join('');
-  const what = vm === undefined ? `no VM and no disk of ${owner}` : `VM '${oneLine(vm.cid)}', and no disk of ${owner}`;
+  const unused = otherDisks
+    .map(({ cid }) => `; disk '${oneLine(cid)}' was never attached and has no data`)
+    .join('');
+  const what =
+    vm === undefined ? `no VM and no disk of ${owner}` : `VM '${oneLine(vm.cid)}', and no disk of ${owner}`;
   return notRestored(
     `the cluster has ${what}${unused}. Check cluster, --namespace and --disk-namespace. ` +
       (vm === undefined

@@ -12,13 +12,14 @@ import { vmMetadata } from '../vm/vm-specification.ts';
 import {
   type ChosenResources,
   chooseResources,
+  type FoundDisk,
   type FoundObjects,
   notRestored,
   type ResourceChoice,
 } from './choose-resources.ts';
 import { DeploymentFiles } from './deployment-files.ts';
 import { newInstallationId } from './state-file.ts';
-import { type DeploymentState, emptyState, formatState } from './deployment-state.ts';
+import { type DeploymentState, type DiskRecord, emptyState, formatState } from './deployment-state.ts';
 import { pendingPathFor } from './pending-file.ts';
 import { describeCluster, type ClusterIdentity, isSameCluster } from './recorded-cluster.ts';
 
@@ -107,27 +108,30 @@ interface RestoreContext extends Pick<RestoreStateOptions, 'manifest'>, Pick<Env
   readonly unused: DeploymentState;
 }
 
-/**
- * Returns the state of the found resources. The disk gets the cloud_properties of the manifest: with others,
- * the next create-env would move the data to a new disk although nothing has changed.
- */
+/** Returns the state of the found resources. What was deployed is not known. */
 function restoredState(
   { vm, disk }: ChosenResources,
   { unused, manifest, uuid }: RestoreContext,
 ): DeploymentState {
-  const cloudProperties = desiredDisk(manifest)?.cloudProperties ?? {};
-  const record =
-    disk === undefined
-      ? undefined
-      : { id: uuid(), cid: disk.cid, size: disk.size, cloud_properties: cloudProperties };
+  const disks = disk === undefined ? [] : [diskRecord(disk, manifest, uuid())];
+  const directorId = vm?.directorId ?? disk?.directorId ?? unused.director_id;
   return {
     ...unused,
-    director_id: vm?.directorId ?? disk?.directorId ?? (unused.director_id || uuid()),
-    installation_id: unused.installation_id || newInstallationId(uuid),
-    ...{ current_stemcell_id: '', current_manifest_sha: '', current_release_ids: [], releases: [] },
+    director_id: directorId === '' ? uuid() : directorId,
+    installation_id: unused.installation_id === '' ? newInstallationId(uuid) : unused.installation_id,
     current_vm_cid: vm?.cid ?? '',
     ...(vm?.agentId !== undefined && { current_agent_id: vm.agentId }),
-    current_disk_id: record?.id ?? '',
-    disks: record === undefined ? [] : [record],
+    ...{ current_stemcell_id: '', current_manifest_sha: '', current_release_ids: [], releases: [] },
+    current_disk_id: disks[0]?.id ?? '',
+    disks,
   };
 }
+
+/**
+ * The record gets the cloud_properties of the manifest. With others, the next create-env would move the data
+ * to a new disk although nothing has changed.
+ */
+const diskRecord = ({ cid, size }: FoundDisk, manifest: Manifest, id: string): DiskRecord => ({
+  ...{ id, cid, size },
+  cloud_properties: desiredDisk(manifest)?.cloudProperties ?? {},
+});
