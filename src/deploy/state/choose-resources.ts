@@ -76,8 +76,8 @@ export function chooseResources(
   const unfinished = vms.find(({ isFinished }) => !isFinished);
   if (unfinished !== undefined && (vmCid === undefined || vmCid === unfinished.cid))
     throw notRestored(
-      `the create_vm of VM '${oneLine(unfinished.cid)}' was killed, and its pending call is lost, too. Delete that VM by ` +
-        `deleting its Secret of the same name, which deletes no disk, and run the command again`,
+      `the create_vm of VM '${oneLine(unfinished.cid)}' was killed, and its pending call is lost, too. Run ` +
+        `kubectl delete secret ${oneLine(unfinished.cid)} -n NAMESPACE, which deletes that VM and no disk, and then this command again`,
     );
   const vm = chooseOne('VM', vms, vmCid);
   const disks = found.disks.filter(
@@ -151,7 +151,8 @@ function nothingFound({ vm, otherDisks }: ChosenResources, identity: InstanceIde
     `the cluster has ${what}${unused}. Check cluster, --namespace and --disk-namespace. ` +
       (vm === undefined
         ? 'If they are right, create-env creates VM and disk'
-        : 'If they are right, the VM was killed before it got its disk: delete its Secret of the same name, and run create-env'),
+        : 'If they are right, the VM was killed before it got its disk: run kubectl delete secret ' +
+          `${oneLine(vm.cid)} -n NAMESPACE, and then create-env`),
   );
 }
 
