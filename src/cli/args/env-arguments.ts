@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { parseVariable } from '../../bosh/variables/parse-variable.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
@@ -5,6 +6,8 @@ import { expandHome, invalidArguments, parseCommandLine } from './parse-command-
 /** The parsed flags of `bosh create-env` and `delete-env` that this program supports. */
 export interface EnvArguments {
   readonly manifestPath: string;
+  /** No manifest was named, so that `manifestPath` is that of the example. */
+  readonly isExample: boolean;
   readonly statePath?: string;
   readonly varsStorePath?: string;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -29,8 +32,10 @@ export interface EnvArguments {
 
 const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
-export const existing = `MANIFEST [--state FILE] ${inputs}`;
-const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+const withInputs = `[--state FILE] ${inputs}`;
+export const existing = `MANIFEST ${withInputs}`;
+const running = '[--skip-drain] [-n] [--tty]';
+const deployment = `${existing} ${running}`;
 const recreating = '[--recreate] [--recreate-persistent-disks]';
 /** `main` reads this flag. */
 const json = '[--json]';
@@ -38,13 +43,13 @@ const remote = '[--tunnel]';
 
 /** Usage after the names of the commands that take a manifest. */
 export const envUsage = {
-  up: `${deployment} ${recreating}`,
+  up: `[MANIFEST] ${withInputs} ${running} ${recreating}`,
   'create-env': `${deployment} ${recreating} ${remote} ${json}`,
   'delete-env': `${deployment} [--force] ${remote} ${json}`,
   'stop-env': `${deployment} ${remote} ${json}`,
   'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
   interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
-  destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
+  destroy: '[MANIFEST] [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
 
 export type EnvCommand = keyof typeof envUsage;
@@ -77,6 +82,10 @@ const options = {
 
 type OptionName = keyof typeof options;
 
+/** The manifest of `up`, `destroy` and `status` if none is named, relative to the working directory. */
+export const exampleManifestPath = join('hello', 'manifest.yml');
+const commandsWithExample: readonly EnvCommand[] = ['up', 'destroy'];
+
 const commonFlags: readonly OptionName[] = ['vars-store', 'non-interactive', 'tty'];
 const interpolateFlags: readonly OptionName[] = [
   ...commonFlags,
@@ -107,12 +116,14 @@ export function parseEnvArguments(command: EnvCommand, args: readonly string[]):
   const { values, positionals } = parseCommandLine(args, options, invalid);
   const unsupported = Object.keys(values).find((name) => !allowedFlags[command].includes(name));
   if (unsupported !== undefined) throw invalid(`'${command}' takes no ${flagOf(unsupported)}`);
-  const [manifestPath, extra] = positionals;
+  const [named, extra] = positionals;
+  const manifestPath = named ?? (commandsWithExample.includes(command) ? exampleManifestPath : undefined);
   if (manifestPath === undefined) throw invalid('A manifest is missing');
   if (extra !== undefined)
     throw invalid('Name one manifest; a value that contains a space must be in quotes');
   return {
     ...readEnvInputs(manifestPath, values),
+    isExample: named === undefined,
     recreate: values.recreate === true,
     recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
@@ -126,6 +137,7 @@ export function parseEnvArguments(command: EnvCommand, args: readonly string[]):
 
 export type EnvInputs = Omit<
   EnvArguments,
+  | 'isExample'
   | 'recreate'
   | 'recreatePersistentDisks'
   | 'skipDrain'

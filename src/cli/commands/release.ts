@@ -6,16 +6,19 @@ import {
   packReleaseManifest,
   type CreatedRelease,
 } from '../../bosh/release/create-release.ts';
+import product from '../../../package.json' with { type: 'json' };
 import { openRelease } from '../../bosh/release/open-release.ts';
-import { readReleaseManifest } from '../../bosh/release/release-manifest.ts';
+import { readReleaseManifest, type ReleaseManifest } from '../../bosh/release/release-manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { parseReleaseArguments, releasePorts } from '../args/release-arguments.ts';
-import { buildCpiRelease } from '../build-cpi-release.ts';
-import type { Command } from '../command.ts';
+import { buildCpiRelease, type CpiRelease, type CpiReleaseOptions } from '../build-cpi-release.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { copyCpiRelease } from '../copy-cpi-release.ts';
 import { printRelease } from '../output/release-tables.ts';
 import { printBlock, type Terminal } from '../output/terminal.ts';
+import { packVolumesRelease } from '../pack-volumes-release.ts';
 
 const createUsage =
   '[RELEASE-MANIFEST] [--dir DIRECTORY] [--name NAME] [--version VERSION] [--timestamp-version] [--final] [--force] ' +
@@ -71,53 +74,119 @@ export const inspectLocalRelease: Command = {
     const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
     if (path === undefined || extra !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `Name one release archive. Usage: ${usage}`);
-    const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
-    try {
-      const directory = join(within, 'release');
-      await openRelease({ archivePath: resolve(expandHome(path)), directory, within });
-      const { jobs, packages, ...release } = await readReleaseManifest(directory);
-      printRelease(terminal, {
-        ...release,
-        archivePath: path,
-        jobs: jobs.map(({ packages: references, ...job }) => ({ ...job, references })),
-        packages: packages.map(({ dependencies: references, ...one }) => ({ ...one, references })),
-      });
-    } finally {
-      await removeTree(within, { within: tmpdir() });
-    }
+    printManifest(terminal, await readManifest(resolve(expandHome(path))), path);
     return 0;
   },
 };
+
+/** Verifies a release archive and returns its manifest. */
+async function readManifest(archivePath: string): Promise<ReleaseManifest> {
+  const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
+  try {
+    const directory = join(within, 'release');
+    await openRelease({ archivePath, directory, within });
+    return await readReleaseManifest(directory);
+  } finally {
+    await removeTree(within, { within: tmpdir() });
+  }
+}
+
+function printManifest(
+  terminal: Terminal,
+  { jobs, packages, ...release }: ReleaseManifest,
+  archivePath: string,
+): void {
+  printRelease(terminal, {
+    ...release,
+    archivePath,
+    jobs: jobs.map(({ packages: references, ...job }) => ({ ...job, references })),
+    packages: packages.map(({ dependencies: references, ...one }) => ({ ...one, references })),
+  });
+}
 
 const buildUsage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
+const volumesUsage = 'volumes FILE [--json]';
 
-/** Commands for the release with the job kubernetes_cpi (docs/director.md). */
+/** Commands for the releases of this product: the CPI (docs/director.md) and the volume services. */
 export const release: Command = {
   name: 'release',
-  usage: buildUsage,
-  summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
+  usage: 'build|volumes ...',
+  summary: 'Make the releases of this product',
+  subCommands: [
+    [buildUsage, "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml"],
+    [volumesUsage, "Make the release of the volume services, in this product's version"],
+  ],
+  documentation: 'docs/releases.md',
   json: true,
-  async run(args, context) {
-    const {
-      positionals,
-      directory: _,
-      name: __,
-      ...options
-    } = parseReleaseArguments(args, {
-      usage: `release ${buildUsage}`,
-      allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
-    });
-    if (positionals.join(' ') !== 'build')
-      throw new ProductError('INVALID_ARGUMENT', `'release' needs: release ${buildUsage}`);
-    const { terminal, installation } = context;
-    const made = await buildCpiRelease({ ...options, root: installation.root }, releasePorts(context));
-    printCreated(terminal, made.release);
-    if (!made.hasExecutable)
-      terminal.out(
-        'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
-      );
-    terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
-    printBlock(terminal, made.variables);
-    return 0;
+  async run([name, ...args], context) {
+    if (name === 'build') return buildRelease(args, context);
+    if (name === 'volumes') return buildVolumesRelease(args, context);
+    const usages = `\n  release ${buildUsage}\n  release ${volumesUsage}`;
+    throw new ProductError('INVALID_ARGUMENT', `'release' needs one of:${usages}`);
   },
 };
+
+async function buildRelease(args: readonly string[], context: CommandContext): Promise<number> {
+  const usage = `release ${buildUsage}`;
+  const {
+    positionals,
+    directory: _,
+    name: __,
+    ...options
+  } = parseReleaseArguments(args, {
+    usage,
+    allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
+  });
+  if (positionals.length > 0)
+    throw new ProductError('INVALID_ARGUMENT', `'release build' takes only flags. Usage: ${usage}`);
+  const { terminal, installation } = context;
+  const made = installation.isPackage
+    ? await copyRelease(options, context)
+    : await packCpi({ ...options, root: installation.root }, context);
+  terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
+  printBlock(terminal, made.variables);
+  return 0;
+}
+
+type Variables = Pick<CpiRelease, 'variables' | 'variablesPath'>;
+
+async function packCpi(options: CpiReleaseOptions, context: CommandContext): Promise<Variables> {
+  const {
+    release: made,
+    hasExecutable,
+    ...variables
+  } = await buildCpiRelease(options, releasePorts(context));
+  printCreated(context.terminal, made);
+  if (!hasExecutable)
+    context.terminal.out(
+      'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
+    );
+  return variables;
+}
+
+/** The npm package contains the release, and npm would remove what is written into the package. */
+async function copyRelease(
+  options: Parameters<typeof copyCpiRelease>[2],
+  { terminal, installation }: CommandContext,
+): Promise<Variables> {
+  const source = join(installation.root, 'dist', 'bosh-kubernetes-release.tgz');
+  const manifest = await readManifest(source);
+  const { archivePath, ...variables } = await copyCpiRelease(source, manifest, options);
+  printManifest(terminal, manifest, archivePath);
+  return variables;
+}
+
+/** Packs the release of the volume services (docs/volumes/release.md), in the version of this product. */
+async function buildVolumesRelease(
+  args: readonly string[],
+  { terminal, installation: { root, nodeBinary } }: CommandContext,
+): Promise<number> {
+  const usage = `release ${volumesUsage}`;
+  const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
+  if (path === undefined || extra !== undefined)
+    throw new ProductError('INVALID_ARGUMENT', `Name the archive to write. Usage: ${usage}`);
+  const outFile = resolve(expandHome(path));
+  const made = await packVolumesRelease({ root, nodeBinary, version: product.version, outFile });
+  terminal.out(`${outFile}: ${made.name}/${made.version}\n`);
+  return 0;
+}

@@ -30,9 +30,7 @@ async function restore(parsed: RestoreArguments, context: CommandContext): Promi
   const { kubeconfig: named } = parsed.kubernetes;
   const kubeconfig = chooseKubeconfig(named, installation.clusterDirectory, environment);
   // 'up' sets the same variables.
-  const inputs = kubeconfig.isEmbedded
-    ? withClusterVariables(parsed.inputs, installation.clusterDirectory)
-    : parsed.inputs;
+  const inputs = kubeconfig.isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
   const { varsStorePath } = inputs;
   const { manifest } = await loadManifest({
     ...{ ...inputs, path: inputs.manifestPath, environment, keepsVarsStore: true, onSecrets: secrets.add },
