@@ -34,7 +34,9 @@ async function lostState(t: TestContext): Promise<Scene> {
   await rm(options.statePath);
   await addVm(api, lost);
   await addDisk(api, lost);
-  const installation = { clusterDirectory: directory, workspace: options.workspace } as Installation;
+  const installation = {
+    ...{ clusterDirectory: directory, workspace: options.workspace, nodeBinary: process.execPath },
+  } as Installation;
   const restore = async (...flags: string[]) => {
     const spoken = recordOutput();
     const given = ['--state', options.statePath, '--vars-store', options.varsStorePath ?? ''];
