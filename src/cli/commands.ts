@@ -8,6 +8,7 @@ import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
 import { createRelease, inspectLocalRelease, release } from './commands/release.ts';
 import { logs, scp, ssh } from './commands/ssh.ts';
+import { state } from './commands/state.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
 import { socks5ConnectCommand, tunnel } from './commands/tunnel.ts';
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   deleteEnv,
   stopEnv,
   startEnv,
+  state,
   ssh,
   scp,
   logs,

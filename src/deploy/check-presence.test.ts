@@ -159,7 +159,7 @@ test('create-env with a missing disk is refused while the VM runs, and names the
 
   await assert.rejects(createEnv({ ...options, recreate: true }, ports), (error) => {
     assert.ok(isProductError(error, 'DISK_NOT_FOUND'), String(error));
-    for (const word of [diskCid, options.statePath, 'docs/operating.md', 'an empty disk'])
+    for (const word of [diskCid, options.statePath, 'docs/recovery.md', 'an empty disk'])
       assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
     return true;
   });

@@ -49,7 +49,7 @@ export function assertDiskExists(
   throw new ProductError(
     'DISK_NOT_FOUND',
     `Disk '${lost.cid}' of this deployment is no longer in the cluster; nothing was changed. If its volume was kept, ` +
-      'docs/operating.md explains how to use it as the disk again. If its data is not needed, remove its record, the one with ' +
+      'docs/recovery.md explains how to use it as the disk again. If its data is not needed, remove its record, the one with ' +
       `"cid": "${lost.cid}", from "disks" in '${path}', and run the command again: it creates an empty disk`,
   );
 }

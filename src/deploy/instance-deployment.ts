@@ -70,7 +70,8 @@ export class InstanceDeployment {
     await checkTemplates(this.#run, templates);
     await files.recordCpiConfig(state.state, manifest.cloudProvider.properties);
     const record = await uploadStemcell(this.#run, stage, stemcell.summary, () => stemcell.imagePath());
-    await checkVm(this.#run, this.#vmSpecification(record));
+    const metadata = vmMetadata(manifest, this.#run.clock.now());
+    await checkVm(this.#run, this.#vmSpecification(record), metadata);
     const address = await stage.performComplex('deploying', (group) =>
       withContext('Deploying', async () => {
         await state.change(clearDeployed);

@@ -117,6 +117,9 @@ export const errorTable = {
   SIGNAL_REFUSED: cloudError('a program that has to be ended runs as another user'),
   DEPLOYMENT_LOCKED: cloudError('another run works on the same deployment'),
   STATE_INVALID: cloudError('a deployment state file cannot be read or has the wrong shape'),
+  STATE_NOT_RESTORED: cloudError(
+    "`state restore` did not write a state file, because the cluster does not tell for certain which VM and disk are the deployment's",
+  ),
   OTHER_CLUSTER: cloudError(
     'the VM and disks of a deployment are on another cluster than this one; nothing was changed',
   ),

@@ -32,7 +32,7 @@ function claimFinding(disk: DiskItem, { now, warningFor }: Surroundings): Findin
   if (state === 'Terminating' && vm !== undefined)
     return {
       problem: `its claim was deleted while it is attached to ${vm}: its data will be lost when it is detached`,
-      next: 'follow "The claim of an attached disk was deleted outside BOSH" in docs/operating.md',
+      next: 'follow "The claim of an attached disk was deleted outside BOSH" in docs/recovery.md',
     };
   if (state === 'Terminating')
     return {

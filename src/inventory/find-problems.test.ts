@@ -120,7 +120,7 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
     'deleted node',
     { vmPods: [vmPod(ready)], nodes: [] },
     /the node was deleted; on it: vm-1/u,
-    /docs\/operating.md/u,
+    /docs\/recovery.md/u,
   ],
   [
     'missing pod',
@@ -190,7 +190,7 @@ const cases: readonly (readonly [name: string, lists: object, problem: RegExp, n
       claims: [claim({ deletionTimestamp: longAgo, labels: { ...kind('disk'), [label('vm-id')]: 'vm-1' } })],
     },
     /data will be lost/u,
-    /docs\/operating.md/u,
+    /docs\/recovery.md/u,
   ],
   [
     'resizing',

@@ -63,7 +63,7 @@ function nodeProblems({ vms }: Inventory, { silentSince: since, nodeExists }: Su
       {
         ...{ kind: 'node', object: node, name: undefined, severity: 'error' },
         problem: `the node ${nodeExists(node) ? `does not answer since ${lostSince}` : 'was deleted'}; on it: ${cids.join(', ')}`,
-        next: 'bring the node back, or read "Nodes of a real cluster" in docs/operating.md before you recreate its VMs',
+        next: 'bring the node back, or read "Nodes of a real cluster" in docs/recovery.md before you recreate its VMs',
       },
     ];
   });

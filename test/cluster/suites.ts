@@ -36,7 +36,7 @@ export function suitesBelow(checkout: string, path: string): string[] {
  * another suite also applies. So no other suite may run on their cluster at the same time.
  */
 export const disruptiveSuites = [
-  ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'up', 'nodes'],
+  ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'day-two', 'up', 'nodes'],
   ['power-cut', 'restarts', 'loss', 'loss.long', 'leftovers', 'tunnel', 'director'],
 ] as const;
 

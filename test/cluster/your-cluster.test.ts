@@ -1,39 +1,32 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import {
   type DockerRegistry,
   dockerRegistryIsMissing,
   startDockerRegistry,
 } from '../../src/oci/registry/testing/docker-registry.ts';
-import { shapeOf } from '../line/readme-screens.ts';
 import { checkout } from '../support/embedded-environment.ts';
 import { until } from '../support/until.ts';
 import { runWell } from '../support/run.ts';
-import { network, nodePlans } from './network.ts';
+import { network } from './network.ts';
 import { nodeUnderTest } from './support/node-under-test.ts';
 import { forgetRegistry, nameRegistry } from './support/node-registry.ts';
+import {
+  type OperatorShell,
+  operatorEnvironment,
+  removeRoles,
+  shapeOnPage,
+  withNamesHere,
+} from './support/operator-shell.ts';
 import { blocksOf, type PageCommand, runInShell } from './support/page-commands.ts';
 import { stemcellPackages } from './support/suite-stemcell.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 
 const missing = dockerRegistryIsMissing();
 const skip = { ...withoutNodes, ...(missing !== false && { skip: missing }) };
-
-/** The page's names for parts of the cluster, and the names here. */
-const settings = {
-  STORAGE_CLASS: { page: 'standard', here: 'loop-wait' },
-  NODE_ADDRESS: { page: '192.0.2.11', here: nodePlans[0]?.address ?? '' },
-} as const;
-const provisioner = { page: 'csi.example', here: 'loop.csi.bosh-kubernetes.test' };
-/** Replacements for the page's fixed address: the network of the pods here. */
-const podNetwork = {
-  '10.88.0.7': '10.77.100.190',
-  '10.88.0.0/16': network.subnet,
-  '10.88.0.1': network.controlPlane,
-};
 
 /**
  * All machines of these clusters are on one bridge. On it a node cannot forward packets for its port to a pod
@@ -104,20 +97,13 @@ const entering = async (node: string): Promise<string> =>
 const fromNode = (text: string, commands: readonly PageCommand[]): PageCommand[] =>
   commands.map(({ command, output }) => ({ command: `${text} ${command}`, output }));
 
-interface OperatorShell {
-  readonly run: (commands: readonly string[]) => Promise<string[]>;
-  /** Returns the part of the output that is the same in each run, with the page's names. */
-  readonly shapeOf: (output: string) => string;
-}
-
 /** Creates a user with its own home directory, and a registry from which nodes pull by its users. */
 async function operatorShell(t: TestContext): Promise<OperatorShell> {
   const cluster = testCluster();
   const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-operator-'));
   t.after(async () => {
     // Left by a failed run.
-    const kubectl = [cluster.kubectl, '--kubeconfig', cluster.layout.kubeconfig];
-    await runWell([...kubectl, 'delete', '-k', join(checkout, 'manifests', 'rbac'), '--ignore-not-found']);
+    await removeRoles(cluster);
     await rm(home, { recursive: true });
   });
   const registry = await startDockerRegistry(t, {
@@ -131,17 +117,11 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
   await writeFile(join(home, 'place.yml'), addressOps);
   await writeFile(join(home, 'login.json'), loginOf(registry), { mode: 0o600 });
   const here = (command: string): string => adapted(command, registry);
-  const env = {
-    PATH: `${dirname(cluster.kubectl)}:${process.env['PATH'] ?? ''}`,
-    ...{ HOME: home, LANG: 'C.UTF-8', TMPDIR: tmpdir(), KUBECONFIG: cluster.layout.kubeconfig },
-    NODE_EXTRA_CA_CERTS: join(home, 'registry-ca.pem'),
-    // All suites share the roots of stemcells, and no mirror is reachable from here.
-    XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache'),
-  };
+  const env = { ...operatorEnvironment(cluster, home), NODE_EXTRA_CA_CERTS: join(home, 'registry-ca.pem') };
   return {
     run: (commands) =>
       runInShell(commands.map(here), { script: join(home, 'page.sh'), cwd: checkout, env, signal: t.signal }),
-    shapeOf: (output) => shapeOnPage(output, home, registry),
+    shapeOf: (output) => shapeOnPage(output.replaceAll(registry.host, 'registry.example:5000'), home),
   };
 }
 
@@ -155,20 +135,12 @@ async function volumesOf(namespace: string): Promise<boolean> {
 
 /** Returns a command of the page with the names that are used here. */
 function adapted(command: string, { host }: DockerRegistry): string {
-  const [, setting = ''] = /^(\w+)=/u.exec(command) ?? [];
-  if (setting === 'REGISTRY') return `REGISTRY=${host}`;
-  if (setting === 'STORAGE_CLASS' || setting === 'NODE_ADDRESS') {
-    const { page, here } = settings[setting];
-    assert.equal(command, `${setting}=${page}`);
-    return `${setting}=${here}`;
-  }
-  if (setting === 'WAY') {
-    const [way = '', ...more] = Object.entries(podNetwork)
-      .reduce((text, [page, here]) => text.replaceAll(page, here), command)
-      .split('; ');
+  if (command.startsWith('REGISTRY=')) return `REGISTRY=${host}`;
+  if (command.startsWith('WAY=')) {
+    const [way = '', ...more] = withNamesHere(command).split('; ');
     return [way, 'WAY+=(-o ~/place.yml)', ...more].join('; ');
   }
-  const asRoot = command.replace(/^sudo /u, '');
+  const asRoot = withNamesHere(command).replace(/^sudo /u, '');
   if (!asRoot.includes(' stemcell build ')) return asRoot;
   // The packages of the suites' stemcell (suite-stemcell.ts), whose root is on this machine. A version makes
   // it a distinct image: if it were the same image, nodes would also lose the suites' copy when the
@@ -181,22 +153,4 @@ function adapted(command: string, { host }: DockerRegistry): string {
 function loginOf({ host, credentials: { username, password } }: DockerRegistry): string {
   const auth = Buffer.from(`${username}:${password}`).toString('base64');
   return JSON.stringify({ auths: { [host]: { auth } } });
-}
-
-/** Replaces everything that differs between runs and between clusters. */
-function shapeOnPage(output: string, home: string, registry: DockerRegistry): string {
-  const names: readonly (readonly [string, string])[] = [
-    [checkout, '/home/you/bosh-kubernetes'],
-    [home, '/home/you'],
-    [registry.host, 'registry.example:5000'],
-    [provisioner.here, provisioner.page],
-    ...Object.values(settings).map(({ here, page }) => [here, page] as const),
-  ];
-  const named = names.reduce((text, [here, page]) => text.replaceAll(here, page), output);
-  return shapeOf(named)
-    .replaceAll(/1\.0\.0-[0-9a-f]{12}/gu, 'VERSION')
-    .replaceAll(/\b10(?:\.\d+){3}\b/gu, 'ADDRESS')
-    .replaceAll(/\bnode-\d\b/gu, 'NODE')
-    .replaceAll(/(?<= )(?:\d+[dhms])+$/gmu, 'AGE')
-    .replaceAll(/ {2,}/gu, '  ');
 }

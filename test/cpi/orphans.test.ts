@@ -191,7 +191,7 @@ test('a volume of a deleted disk or VM is listed until it is deleted or bound to
   const elsewhere = await listOrphans(api, { vms: namespace, disks: 'elsewhere' });
   assert.deepEqual(elsewhere.found, []);
 
-  // as docs/operating.md describes
+  // as docs/recovery.md describes
   const reference = { resource: persistentVolumes, name: volume };
   await api.patch(reference, { spec: { claimRef: { uid: null, resourceVersion: null } } });
   const labels = { layout: '1', kind: 'disk', 'disk-id': disk };

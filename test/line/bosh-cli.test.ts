@@ -54,7 +54,7 @@ describe('bosh-kubernetes and the bosh CLI with one state file', { skip: without
   });
 
   test('the bosh CLI continues a run in which our deployer was killed', async () => {
-    await control.killAt(4, 'after');
+    await control.killAt(5, 'after');
     assertKilled(await line.createEnv());
     const killedAt = (await control.calls()).at(-1);
     await control.killNever();

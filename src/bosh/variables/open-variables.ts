@@ -22,6 +22,8 @@ import { isBlank } from './parse-variable.ts';
 export interface VariableOptions extends GivenVariables {
   /** `--vars-store path`: generated values are written to this file. Existing values never change. */
   readonly varsStorePath?: string | undefined;
+  /** Generated values are not written to the vars store. */
+  readonly keepsVarsStore?: boolean | undefined;
   /** The start of the validity of generated certificates; the system's clock by default. */
   readonly now?: (() => Date) | undefined;
   /**
@@ -46,13 +48,13 @@ export async function openVariables(options: VariableOptions): Promise<OpenVaria
     now: options.now ?? (() => new Date()),
     randomBelow: (limit) => randomInt(limit),
   });
-  const { varsStorePath: path } = options;
+  const { varsStorePath: path, keepsVarsStore: isReadOnly = false } = options;
   const expect = (definitions: readonly VariableDefinition[]): void =>
     pairs.prepare(expectedBits(definitions));
   const store =
     path === undefined
       ? undefined
-      : new VarsStore({ path, generate, operatorValues: given, prepare: expect });
+      : new VarsStore({ path, isReadOnly, generate, operatorValues: given, prepare: expect });
   for (const [name, value] of given) options.onSecrets?.(secretsOfVariable(name, value));
   const source: VariableSource = {
     expect: async (definitions) => store?.expect(definitions),

@@ -28,6 +28,8 @@ export type GenerateValue = (
 
 export interface VarsStoreOptions {
   readonly path: string;
+  /** True if generated values are not written to the file. The default is false. */
+  readonly isReadOnly?: boolean;
   readonly generate: GenerateValue;
   /** Called with the definitions that will be generated, as far as they are known in advance. */
   readonly prepare?: (definitions: readonly VariableDefinition[]) => void;
@@ -95,7 +97,8 @@ export class VarsStore implements VariableSource {
       ...values,
       entries: [...others, { key: scalar(name, position), value: node }],
     };
-    await writeSecretFile(await resolveLinks(this.#options.path), toGoYaml(changed));
+    const { path, isReadOnly = false } = this.#options;
+    if (!isReadOnly) await writeSecretFile(await resolveLinks(path), toGoYaml(changed));
     this.#values = changed;
     return node;
   }

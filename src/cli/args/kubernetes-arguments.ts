@@ -50,6 +50,7 @@ export function parseStatusArguments(args: readonly string[]): StatusArguments {
   };
 }
 
-function withHome<T extends KubernetesArguments>(values: T): T {
+/** Expands `~` in the path of the kubeconfig. */
+export function withHome<T extends KubernetesArguments>(values: T): T {
   return values.kubeconfig === undefined ? values : { ...values, kubeconfig: expandHome(values.kubeconfig) };
 }

@@ -66,7 +66,8 @@ export function assertAddressFree(
   throw new ProductError(
     'ADDRESS_TAKEN',
     `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is in use: a process on this machine already listens on ${taken}, ` +
-      'perhaps a VM of another embedded cluster; no VM was changed. Stop it (ss -ltnp shows it), or use another ' +
-      'address or port in the manifest: static_ips and mbus, and in the example tags.url',
+      'perhaps a VM of another embedded cluster, or the VM of this manifest, whose state file is lost; no VM was changed. Stop it ' +
+      "(ss -ltnp shows it), restore the state file ('bosh-kubernetes state restore MANIFEST'), or use another address or port in the " +
+      'manifest: static_ips and mbus, and in the example tags.url',
   );
 }

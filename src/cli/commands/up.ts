@@ -11,6 +11,7 @@ import {
   envUsage,
   parseEnvArguments,
   type EnvArguments,
+  type EnvInputs,
 } from '../args/env-arguments.ts';
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
 import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
@@ -123,13 +124,13 @@ async function findOtherListeners(files: DeploymentFiles, cluster: EmbeddedClust
 }
 
 /**
- * Adds the variables that only the embedded cluster and this installation know. The operator's values take precedence, including a
- * kubeconfig of another cluster.
+ * Adds the variables that only the embedded cluster and this installation know. The operator's values take
+ * precedence, including a kubeconfig of another cluster.
  */
-function withClusterVariables(
-  parsed: EnvArguments,
+export function withClusterVariables<T extends EnvInputs>(
+  parsed: T,
   { clusterDirectory, root }: Installation,
-): EnvArguments & { readonly kubeconfig: string } {
+): T & { readonly kubeconfig: string; readonly varsStorePath: string } {
   const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
   return {
     ...parsed,

@@ -23,7 +23,7 @@ const advice: Readonly<Record<Orphan['what'], string>> = {
   'helper snapshot': helper,
   'released volume':
     'Released volume: the disk or the VM that had it was deleted, and its StorageClass retains volumes (reclaimPolicy Retain), so its data ' +
-    'still exist. docs/operating.md, "Volumes that stay", says how to delete it and how to get a disk back',
+    'still exist. docs/recovery.md, "Volumes that stay", says how to delete it and how to get a disk back',
 };
 
 const howToDelete =

@@ -146,7 +146,7 @@ const isUnfinished = (claim: PersistentVolumeClaim): boolean =>
   isReplaced(claim) && claim.metadata.deletionTimestamp === undefined;
 
 const restoreHint =
-  'docs/operating.md says how a volume that was kept becomes the disk again whose claim was deleted';
+  'docs/recovery.md says how a volume that was kept becomes the disk again whose claim was deleted';
 
 /** Returns the error for a cid that no disk has. */
 export function diskNotFoundError(call: CallContext, cid: string): ProductError {

@@ -10,9 +10,6 @@ export const label = {
   ...objectLabels,
   /** The version of the object layout, so that a later CPI can recognize objects of this one. */
   layout: `${domain}layout`,
-  agentId: `${domain}agent-id`,
-  /** The director's uuid. */
-  directorId: `${domain}director-id`,
   group: `${domain}group`,
   director: `${domain}director`,
   deployment: `${domain}deployment`,
@@ -23,11 +20,6 @@ export const label = {
   disruptionBudget: `${domain}disruption-budget`,
   /** On a replacement that update_disk made: the previous cid, until a caller uses the new one. */
   replaces: `${domain}replaces`,
-  /**
-   * This label is on a replacement until it takes the disk's place. Until then no cid names the replacement,
-   * and it may be deleted.
-   */
-  provisional: `${domain}provisional`,
 } as const;
 
 export const annotation = {
@@ -70,20 +62,12 @@ export const annotation = {
    * attach_disk.
    */
   detachedFrom: `${domain}detached-from`,
-  /** `true` on a claim that delete_disk deletes: this deletion is no loss of data. */
-  deleting: `${domain}deleting`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
   /** On a budget: the VM that was created or deleted when the budget was last changed. */
   budgetChangedBy: `${domain}settled-by`,
   /** A digest by which a repeated create_vm recognizes the pod that it would make. */
   specDigest: `${domain}spec-digest`,
-  /**
-   * On a VM's Secret. `done`: create_vm has made the whole VM and returns, or has returned. `abandoned`:
-   * another call removes it. Absent: a create_vm is running or was killed, or the CPI that made the VM did
-   * not write this annotation yet.
-   */
-  creation: `${domain}creation`,
   /** On a VM's Secret: JSON list of the Services that the VM belongs to. */
   services: `${domain}services`,
   /** On a Service: JSON list of the annotations that its cloud_properties set. */

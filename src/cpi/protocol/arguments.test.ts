@@ -52,6 +52,8 @@ const newVm = {
   env: {},
 };
 
+const checkedVm = { ...newVm, formerVmCid: undefined, metadata: {} };
+
 test('verbs see names, whatever context their cids and cloud_properties name', () => {
   assert.deepEqual(read('has_vm', ['east:vm-1']), ['east', { vmCid: 'vm-1' }]);
   assert.deepEqual(read('has_vm', ['vm-1']), [undefined, { vmCid: 'vm-1' }]);
@@ -73,7 +75,7 @@ test('verbs see names, whatever context their cids and cloud_properties name', (
   ])
     assert.deepEqual(read('check_vm', ['id', 'image', { context: 'east' }, {}, [], {}, former]), [
       'east',
-      { ...newVm, formerVmCid },
+      { ...checkedVm, formerVmCid },
     ]);
   const newDisk = { sizeMiB: 1, cloudProperties: {}, vmCid: 'vm-1' };
   assert.deepEqual(read('create_disk', [1, { context: 'east' }, 'east:vm-1']), ['east', newDisk]);
@@ -93,7 +95,7 @@ test('a disk whose type names no context goes where its VM is: azs have contexts
 test('null and absent are the same as an empty optional argument', () => {
   const cases: [MethodName, unknown[], number, unknown][] = [
     ['create_vm', ['id', 'image', null, {}, null, null], 4, newVm],
-    ['check_vm', ['id', 'image', null, {}, null, null, null], 4, { ...newVm, formerVmCid: undefined }],
+    ['check_vm', ['id', 'image', null, {}, null, null, null, null], 4, checkedVm],
     ['create_stemcell', ['/image', {}, null], 2, { imagePath: '/image', cloudProperties: {}, env: {} }],
     ['create_disk', [1, null, null], 1, { sizeMiB: 1, cloudProperties: {}, vmCid: undefined }],
     ['update_disk', ['disk-1', 1, null], 2, { diskCid: 'disk-1', sizeMiB: 1, cloudProperties: {} }],

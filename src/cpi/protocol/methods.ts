@@ -45,6 +45,8 @@ export interface CreateVmRequest {
 export interface CheckVmRequest extends CreateVmRequest {
   /** The VM that the new one replaces; undefined: none, or one in another context. */
   readonly formerVmCid?: string | undefined;
+  /** The metadata that the new VM gets, if the caller knows no VM of the instance; otherwise empty. */
+  readonly metadata?: JsonObject;
 }
 
 /** The request of the methods that take only the cid of a VM. */
@@ -197,7 +199,11 @@ const methods: { readonly [M in MethodName]: Method<M> } = {
     qualify: ([vmCid, networks], cid) => [cid(vmCid), networks],
   },
   check_vm: {
-    read: (args) => ({ ...readCreateVm(args), formerVmCid: args.vmCidOfThisContext('former_vm_cid') }),
+    read: (args) => ({
+      ...readCreateVm(args),
+      formerVmCid: args.vmCidOfThisContext('former_vm_cid'),
+      metadata: args.record('metadata'),
+    }),
     load: async () => (await import('../vm/check-vm.ts')).checkVm,
   },
   describe_vm: {

@@ -127,8 +127,8 @@ function addressOwnerError(
   const deployment = secret?.metadata.labels?.[label.deployment];
   const next =
     deployment === undefined
-      ? `with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret ${name} ` +
-        `-n ${namespace} (docs/operating.md, "Recovery")`
+      ? `with delete-env of its manifest; if its state file is lost, 'bosh-kubernetes state restore MANIFEST' writes it; if a ` +
+        `killed create-env left it, run that again, or: kubectl delete secret ${name} -n ${namespace} (docs/recovery.md)`
       : `if that deployment does not need it: bosh -d ${describedDeployment(annotations) ?? deployment} delete-vm ${name}`;
   return new ProductError(
     'VM_CREATION_FAILED',

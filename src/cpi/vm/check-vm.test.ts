@@ -15,6 +15,8 @@ import {
 } from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
+import { deleteVm } from './delete-vm.ts';
+import { setVmMetadata } from './set-vm-metadata.ts';
 import type { CheckVmRequest } from '../protocol/methods.ts';
 
 /** Runs check_vm and asserts that it changes nothing. */
@@ -239,4 +241,26 @@ test('what an interrupted create_vm has left of the new VM is no obstacle', asyn
   await limit(world, { pods: '1', 'count/secrets': '1' });
   assert.deepEqual(await check(world, next()), []);
   assert.equal((await world.api.list(pods, { namespace })).items.length, 1);
+});
+
+test('a VM of the instance that the caller does not know ends the check, with how to restore the state file', async (t) => {
+  const world = await testCloud(t);
+  const { cloud } = world;
+  const cid = vmCidOfTest;
+  const metadata = { director: 'bosh-init', deployment: 'hello', instance_group: 'web', index: '0' };
+  const newVm = next({ networks: { default: { type: 'dynamic' } } });
+  await createVm(cloud, createVmRequest());
+  await setVmMetadata(cloud, { vmCid: cid, metadata: { ...metadata, created_at: 'now' } });
+
+  await refuses(world, { ...newVm, metadata }, new RegExp(`'hello' has VM '${cid}'.*state restore`, 'u'));
+
+  for (const [key, value] of [
+    ['deployment', 'other'],
+    ['instance_group', 'other'],
+    ['director', 'other'],
+  ] as const)
+    assert.deepEqual(await check(world, { ...newVm, metadata: { ...metadata, [key]: value } }), []);
+  assert.deepEqual(await check(world, next({}, cid)), []);
+  await deleteVm(cloud, { vmCid: cid });
+  assert.deepEqual(await check(world, { ...newVm, metadata }), []);
 });

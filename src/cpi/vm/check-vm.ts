@@ -15,7 +15,8 @@ import { explained } from '../objects/objects.ts';
 import { checkClasses } from '../disk/classes.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
 import { Field } from '../../platform/field.ts';
-import { annotation, label } from '../objects/labels.ts';
+import { annotation, label, metadataPatch } from '../objects/labels.ts';
+import type { JsonObject } from '../../platform/json.ts';
 import { isVmCid } from '../objects/names.ts';
 import { planVm } from './plan-vm.ts';
 import { type VmPlan, parseVmSpec, type VmSpec } from './vm-spec.ts';
@@ -33,22 +34,50 @@ import { vmClaims } from './claims.ts';
 import { podTemplate } from './pod.ts';
 
 /**
- * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects if
- * create_vm with the first six arguments would be refused, so that a caller knows it before it deletes the VM
- * that the new one replaces, `former_vm_cid` (null: no VM). The address of that VM and its part of the quotas
- * count as free. Returns what could not be checked, one sentence for each. Changes nothing: it sends dry-run
+ * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid, metadata):
+ * rejects if create_vm with the first six arguments would be refused, so that a caller knows it before it
+ * deletes the VM that the new one replaces, `former_vm_cid` (null: no VM). The address of that VM and its
+ * part of the quotas count as free. Also rejects if there is a VM of the instance that `metadata` names: the
+ * caller sends it only if it knows no such VM, so its state file may be lost. Returns what could not be checked, one sentence for each. Changes nothing: it sends dry-run
  * creates to the API server. Only this CPI has the method. It never rejects with NotSupported or
  * NotImplemented, because a caller recognizes by these errors a CPI without the method.
  */
 export async function checkVm(call: CallContext, request: CheckVmRequest): Promise<string[]> {
   try {
-    return await check(call, parseVmSpec(call, request, 'check_vm'), request.formerVmCid);
+    const spec = parseVmSpec(call, request, 'check_vm');
+    await assertNoVmOfInstance(call, spec, request.metadata ?? {});
+    return await check(call, spec, request.formerVmCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
     throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {
       cause: error,
     });
   }
+}
+
+async function assertNoVmOfInstance(
+  { api, namespace }: CallContext,
+  { cid }: VmSpec,
+  metadata: JsonObject,
+): Promise<void> {
+  const { deployment } = metadata;
+  if (typeof deployment !== 'string') return;
+  const { labels } = metadataPatch(metadata).metadata;
+  const wanted = Object.entries(labels).flatMap(([name, value]) =>
+    value === null ? [] : `${name}=${value}`,
+  );
+  const labelSelector = [`${label.kind}=vm`, ...wanted].join();
+  const { items } = await api.list<Pod>(pods, { namespace, labelSelector });
+  const existing = items.find(
+    ({ metadata: { name, deletionTimestamp } }) => name !== cid && deletionTimestamp === undefined,
+  );
+  if (existing === undefined) return;
+  throw new ProductError(
+    'VM_CREATION_FAILED',
+    `deployment '${deployment}' has VM '${existing.metadata.name}' in namespace ${namespace}, which the caller's state file does ` +
+      'not name: a second VM would get an empty disk. Name the right file with --state; if it is lost, ' +
+      "'bosh-kubernetes state restore MANIFEST' writes it again. If this is another deployment, give it another name in the manifest",
+  );
 }
 
 async function check(call: CallContext, spec: VmSpec, previousCid: string | undefined): Promise<string[]> {

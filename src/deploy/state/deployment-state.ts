@@ -76,7 +76,7 @@ export function parseState(text: string, path: string): DeploymentState {
   const invalid = (key: string, problem: string, cause?: unknown): ProductError =>
     new ProductError(
       'STATE_INVALID',
-      `Deployment state file '${path}'${key === '' ? '' : `: ${key}`} ${problem}; restore it from a backup, because only this file names the VM and the disk`,
+      `Deployment state file '${path}'${key === '' ? '' : `: ${key}`} ${problem}; restore it from a backup, or move it and run 'bosh-kubernetes state restore MANIFEST', which writes it from the VM and the disk`,
       cause === undefined ? {} : { cause },
     );
   const root = new Field(

@@ -56,7 +56,7 @@ export class StateFile {
       await file.change((current) => ({
         ...current,
         director_id: current.director_id || uuid(),
-        installation_id: current.installation_id || newId(uuid),
+        installation_id: current.installation_id || newInstallationId(uuid),
       }));
     }
     return file;
@@ -80,7 +80,8 @@ export class StateFile {
   }
 }
 
-function newId(uuid: () => string): PathSegment {
+/** Returns a new name for the directory of an installed CPI. */
+export function newInstallationId(uuid: () => string): PathSegment {
   const id = parsePathSegment(uuid());
   if (id === undefined) throw new Error('a new id cannot name a folder');
   return id;

@@ -36,9 +36,10 @@ test('check_vm gets the arguments of the later create_vm, and the VM to replace'
     checks.map((args) => args.slice(1, 6)),
     creations.map((args) => args.slice(1)),
   );
+  const metadata = { deployment: 'tiny-env', instance_group: 'hello', director: 'bosh-init', index: '0' };
   assert.deepEqual(
-    checks.map((args) => args[6]),
-    [null, first.vmCid],
+    checks.map((args) => args.slice(6)),
+    [[null, metadata], [first.vmCid]],
   );
   assert.notEqual(second.vmCid, first.vmCid);
 });
@@ -68,7 +69,7 @@ test('a failed check is reported as a warning, and a result of another shape is 
         error: undefined,
         log: '',
       }),
-    }).checkVm(vm, undefined);
+    }).checkVm(vm, undefined, {});
   assert.deepEqual(await answering(['a quota']), ['a quota']);
   assert.deepEqual(await answering(null), []);
   await assert.rejects(answering({ fine: true }), /result of 'check_vm'/u);

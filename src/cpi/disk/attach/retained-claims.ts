@@ -35,7 +35,7 @@ export function assertClaimsRetained(
     `claim '${name}' of VM '${vmCid}' was deleted by a program other than BOSH, and Kubernetes would delete its volume as soon as the VM no longer uses it; nothing was changed. ` +
       `To keep the data run: kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'. ` +
       `Then, or to give the data up, run: kubectl annotate pvc ${name} -n ${namespace} ${annotation.giveUp}=true, and try again; ` +
-      'docs/operating.md says how a kept volume becomes the disk again',
+      'docs/recovery.md says how a kept volume becomes the disk again',
   );
 }
 

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { loadManifest } from '../../bosh/manifest/load-manifest.ts';
+import { type RestoredState, restoreState } from '../../deploy/state/restore-state.ts';
+import { desiredDisk } from '../../deploy/disk/plan-disk.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { oneLine } from '../../errors/text.ts';
+import { Field } from '../../platform/field.ts';
+import { parseRestoreArguments, type RestoreArguments, restoreUsage } from '../args/state-arguments.ts';
+import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
+import { chooseKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { envPorts } from '../env-ports.ts';
+import { withClusterVariables } from './up.ts';
+
+/** Commands for the state file of create-env (docs/day-two.md). */
+export const state: Command = {
+  name: 'state',
+  documentation: 'docs/day-two.md',
+  usage: `restore ${restoreUsage}`,
+  summary: 'Write the lost state file of a deployment from its VM and its disk in the cluster',
+  async run([verb, ...args], context) {
+    if (verb === 'restore') return restore(parseRestoreArguments(args), context);
+    throw new ProductError('INVALID_ARGUMENT', `'state' needs one of:\n  state restore ${restoreUsage}`);
+  },
+};
+
+async function restore(parsed: RestoreArguments, context: CommandContext): Promise<number> {
+  const { installation, environment, terminal, secrets, signal } = context;
+  const { kubeconfig: named } = parsed.kubernetes;
+  const kubeconfig = chooseKubeconfig(named, installation.clusterDirectory, environment);
+  // 'up' sets the same variables.
+  const inputs = kubeconfig.isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
+  const { varsStorePath } = inputs;
+  const { manifest } = await loadManifest({
+    ...{ ...inputs, path: inputs.manifestPath, environment, keepsVarsStore: true, onSecrets: secrets.add },
+  });
+  assertNoContext(manifest);
+  const restored = await restoreState(
+    {
+      ...{ ...parsed, manifest, signal, workspace: installation.workspace },
+      ...{ manifestPath: inputs.manifestPath, statePath: inputs.statePath },
+      findObjects: () =>
+        withKubernetes(
+          kubeconfig.path,
+          async (api, access) => {
+            const namespaces = namespacesOf(parsed, manifest, access.namespace);
+            const cluster = await identifyCluster(api, access, kubeconfig.path);
+            return { cluster, ...(await findDeploymentObjects(api, namespaces)) };
+          },
+          { environment, onSecrets: secrets.add },
+        ),
+    },
+    envPorts(context),
+  );
+  terminal.out(report(restored, manifest));
+  if (varsStorePath !== undefined && !existsSync(varsStorePath))
+    terminal.error(withoutCredentials(varsStorePath));
+  return 0;
+}
+
+/** The VM of a context has another form of cid, and may be in another cluster than that of the manifest. */
+function assertNoContext({ resourcePool, instanceGroup }: Manifest): void {
+  const { context = instanceGroup.diskPool?.cloudProperties['context'] } = resourcePool.cloudProperties;
+  if (context === undefined || context === null) return;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `'state restore' does not support the manifest's cloud_properties with the context ${oneLine(JSON.stringify(context))}. Write the state file ` +
+      'by hand: current_vm_cid and the cid of the disk begin with the context and a colon',
+  );
+}
+
+/** Returns the namespaces of the flags, otherwise those of the CPI in the manifest. */
+function namespacesOf(
+  { kubernetes: flags }: RestoreArguments,
+  manifest: Manifest,
+  ofKubeconfig: string,
+): { readonly vms: string; readonly disks: string } {
+  const properties = new Field(
+    manifest.cloudProvider.properties,
+    'cloud_provider.properties',
+    'MANIFEST_INVALID',
+  );
+  const ofCpi = (key: string): string | undefined =>
+    properties.get('kubernetes').get(key).optional()?.string();
+  const vms = flags.namespace ?? ofCpi('namespace') ?? ofKubeconfig;
+  return { vms, disks: flags['disk-namespace'] ?? ofCpi('disk_namespace') ?? vms };
+}
+
+function report({ statePath, vm, disk, otherVms, otherDisks }: RestoredState, manifest: Manifest): string {
+  const desired = desiredDisk(manifest)?.size ?? 0;
+  const isResized = disk !== undefined && desired > 0 && desired !== disk.size;
+  return [
+    `VM    ${vm === undefined ? 'none; create-env creates it' : oneLine(vm.cid)}`,
+    `Disk  ${disk === undefined ? 'none' : `${oneLine(disk.cid)}, ${disk.size} MiB`}`,
+    ...otherVms.map(
+      ({ cid }) =>
+        `VM '${oneLine(cid)}' stays, and no state file names it; its Secret of the same name owns all its objects`,
+    ),
+    ...otherDisks.map(
+      ({ cid, isUnclaimed }) =>
+        `Disk '${oneLine(cid)}' stays, and no state file names it${isUnclaimed ? '; it was never attached and has no data' : ''}`,
+    ),
+    `Wrote '${statePath}'. What was deployed is not known, so the next create-env or up ` +
+      `${vm === undefined ? 'creates a VM with' : 'replaces this VM and keeps'} ${disk === undefined ? 'no disk' : 'this disk'}.`,
+    ...(isResized
+      ? [`The manifest has a disk of ${desired} MiB: create-env moves the data to a new disk of that size.`]
+      : []),
+    '',
+  ].join('\n');
+}
+
+const withoutCredentials = (path: string): string =>
+  `Warning: there is no vars store '${path}'. Restore it if you can. Otherwise the next create-env generates other credentials: ` +
+  "it does not reach the VM's agent, so it deletes the VM without stopping its jobs, and the jobs get other passwords than those that " +
+  'the data on the disk may need';
