@@ -11,7 +11,7 @@ import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
+import { formatTable } from '../output/table.ts';
 
 export { initUsage } from '../args/director-init-arguments.ts';
 

@@ -3,7 +3,7 @@ import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import { type Orphan, type Orphans, listOrphans } from '../cluster/orphans.ts';
 import type { Command } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
+import { formatTable } from '../output/table.ts';
 
 /**
  * Shows what a killed CPI call, or a user who deleted a VM's pod, may have left, and what can be done about

@@ -8,7 +8,7 @@ import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
+import { formatTable } from '../output/table.ts';
 
 /**
  * Shows what the CPI has in a cluster: VMs, disks, VMs of an earlier version of the CPI, and unclaimed disks,

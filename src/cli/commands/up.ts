@@ -19,7 +19,7 @@ import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
-import { formatTable } from '../output/terminal.ts';
+import { printTable } from '../output/terminal.ts';
 
 /** Milliseconds that a job may take to run after a restart of its VM. */
 const runningBudget = 120_000;
@@ -76,9 +76,12 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     ? result
     : await readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget });
 
-  terminal.out(
-    `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
-  );
+  terminal.out('\n');
+  printTable(terminal, {
+    content: 'instances',
+    header: ['Instance', 'State', 'Address', 'Disk'],
+    rows: [[result.instance, state, address ?? '-', result.diskCid ?? '-']],
+  });
   if (state === 'stopped') {
     if (result.state !== 'stopped') terminal.error(stoppedJobs(result.instance).trimEnd());
     return 1;

@@ -16,7 +16,7 @@ import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
 import { signalGroup } from '../../platform/run-program.ts';
 import { assertOutputFree } from '../../stemcell/output-directory.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
+import { formatTable } from '../output/table.ts';
 import { type BuildArguments, type DebianArguments, parseBuildArguments } from './build-arguments.ts';
 import { interruptible } from '../interruption.ts';
 import { type PushTarget, pushArgs } from './push-arguments.ts';
