@@ -1,14 +1,13 @@
 import { resolve } from 'node:path';
 import { foundryParts, type FoundryPart } from '../../doctor/cloud-foundry-findings.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../kubernetes/names.ts';
+import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseFlags } from './parse-command-line.ts';
 
 /** What the nodes are examined for. */
 const purposes = ['cloud-foundry'] as const;
 
-export const doctorUsage =
-  `--with ${purposes.join('|')} [--needs ${foundryParts.join('|')}]... --stemcell FILE [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
-  '[--image-pull-secret NAME]...';
+export const doctorUsage = `--with ${purposes.join('|')} --stemcell FILE`;
 
 export interface DoctorArguments {
   /** The absolute path of a light stemcell. */
@@ -23,21 +22,30 @@ export interface DoctorArguments {
   readonly parts: readonly FoundryPart[];
 }
 
-const text = { type: 'string' } as const;
-const options = {
-  with: text,
-  needs: { ...text, multiple: true },
-  stemcell: text,
-  kubeconfig: text,
-  context: text,
-  namespace: { ...text, default: 'bosh' },
-  'image-pull-secret': { ...text, multiple: true },
+export const doctorFlags = {
+  with: { type: 'string', values: purposes, help: 'What the nodes are examined for' },
+  needs: {
+    type: 'string',
+    multiple: true,
+    value: 'PART',
+    values: foundryParts,
+    help: foundryParts.join(', '),
+  },
+  stemcell: { type: 'string', value: 'FILE', help: 'Light stemcell whose image the nodes run' },
+  ...clusterFlags,
+  namespace: { type: 'string', value: 'NAME', default: 'bosh', help: 'Namespace of the VMs' },
+  'image-pull-secret': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'Secret with the login of the registry',
+  },
 } as const;
 
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseDoctorArguments(args: readonly string[]): DoctorArguments {
   const invalid = invalidArguments(`doctor ${doctorUsage}`);
-  const values = parseFlags(args, options, invalid);
+  const values = parseFlags(args, doctorFlags, invalid);
   const { with: purpose, stemcell, kubeconfig, context, namespace } = values;
   if (!purposes.some((each) => each === purpose))
     throw invalid(`--with must be one of: ${purposes.join(', ')}`);

@@ -1,6 +1,6 @@
+import { inputOptions } from './env-arguments.ts';
+import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine, parseFlags } from './parse-command-line.ts';
-
-export const kubernetesUsage = '[--kubeconfig FILE] [--namespace NAME] [--disk-namespace NAME]';
 
 export interface KubernetesArguments {
   /** The default is the embedded cluster. */
@@ -11,20 +11,28 @@ export interface KubernetesArguments {
   readonly 'disk-namespace'?: string;
 }
 
-const flags = {
-  kubeconfig: { type: 'string' },
-  namespace: { type: 'string' },
-  'disk-namespace': { type: 'string' },
+export const kubernetesFlags = {
+  kubeconfig: {
+    ...clusterFlags.kubeconfig,
+    help: 'Kubeconfig (default: the embedded cluster)',
+  },
+  namespace: { type: 'string', value: 'NAME', help: 'Namespace of VMs (default: of the context)' },
+  'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of disks (default: that of VMs)' },
 } as const;
 
 /**
  * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
  */
 export function parseKubernetesArguments(command: string, args: readonly string[]): KubernetesArguments {
-  return withHome(parseFlags(args, flags, invalidArguments(`${command} ${kubernetesUsage}`)));
+  return withHome(parseFlags(args, kubernetesFlags, invalidArguments(command)));
 }
 
-export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
+export const statusUsage = '[MANIFEST]';
+
+export const statusFlags = {
+  ...kubernetesFlags,
+  state: inputOptions.state,
+} as const;
 
 export interface StatusArguments extends KubernetesArguments {
   /** The manifest of the deployment whose recorded VM must exist. */
@@ -35,9 +43,8 @@ export interface StatusArguments extends KubernetesArguments {
 
 /** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
 export function parseStatusArguments(args: readonly string[]): StatusArguments {
-  const options = { ...flags, state: { type: 'string' } } as const;
   const invalid = invalidArguments(`status ${statusUsage}`);
-  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const { values, positionals } = parseCommandLine(args, statusFlags, invalid);
   const [manifestPath, extra] = positionals;
   if (extra !== undefined) throw invalid('Name one manifest');
   return {

@@ -8,6 +8,7 @@ import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import {
   defaultVarsStorePath,
+  envFlags,
   envUsage,
   parseEnvArguments,
   type EnvArguments,
@@ -24,7 +25,9 @@ import type { Command, CommandContext } from '../command.ts';
 export const destroy: Command = {
   name: 'destroy',
   usage: envUsage.destroy,
-  summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
+  flags: envFlags('destroy'),
+  example: 'examples/hello/manifest.yml',
+  summary: 'Remove the embedded cluster, its disks and a deployment',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);
     await checkOwner(context.installation.clusterDirectory, 'remove');

@@ -13,8 +13,6 @@ import { environmentKubeconfig, identifyCluster, withKubernetes } from '../clust
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../output/table.ts';
 
-export { initUsage } from '../args/director-init-arguments.ts';
-
 /** The ports of the command, which tests replace. */
 export interface InitPorts {
   readonly connect: typeof withKubernetes;

@@ -5,7 +5,7 @@ import { readStemcellImage } from '../../doctor/read-stemcell-image.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { runScript } from '../../kubernetes/client/exec.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { doctorUsage, parseDoctorArguments } from '../args/doctor-arguments.ts';
+import { doctorFlags, doctorUsage, parseDoctorArguments } from '../args/doctor-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -19,6 +19,8 @@ import { printTable } from '../output/terminal.ts';
 export const doctor: Command = {
   name: 'doctor',
   usage: doctorUsage,
+  flags: doctorFlags,
+  example: '--with cloud-foundry --stemcell stemcell/stemcell.tgz',
   summary: 'Try on each node of a cluster what the VMs of Cloud Foundry need, and say what to do',
   documentation: 'docs/operating.md',
   json: true,

@@ -1,4 +1,4 @@
-import { kubernetesUsage, parseKubernetesArguments } from '../args/kubernetes-arguments.ts';
+import { kubernetesFlags, parseKubernetesArguments } from '../args/kubernetes-arguments.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import { type Orphan, type Orphans, listOrphans } from '../cluster/orphans.ts';
@@ -11,7 +11,9 @@ import { formatTable } from '../output/table.ts';
  */
 export const orphans: Command = {
   name: 'orphans',
-  usage: kubernetesUsage,
+  usage: '',
+  flags: kubernetesFlags,
+  example: '--kubeconfig ~/.kube/config --namespace bosh',
   summary: 'List VMs, disks, snapshots, copies, attachments and released volumes that calls may have left',
   async run(args, { installation, terminal, secrets, environment }) {
     const values = parseKubernetesArguments('orphans', args);

@@ -8,35 +8,41 @@ import {
 } from '../../bosh/release/create-release.ts';
 import { openRelease } from '../../bosh/release/open-release.ts';
 import { readReleaseManifest } from '../../bosh/release/release-manifest.ts';
-import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { expandHome } from '../args/parse-command-line.ts';
-import { parseReleaseArguments, releasePorts } from '../args/release-arguments.ts';
+import { expandHome, invalidArguments } from '../args/parse-command-line.ts';
+import {
+  parseReleaseArguments,
+  releaseFlags,
+  releasePorts,
+  type ReleaseFlag,
+} from '../args/release-arguments.ts';
 import { buildCpiRelease } from '../build-cpi-release.ts';
-import type { Command } from '../command.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { withSubCommands } from '../with-sub-commands.ts';
 import { printRelease } from '../output/release-tables.ts';
 import { printBlock, type Terminal } from '../output/terminal.ts';
 
-const createUsage =
-  '[RELEASE-MANIFEST] [--dir DIRECTORY] [--name NAME] [--version VERSION] [--timestamp-version] [--final] [--force] ' +
-  '[--tarball FILE] [--sha2] [--json]';
+const createUsage = '[RELEASE-MANIFEST]';
+const createFlags: readonly ReleaseFlag[] = [
+  ...(['dir', 'name', 'version', 'timestamp-version', 'final', 'force', 'tarball'] as const),
+];
 
 export const createRelease: Command = {
   name: 'create-release',
   usage: createUsage,
-  summary: 'Pack a release directory, as bosh create-release does',
+  flags: releaseFlags(createFlags),
+  example: '--dir my-release --tarball my-release.tgz',
+  documentation: 'docs/releases.md',
+  summary: 'Pack a release directory, like bosh',
   json: true,
   async run(args, context) {
     const { positionals, ...options } = parseReleaseArguments(args, {
       usage: `create-release ${createUsage}`,
-      allowedFlags: ['dir', 'name', 'version', 'timestamp-version', 'final', 'force', 'tarball'],
+      allowedFlags: createFlags,
     });
     const [manifest, extra] = positionals;
     if (extra !== undefined)
-      throw new ProductError(
-        'INVALID_ARGUMENT',
-        `Name one release manifest. Usage: create-release ${createUsage}`,
-      );
+      throw invalidArguments(`create-release ${createUsage}`)('Name one release manifest');
     const { terminal } = context;
     if (manifest !== undefined) {
       const manifestPath = resolve(expandHome(manifest));
@@ -59,18 +65,20 @@ function printCreated(terminal: Terminal, release: CreatedRelease): void {
   printRelease(terminal, { ...release, jobs, packages });
 }
 
-const inspectUsage = 'FILE [--json]';
+const inspectUsage = 'FILE';
 
 export const inspectLocalRelease: Command = {
   name: 'inspect-local-release',
   usage: inspectUsage,
-  summary: 'Verify a release archive and show what is in it, as bosh inspect-local-release does',
+  flags: releaseFlags([]),
+  example: 'my-release.tgz',
+  documentation: 'docs/releases.md',
+  summary: 'Verify a release archive and show what is in it',
   json: true,
   async run(args, { terminal }) {
     const usage = `inspect-local-release ${inspectUsage}`;
     const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
-    if (path === undefined || extra !== undefined)
-      throw new ProductError('INVALID_ARGUMENT', `Name one release archive. Usage: ${usage}`);
+    if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name one release archive');
     const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
     try {
       const directory = join(within, 'release');
@@ -89,35 +97,45 @@ export const inspectLocalRelease: Command = {
   },
 };
 
-const buildUsage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
+const buildFlags: readonly ReleaseFlag[] = [
+  ...(['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'] as const),
+];
 
 /** Commands for the release with the job kubernetes_cpi (docs/director.md). */
-export const release: Command = {
+export const release = withSubCommands({
   name: 'release',
-  usage: buildUsage,
-  summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
+  documentation: 'docs/director.md',
+  summary: 'Make the release with the CPI for a director',
   json: true,
-  async run(args, context) {
-    const {
-      positionals,
-      directory: _,
-      name: __,
-      ...options
-    } = parseReleaseArguments(args, {
-      usage: `release ${buildUsage}`,
-      allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
-    });
-    if (positionals.join(' ') !== 'build')
-      throw new ProductError('INVALID_ARGUMENT', `'release' needs: release ${buildUsage}`);
-    const { terminal, installation } = context;
-    const made = await buildCpiRelease({ ...options, root: installation.root }, releasePorts(context));
-    printCreated(terminal, made.release);
-    if (!made.hasExecutable)
-      terminal.out(
-        'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
-      );
-    terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
-    printBlock(terminal, made.variables);
-    return 0;
-  },
-};
+  subCommands: [
+    {
+      name: 'build',
+      usage: '',
+      summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
+      flags: releaseFlags(buildFlags),
+      example: '--version 1.0.0 --tarball cpi.tgz',
+      run: buildRelease,
+    },
+  ],
+});
+
+async function buildRelease(args: readonly string[], context: CommandContext): Promise<number> {
+  const usage = 'release build';
+  const {
+    positionals,
+    directory: _,
+    name: __,
+    ...options
+  } = parseReleaseArguments(args, { usage, allowedFlags: buildFlags });
+  if (positionals.length > 0) throw invalidArguments(usage)("'release build' takes no operands");
+  const { terminal, installation } = context;
+  const made = await buildCpiRelease({ ...options, root: installation.root }, releasePorts(context));
+  printCreated(terminal, made.release);
+  if (!made.hasExecutable)
+    terminal.out(
+      'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
+    );
+  terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
+  printBlock(terminal, made.variables);
+  return 0;
+}

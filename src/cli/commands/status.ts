@@ -2,7 +2,12 @@ import { existsSync } from 'node:fs';
 import { oneLine } from '../../errors/text.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { parseStatusArguments, statusUsage, type StatusArguments } from '../args/kubernetes-arguments.ts';
+import {
+  parseStatusArguments,
+  statusFlags,
+  statusUsage,
+  type StatusArguments,
+} from '../args/kubernetes-arguments.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../cluster/bosh-objects.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
@@ -18,6 +23,8 @@ import { formatTable } from '../output/table.ts';
 export const status: Command = {
   name: 'status',
   usage: statusUsage,
+  flags: statusFlags,
+  example: 'examples/hello/manifest.yml',
   summary: 'List VMs and disks in the cluster, including unclaimed disks, and check the VM of a manifest',
   async run(args, { installation, terminal, secrets, environment }) {
     const values = parseStatusArguments(args);

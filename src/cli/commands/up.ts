@@ -7,6 +7,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
 import {
   defaultVarsStorePath,
+  envFlags,
   envUsage,
   parseEnvArguments,
   type EnvArguments,
@@ -32,6 +33,8 @@ const runningBudget = 120_000;
 export const up: Command = {
   name: 'up',
   usage: envUsage.up,
+  flags: envFlags('up'),
+  example: 'examples/hello/manifest.yml',
   summary: 'Start the embedded cluster and deploy a manifest on it',
   async run(args, context) {
     const parsed = parseEnvArguments('up', args);

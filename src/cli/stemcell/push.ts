@@ -17,21 +17,22 @@ import { findKind } from '../../stemcell/source/detect-source-kind.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
-import { parsePushTarget, pushOptions, pushUsage, type PushTarget } from './push-arguments.ts';
+import { parsePushTarget, pushOptions, type PushTarget } from './push-arguments.ts';
 
-export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] [--reference NAME] ${pushUsage}`;
+export const pushVerbUsage = 'FOLDER HOST/REPOSITORY[:TAG]';
+
+export const pushFlags = {
+  reference: { type: 'string', value: 'NAME', help: 'Image of an OCI layout that has several' },
+  ...pushOptions,
+} as const;
 
 /**
  * Runs `stemcell push`: pushes an image that was built, here or elsewhere, to a registry. If `stemcell build`
  * made a light stemcell beside it, that stemcell names the pushed image from then on.
  */
 export async function pushStemcell(args: readonly string[], context: CommandContext): Promise<number> {
-  const invalid = invalidArguments(`stemcell ${pushVerbUsage}`);
-  const { values, positionals } = parseCommandLine(
-    args,
-    { ...pushOptions, reference: { type: 'string' } },
-    invalid,
-  );
+  const invalid = invalidArguments(`stemcell push ${pushVerbUsage}`);
+  const { values, positionals } = parseCommandLine(args, pushFlags, invalid);
   const [dir, name, ...others] = positionals;
   if (dir === undefined || name === undefined || others.length > 0)
     throw invalid("'stemcell push' needs a folder and a name");
