@@ -5,6 +5,7 @@ import { invalidArguments, parseFlags } from '../args/parse-command-line.ts';
 import { embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import type { Command } from '../command.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
 
@@ -31,7 +32,9 @@ export const cluster = withSubCommands({
       async run(args, { installation, terminal }) {
         const embedded = embeddedCluster(installation);
         const report = (line: string): void => terminal.error(line);
-        await withClusterLock(installation, 'start', () => embedded.start(report, nodesOf(args)));
+        await withClusterLock(installation, 'start', () =>
+          withLiveProgress(terminal, 'Starting the cluster', () => embedded.start(report, nodesOf(args))),
+        );
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       },
@@ -43,7 +46,7 @@ export const cluster = withSubCommands({
       async run(args, { installation, terminal }) {
         refuseArguments('cluster stop', args);
         const stopped = await withClusterLock(installation, 'stop', () =>
-          embeddedCluster(installation).stop(),
+          withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
         );
         terminal.out(stopped ? 'Stopped.\n' : 'Not running.\n');
         return 0;
@@ -107,7 +110,9 @@ export const stop: Command = {
   async run([word], { installation, terminal }) {
     if (word !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further arguments, but got '${word}'`);
-    const stopped = await withClusterLock(installation, 'stop', () => embeddedCluster(installation).stop());
+    const stopped = await withClusterLock(installation, 'stop', () =>
+      withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
+    );
     terminal.out(
       stopped ? 'Stopped. The data is kept; the next start brings the same VMs back.\n' : 'Not running.\n',
     );

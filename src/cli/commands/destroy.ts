@@ -17,6 +17,7 @@ import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 
 /**
  * Removes the embedded cluster with all its disks, and the files of the manifest's deployment on this
@@ -35,7 +36,7 @@ export const destroy: Command = {
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     const { lockPath } = context.installation;
     await withInstallationLock(lockPath, async () => {
-      await removeAll(parsed, context);
+      await withLiveProgress(context.terminal, 'Removing the cluster', () => removeAll(parsed, context));
       await removeTree(locksDirectory(lockPath), { within: dirname(lockPath) });
     });
     context.terminal.out('Destroyed.\n');

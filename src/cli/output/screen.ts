@@ -1,4 +1,5 @@
 import { oneLine } from '../../errors/text.ts';
+import type { LiveLine } from '../../platform/live-progress.ts';
 import { formatForTerminal, type OutputTable, type Paint, type Tone } from './table.ts';
 
 /** What only a terminal can show. All texts may be untrusted. */
@@ -11,7 +12,7 @@ export interface Screen {
    * Shows one line below all other output until the next call replaces it; an empty text removes it. `end`
    * stays visible if the terminal is too narrow for both.
    */
-  live(text: string, end?: string): void;
+  readonly live: LiveLine;
   /** Removes all output from the screen, for a command that shows its output again and again. */
   clear(): void;
 }

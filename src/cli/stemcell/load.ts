@@ -9,6 +9,7 @@ import { loadStemcell } from '../../stemcell/load/load-stemcell.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
+import { withProgress } from '../output/with-progress.ts';
 import { findLayout } from './push.ts';
 
 export const loadUsage = 'FOLDER';
@@ -31,7 +32,10 @@ export async function load(
   const layout = await findLayout(directory);
   const name = parseImageName(await layoutReference(layout, reference));
   const image = await openLayout(layout, { reference });
-  await interruptible(loadStemcell(image, name, destination, { environment, signal }), signal, {
+  const work = withProgress(terminal, `Loading the image by ${destination.kind}`, () =>
+    loadStemcell(image, name, destination, { environment, signal }),
+  );
+  await interruptible(work, signal, {
     result: 'The image was not loaded',
     next: 'the same command starts again',
   });

@@ -10,6 +10,7 @@ import { layoutPaths, layoutError, openLayout } from '../../oci/layout/open-layo
 import { findCredentials } from '../../oci/registry/access/docker-credentials.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import { type PushedImage, pushImage } from '../../oci/registry/push-image.ts';
+import { countBytes, type OnBytes } from '../../platform/live-progress.ts';
 import { shellWord } from '../../platform/shell-word.ts';
 import { layoutDirectory } from '../../stemcell/write-stemcell.ts';
 import { readPublished, renamePublished } from '../../stemcell/rename-stemcell.ts';
@@ -17,6 +18,7 @@ import { findKind } from '../../stemcell/source/detect-source-kind.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import { parsePushTarget, pushOptions, type PushTarget } from './push-arguments.ts';
 
 export const pushVerbUsage = 'FOLDER HOST/REPOSITORY[:TAG]';
@@ -84,14 +86,33 @@ async function push(
   const { origin, mountFrom } = target;
   const client = openRegistry({ origin, repository, credentials, ca, signal, clock: systemClock });
   try {
-    return await pushImage(client, image, {
-      tag,
-      mountFrom,
-      onBlob: ({ digest, size }, how) => terminal.error(`${digest} (${size} bytes): ${how}`),
+    return await withLiveProgress(terminal, `Pushing ${formatImageName(target.image)}`, (onBytes) => {
+      const counted = onBytes === undefined ? undefined : countImageBytes(image, onBytes);
+      return pushImage(client, counted?.image ?? image, {
+        tag,
+        mountFrom,
+        onBlob: ({ digest, size }, how) => {
+          counted?.finish(size);
+          terminal.error(`${digest} (${size} bytes): ${how}`);
+        },
+      });
     });
   } finally {
     client.close();
   }
+}
+
+/** Reports the bytes that are read of an image. `finish` counts a blob of that size as done. */
+function countImageBytes(
+  image: PushedImage,
+  onBytes: OnBytes,
+): { readonly image: PushedImage; finish(size: number): void } {
+  const sizes = new Map([...image.layers, image.config].map(({ digest, size }) => [digest, size]));
+  const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  let finished = 0;
+  const open = (blob: Descriptor): AsyncIterable<Uint8Array> =>
+    countBytes((done) => onBytes(finished + done, total))(image.open(blob));
+  return { image: { ...image, open }, finish: (size) => onBytes((finished += size), total) };
 }
 
 /** Reads each blob into one buffer, because streams would use more memory than everything else here. */
