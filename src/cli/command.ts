@@ -13,6 +13,9 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
+/** What an operand of a command line is, for completion. */
+export type Operand = 'deployment' | 'directory' | 'file' | 'path in VM' | 'other';
+
 /** What the help and completion know about a command or a sub-command. */
 export interface SubCommand {
   readonly name: string;
@@ -20,6 +23,8 @@ export interface SubCommand {
   readonly usage: string;
   readonly summary: string;
   readonly flags?: Flags;
+  /** The operands in their order; the last one may be repeated. The default is a file. */
+  readonly operands?: readonly Operand[];
   /** Arguments that work, without the names of the commands. */
   readonly example?: string;
   /** Path of the page in this repository that explains more. */

@@ -26,6 +26,7 @@ export const cluster = withSubCommands({
     {
       name: 'start',
       usage: '',
+      operands: ['other'],
       summary: 'Start the cluster',
       flags: nodeFlags,
       example: '--node a=z1 --node b=z2',
@@ -42,6 +43,7 @@ export const cluster = withSubCommands({
     {
       name: 'stop',
       usage: '',
+      operands: ['other'],
       summary: 'Stop the cluster; all data is kept',
       async run(args, { installation, terminal }) {
         refuseArguments('cluster stop', args);
@@ -55,6 +57,7 @@ export const cluster = withSubCommands({
     {
       name: 'status',
       usage: '',
+      operands: ['other'],
       summary: 'Show whether the cluster runs; the exit code is 3 if it does not',
       async run(args, { installation, terminal }) {
         refuseArguments('cluster status', args);
@@ -66,6 +69,7 @@ export const cluster = withSubCommands({
     {
       name: 'kubeconfig',
       usage: '',
+      operands: ['other'],
       summary: 'Print the kubeconfig of the cluster, for kubectl',
       example: '> kubeconfig.yml',
       async run(args, { installation, terminal }) {
@@ -106,6 +110,7 @@ async function readKubeconfig(path: string): Promise<string> {
 export const stop: Command = {
   name: 'stop',
   usage: '',
+  operands: ['other'],
   summary: 'Stop the embedded cluster; all data is kept',
   async run([word], { installation, terminal }) {
     if (word !== undefined)

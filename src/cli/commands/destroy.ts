@@ -26,6 +26,7 @@ import { withLiveProgress } from '../output/with-progress.ts';
 export const destroy: Command = {
   name: 'destroy',
   usage: envUsage.destroy,
+  operands: ['deployment', 'other'],
   flags: envFlags('destroy'),
   example: 'examples/hello/manifest.yml',
   summary: 'Remove the embedded cluster, its disks and a deployment',

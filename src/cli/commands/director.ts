@@ -23,6 +23,7 @@ export const director = withSubCommands({
     {
       name: 'init',
       usage: initUsage,
+      operands: ['directory', 'other'],
       summary: 'Check whether a cluster can run a director, and write its files',
       flags: initFlags,
       example: '--for kind --stemcell stemcell/stemcell.tgz my-director',
@@ -31,6 +32,7 @@ export const director = withSubCommands({
     {
       name: 'print-env',
       usage: printEnvUsage,
+      operands: ['directory', 'other'],
       summary: 'Print the environment with which the bosh CLI uses a director',
       example: 'my-director',
       run: printDirectorEnv,

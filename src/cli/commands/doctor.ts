@@ -20,6 +20,7 @@ export const doctor: Command = {
   name: 'doctor',
   usage: doctorUsage,
   flags: doctorFlags,
+  operands: ['other'],
   example: '--with cloud-foundry --stemcell stemcell/stemcell.tgz',
   summary: 'Try on each node of a cluster what the VMs of Cloud Foundry need, and say what to do',
   documentation: 'docs/operating.md',

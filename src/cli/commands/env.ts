@@ -56,6 +56,7 @@ function envCommand(
   return {
     name,
     usage: envUsage[name],
+    operands: [name === 'create-env' ? 'file' : 'deployment', 'other'],
     flags: envFlags(name),
     example: 'director.yml --vars-store creds.yml -l vars.yml',
     documentation: 'docs/deploying.md',

@@ -12,6 +12,7 @@ import { formatTable } from '../output/table.ts';
 export const orphans: Command = {
   name: 'orphans',
   usage: '',
+  operands: ['other'],
   flags: kubernetesFlags,
   example: '--kubeconfig ~/.kube/config --namespace bosh',
   summary: 'List VMs, disks, snapshots, copies, attachments and released volumes that calls may have left',

@@ -13,6 +13,7 @@ import { withSshSession } from '../ssh/with-ssh-session.ts';
 export const ssh: Command = {
   name: 'ssh',
   usage: sshUsage.ssh,
+  operands: ['deployment', 'other'],
   flags: sshFlags.ssh,
   example: 'director.yml -- uptime',
   summary: 'Log in to the VM of a manifest, or run a command there',
@@ -27,6 +28,7 @@ export const ssh: Command = {
 export const scp: Command = {
   name: 'scp',
   usage: sshUsage.scp,
+  operands: ['deployment', 'path in VM'],
   flags: sshFlags.scp,
   example: 'director.yml report.txt vm:/tmp/',
   summary: 'Copy files from or to the VM of a manifest (vm:PATH)',
@@ -44,6 +46,7 @@ export const scp: Command = {
 export const logs: Command = {
   name: 'logs',
   usage: sshUsage.logs,
+  operands: ['deployment', 'other'],
   flags: sshFlags.logs,
   example: 'director.yml --job hello --num 20',
   summary: 'Download the logs of the VM of a manifest, or follow them',

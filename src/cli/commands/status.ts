@@ -23,6 +23,7 @@ import { formatTable } from '../output/table.ts';
 export const status: Command = {
   name: 'status',
   usage: statusUsage,
+  operands: ['deployment', 'other'],
   flags: statusFlags,
   example: 'examples/hello/manifest.yml',
   summary: 'List VMs and disks in the cluster, including unclaimed disks, and check the VM of a manifest',

@@ -17,6 +17,7 @@ export const stemcell = withSubCommands({
     {
       name: 'build',
       usage: buildUsage,
+      operands: ['other'],
       summary: 'Build an image, and the light stemcell that names it',
       flags: buildFlags,
       example: '--from-debian --profile privileged --output stemcell',
@@ -25,6 +26,7 @@ export const stemcell = withSubCommands({
     {
       name: 'push',
       usage: pushVerbUsage,
+      operands: ['directory', 'other'],
       summary: 'Push the image of a built stemcell to a registry',
       flags: pushFlags,
       example: 'stemcell registry.example.com/bosh/stemcell:1.0',
@@ -33,6 +35,7 @@ export const stemcell = withSubCommands({
     {
       name: 'load',
       usage: loadUsage,
+      operands: ['directory', 'other'],
       summary: 'Load the image of a built stemcell into a node, so that it need not be pulled',
       flags: loadFlags,
       example: 'stemcell --to kind',
@@ -41,6 +44,7 @@ export const stemcell = withSubCommands({
     {
       name: 'pre-pull',
       usage: prePullUsage,
+      operands: ['other'],
       summary: 'Print a manifest for kubectl that makes every node pull a stemcell',
       flags: prePullFlags,
       example: 'registry.example.com/bosh/stemcell:1.0 --namespace bosh',

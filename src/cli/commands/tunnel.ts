@@ -19,6 +19,7 @@ export const tunnel: Command = {
   name: 'tunnel',
   documentation: 'docs/tunnel.md',
   usage: tunnelUsage,
+  operands: ['other'],
   summary: 'Serve a SOCKS5 proxy into a cluster, also for a command',
   flags: tunnelFlags,
   example: '--namespace bosh -- curl http://web.bosh:8080/',

@@ -8,6 +8,7 @@ import type { Command, SubCommand } from '../command.ts';
 import { commands } from '../commands.ts';
 import { allFlags, commandHelp, usage } from './usage.ts';
 
+const shown = commands.filter(({ isHidden }) => isHidden !== true);
 const main = join(import.meta.dirname, '..', 'main.ts');
 const checkout = join(import.meta.dirname, '..', '..', '..');
 
@@ -20,7 +21,7 @@ interface Page {
 }
 
 function pages(columns?: number): Page[] {
-  return commands.flatMap((command) => {
+  return shown.flatMap((command) => {
     const { name, subCommands = [] } = command;
     const isGroup = command.flags === undefined && subCommands.length > 0;
     const own = commandHelp(command, ['--help'], columns) ?? assert.fail(name);
@@ -46,7 +47,7 @@ test('the help of every command fits a screen', () => {
 
 test('the help explains every flag in one line, or names it', () => {
   for (const { name, help, command, leaf } of pages()) {
-    if (leaf === undefined || command.isHidden === true) continue;
+    if (leaf === undefined) continue;
     for (const [flag, { help: text = '', isRare }] of Object.entries(allFlags(leaf, command))) {
       assert.ok(text !== '', `${name} --${flag} has no explanation`);
       if (isRare === true) assert.ok(help.includes(`--${flag}`), `${name} --${flag}`);
@@ -59,7 +60,7 @@ test('the help explains every flag in one line, or names it', () => {
 
 test('the example of every command has flags that the command accepts, and the page exists', () => {
   for (const { name, command, leaf } of pages()) {
-    if (leaf === undefined || command.isHidden === true) continue;
+    if (leaf === undefined) continue;
     const { example = '', documentation = command.documentation } = leaf;
     const args = example.split(/ > | -- /u)[0]?.split(' ') ?? [];
     const needsExample = leaf.usage !== '' || leaf.flags !== undefined;

@@ -18,13 +18,14 @@ export function usage(commands: readonly Command[], columns = defaultColumns): s
 
 /**
  * Returns the help text of a command, or of the sub-command that `given` begin with. Returns undefined if
- * `given` do not request help: arguments after `--` belong to another program.
+ * `given` do not request help: arguments after `--` belong to another program. A hidden command has no help.
  */
 export function commandHelp(
   command: Command,
   given: readonly string[],
   columns = defaultColumns,
 ): string | undefined {
+  if (command.isHidden === true) return undefined;
   const end = given.indexOf('--');
   const own = given.slice(0, end === -1 ? undefined : end);
   if (!own.includes('--help') && !own.includes('-h')) return undefined;
