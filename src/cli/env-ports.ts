@@ -8,7 +8,7 @@ import type { CommandContext } from './command.ts';
 export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
   return {
     write: (text) => terminal.out(text),
-    live: terminal.screen?.live,
+    live: terminal.display?.live,
     warn: (message) => terminal.error(`Warning: ${message}`),
     clock: systemClock,
     uuid: randomUUID,

@@ -21,7 +21,7 @@ const json =
   command?.json === true && given.includes('--json') ? jsonTerminal((text) => plain.out(text)) : undefined;
 const args = json === undefined ? given : given.filter((word) => word !== '--json');
 const terminal = redactingTerminal(json?.terminal ?? plain, secrets.redact);
-const columns = plain.screen?.columns;
+const columns = plain.display?.columns;
 const help = command && commandHelp(command, given, columns);
 
 if (command === undefined) {

@@ -1,14 +1,14 @@
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { oneLine } from '../../errors/text.ts';
-import { openScreen, type Screen } from './screen.ts';
+import { openDisplay, type Display } from './display.ts';
 import { formatTable, mapCells, type OutputTable } from './table.ts';
 
 /** The output and the questions of a command. */
 export interface Terminal {
   out(text: string): void;
   /** Set if stdout is a terminal that can move its cursor. */
-  readonly screen?: Screen | undefined;
+  readonly display?: Display | undefined;
   /** Set with `--json`: writes what a text terminal shows as lines. Use printTable and printBlock. */
   readonly structured?: {
     table(table: OutputTable): void;
@@ -28,10 +28,10 @@ export interface Terminal {
 
 /** Returns a terminal that removes secrets from all output. The output of all commands goes through it. */
 export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
-  const { screen, structured } = terminal;
+  const { display, structured } = terminal;
   return {
     ...terminal,
-    screen: screen && redactingScreen(screen, redact),
+    display: display && redactingDisplay(display, redact),
     out: (text) => terminal.out(redact(text)),
     error: (message) => terminal.error(redact(message)),
     ...(structured === undefined
@@ -45,14 +45,13 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
   };
 }
 
-function redactingScreen(screen: Screen, redact: (text: string) => string): Screen {
+function redactingDisplay(display: Display, redact: (text: string) => string): Display {
   return {
     get columns() {
-      return screen.columns;
+      return display.columns;
     },
-    table: (table) => screen.table(mapCells(table, redact)),
-    live: (text, end = '') => screen.live(redact(text), redact(end)),
-    clear: () => screen.clear(),
+    table: (table) => display.table(mapCells(table, redact)),
+    live: (text, end = '') => display.live(redact(text), redact(end)),
   };
 }
 
@@ -62,7 +61,7 @@ function redactingScreen(screen: Screen, redact: (text: string) => string): Scre
  */
 export function printTable(terminal: Terminal, table: OutputTable): void {
   if (terminal.structured !== undefined) terminal.structured.table(table);
-  else if (terminal.screen !== undefined) terminal.screen.table(table);
+  else if (terminal.display !== undefined) terminal.display.table(table);
   else terminal.out(`${formatTable(table.header, table.rows)}\n`);
 }
 
@@ -74,16 +73,16 @@ export function printBlock(terminal: Terminal, text: string): void {
 
 /**
  * Returns the terminal of this process's streams. Control characters are escaped only here and, in tables and
- * the live line, by its screen.
+ * the live line, by its display.
  */
 export function processTerminal(): Terminal {
-  const screen = openScreen(process.stdout, process.env);
+  const display = openDisplay(process.stdout, process.env);
   const write = (stream: NodeJS.WriteStream, text: string): void => {
-    if (screen === undefined) stream.write(text);
-    else screen.beside(text, () => void stream.write(text));
+    if (display === undefined) stream.write(text);
+    else display.beside(text, () => void stream.write(text));
   };
   return {
-    screen,
+    display,
     out: (text) => write(process.stdout, escapeControls(text)),
     error: (message) => write(process.stderr, `${escapeControls(indentFollowing(message))}\n`),
     canAsk: isatty(process.stdin.fd),

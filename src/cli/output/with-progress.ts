@@ -4,21 +4,21 @@ import type { Terminal } from './terminal.ts';
 
 /** Shows on a terminal that `action` runs, with the elapsed time and bytes. Writes nothing elsewhere. */
 export function withLiveProgress<T>(
-  { screen }: Pick<Terminal, 'screen'>,
+  { display }: Pick<Terminal, 'display'>,
   text: string,
   action: (onBytes?: OnBytes) => Promise<T>,
 ): Promise<T> {
-  return screen === undefined
+  return display === undefined
     ? action()
-    : showProgress({ live: screen.live, clock: systemClock }, `${text}...`, action);
+    : showProgress({ live: display.live, clock: systemClock }, `${text}...`, action);
 }
 
 /** Like withLiveProgress. On a pipe, writes one line to stderr, so that a log shows what takes long. */
 export function withProgress<T>(
-  terminal: Pick<Terminal, 'screen' | 'structured' | 'error'>,
+  terminal: Pick<Terminal, 'display' | 'structured' | 'error'>,
   text: string,
   action: (onBytes?: OnBytes) => Promise<T>,
 ): Promise<T> {
-  if (terminal.screen === undefined && terminal.structured === undefined) terminal.error(`${text}...`);
+  if (terminal.display === undefined && terminal.structured === undefined) terminal.error(`${text}...`);
   return withLiveProgress(terminal, text, action);
 }

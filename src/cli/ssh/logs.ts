@@ -33,7 +33,7 @@ export async function downloadLogs(
       { path: draft, isInVm: false },
     ];
     // On a terminal, scp shows the bytes.
-    const quiet = terminal.screen === undefined ? ['-q'] : [];
+    const quiet = terminal.display === undefined ? ['-q'] : [];
     const code = await runOpenssh('scp', [...quiet, ...scpArguments(login, paths)], run);
     if (code !== 0) throw failed(`scp could not copy the logs from the VM (exit code ${code})`);
     const hash = createHash('sha512');

@@ -3,7 +3,7 @@ import type { LiveLine } from '../../platform/live-progress.ts';
 import { formatForTerminal, type OutputTable, type Paint, type Tone } from './table.ts';
 
 /** What only a terminal can show. All texts may be untrusted. */
-export interface Screen {
+export interface Display {
   /** The present width. */
   readonly columns: number;
   /** Writes a table that fits the width if possible, with tones in colour. */
@@ -13,18 +13,16 @@ export interface Screen {
    * stays visible if the terminal is too narrow for both.
    */
   readonly live: LiveLine;
-  /** Removes all output from the screen, for a command that shows its output again and again. */
-  clear(): void;
 }
 
-/** The part of a stream of node:tty that a screen needs. */
-export interface ScreenStream {
+/** The part of a stream of node:tty that a display needs. */
+export interface DisplayStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-export interface ProcessScreen extends Screen {
+export interface ProcessDisplay extends Display {
   /** Writes text, without the live line in between. */
   beside(text: string, write: () => void): void;
 }
@@ -33,13 +31,13 @@ const colours: Readonly<Record<Tone, number>> = { ok: 32, warning: 33, failed: 3
 const eraseLine = '\r\u001b[2K';
 
 /**
- * Returns the screen of a stream; undefined if it is no terminal, or one that cannot move its cursor
+ * Returns the display of a stream; undefined if it is no terminal, or one that cannot move its cursor
  * (`TERM=dumb`). A non-empty NO_COLOR turns colours off (no-color.org).
  */
-export function openScreen(
-  stream: ScreenStream,
+export function openDisplay(
+  stream: DisplayStream,
   environment: Readonly<Record<string, string | undefined>>,
-): ProcessScreen | undefined {
+): ProcessDisplay | undefined {
   if (stream.isTTY !== true || environment['TERM'] === 'dumb') return undefined;
   const hasColour = (environment['NO_COLOR'] ?? '') === '';
   const paint: Paint = (text, tone) => (hasColour ? `\u001b[${colours[tone]}m${text}\u001b[0m` : text);
@@ -65,7 +63,6 @@ export function openScreen(
       shown = text === '' ? undefined : [text, end];
       if (shown !== undefined) draw(shown);
     },
-    clear: () => void stream.write('\u001b[H\u001b[2J'),
     beside,
   };
 }

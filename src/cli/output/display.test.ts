@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openScreen } from './screen.ts';
+import { openDisplay } from './display.ts';
 
 function opened(environment: Record<string, string> = {}, columns = 20) {
   const stream = {
@@ -9,15 +9,15 @@ function opened(environment: Record<string, string> = {}, columns = 20) {
     written: '',
     write: (text: string) => void (stream.written += text),
   };
-  const screen = openScreen(stream, environment) ?? assert.fail('no screen');
-  return { stream, screen };
+  const display = openDisplay(stream, environment) ?? assert.fail('no display');
+  return { stream, display };
 }
 
 const table = { content: '', header: ['Result'], rows: [[{ text: 'bad', tone: 'failed' as const }]] };
 
-test('only a terminal that can move its cursor has a screen', () => {
-  assert.equal(openScreen({ isTTY: true, write: () => undefined }, { TERM: 'dumb' }), undefined);
-  assert.equal(openScreen({ isTTY: false, write: () => undefined }, {}), undefined);
+test('only a terminal that can move its cursor has a display', () => {
+  assert.equal(openDisplay({ isTTY: true, write: () => undefined }, { TERM: 'dumb' }), undefined);
+  assert.equal(openDisplay({ isTTY: false, write: () => undefined }, {}), undefined);
 });
 
 test('colours the cells of a table, unless NO_COLOR is set', () => {
@@ -26,27 +26,27 @@ test('colours the cells of a table, unless NO_COLOR is set', () => {
     [{ NO_COLOR: '' }, '\u001b[31mbad\u001b[0m'],
     [{ NO_COLOR: '1' }, 'bad'],
   ] as const) {
-    const { screen, stream } = opened(environment);
-    screen.table(table);
+    const { display, stream } = opened(environment);
+    display.table(table);
     assert.equal(stream.written, `Result\n${cell}\n\n`);
   }
 });
 
 test('other output is written above the live line, which keeps its end at any width', () => {
-  const { screen, stream } = opened();
+  const { display, stream } = opened();
   const taken = (): string => {
     const { written } = stream;
     stream.written = '';
     return written.replaceAll('\r\u001b[2K', '|');
   };
-  screen.live('Compiling a\u001b[2J', ' 1 s');
+  display.live('Compiling a\u001b[2J', ' 1 s');
   assert.equal(taken(), '|Compiling a\\u0… 1 s');
-  screen.beside('note\n', () => stream.write('note\n'));
+  display.beside('note\n', () => stream.write('note\n'));
   assert.equal(taken(), '|note\n|Compiling a\\u0… 1 s');
   stream.columns = 10;
-  screen.live('Compiling', ' 2 s');
+  display.live('Compiling', ' 2 s');
   assert.equal(taken(), '|Comp… 2 s');
-  screen.live('');
-  screen.beside('end\n', () => stream.write('end\n'));
+  display.live('');
+  display.beside('end\n', () => stream.write('end\n'));
   assert.equal(taken(), '|end\n');
 });
