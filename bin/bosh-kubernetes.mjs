@@ -3,7 +3,6 @@
 // or end a running cluster use the previous build, because a tree that does not build, a killed build, or a
 // machine without a network must not prevent a cluster from being stopped. If no cluster was ever started,
 // these commands install nothing.
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine, ensureBuilt } from '../scripts/ensure-built.mjs';
@@ -14,6 +13,7 @@ import {
   root,
   wasInstalled,
 } from '../scripts/ensure-installed.mjs';
+import { runMain } from './run-main.mjs';
 
 const [command, ...args] = process.argv.slice(2);
 const isReady =
@@ -37,25 +37,5 @@ if (!isReady && !(await ensureBuilt(beside))) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);
 }
-const child = spawn(pinnedNode, [commandLine, ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  // Most of the time of a short command is compilation, so Node caches the compiled code.
-  env: { ...cacheEnvironment(), ...process.env },
-});
-// The command ends at its next safe point. A later signal ends it at once, even while it computes and handles
-// no signal (src/cli/interruption.ts has the same rule).
-let first;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => {
-    const now = performance.now();
-    first ??= now;
-    child.kill(signal !== 'SIGHUP' && now - first >= 500 ? 'SIGKILL' : signal);
-  });
-}
-child.on('error', (error) => {
-  console.error(`bosh-kubernetes: ${pinnedNode} could not be started: ${error.message}`);
-  process.exitCode = 1;
-});
-child.on('exit', (code, signal) => {
-  process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1);
-});
+// Most of the time of a short command is compilation, so Node caches the compiled code.
+runMain(pinnedNode, commandLine, { ...cacheEnvironment(), ...process.env });

@@ -11,7 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * Builds the agent into one executable, `outFile`, with LICENSE and NOTICE of its content beside it. Returns
  * undefined if Bun cannot run here to build it.
  */
-async function buildAgent(outFile: string): Promise<string | undefined> {
+export async function buildAgent(outFile: string): Promise<string | undefined> {
   const entry = join(root, 'src', 'agent', 'main.ts');
   await mkdir(dirname(outFile), { recursive: true });
   const built = await buildExecutable(entry, outFile);

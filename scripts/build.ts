@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFile, chmod, cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { appendFile, chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import product from '../package.json' with { type: 'json' };
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
+import { rubyDirectory } from '../src/bosh/template/ruby-command.ts';
 import { mainModulePath } from '../src/cli/installation.ts';
 import { besideCluster, builtCluster } from '../embedded-cluster/daemon/cluster-state.ts';
 import { hostRootImage } from '../embedded-cluster/node/node-object.ts';
@@ -15,7 +17,9 @@ import { allEnded } from './all-ended.ts';
 import { besideSources } from './beside-sources.ts';
 import { type CpiArtefacts, buildCpi } from './build-cpi.ts';
 import { bundleForNode } from './bundle-for-node.ts';
+import { linkOrCopy } from './link-or-copy.ts';
 import { requireHttp } from './require-http.ts';
+import { stageCpiRelease } from './stage-cpi-release.ts';
 import { runtimes, writeNotices } from './write-notices.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -49,6 +53,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
       buildCommandLine(mainModulePath(root)),
     ]).then(() => runBeside(beside)),
     buildVolumeServices(join(dist, 'volumes')),
+    buildRuby(rubyDirectory(root)),
     packExample('hello'),
     packLightStemcell(
       {
@@ -85,18 +90,9 @@ async function removeScratch(directory: string): Promise<void> {
   }
 }
 
-/** Packs the release directory, with the CPI's artefacts among its sources. */
-async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<void> {
+async function packCpiRelease(artefacts: CpiArtefacts): Promise<void> {
   const staging = join(dist, 'release');
-  await rm(staging, { recursive: true, force: true });
-  for (const name of ['config', 'jobs', 'packages'])
-    await cp(join(root, 'release', name), join(staging, name), { recursive: true });
-  const sources = join(staging, 'src', 'bosh_kubernetes_cpi');
-  await mkdir(sources, { recursive: true });
-  for (const file of [bundle, executable]) {
-    if (file !== undefined) await linkOrCopy(file, join(sources, basename(file)));
-  }
-  for (const name of ['LICENSE', 'NOTICE']) await cp(join(dirname(bundle), name), join(staging, name));
+  await stageCpiRelease(artefacts, staging);
   // the release stays on this machine, and compressing 100 MB would take longer than the rest of the build
   await appendFile(join(staging, 'packages', 'bosh_kubernetes_cpi', 'spec'), 'no_compression: true\n');
   await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
@@ -111,12 +107,11 @@ async function packExample(name: string): Promise<void> {
  * without manual version numbers.
  */
 async function packWithContentVersion(directory: string, outFile: string): Promise<void> {
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
   const contentOf = (fingerprints: readonly string[]): string =>
     createHash('sha256').update(fingerprints.join()).digest('hex').slice(0, 12);
   await packRelease({
     directory,
-    version: (fingerprints) => `${version}+build.${contentOf(fingerprints)}`,
+    version: (fingerprints) => `${product.version}+build.${contentOf(fingerprints)}`,
     outFile,
   });
 }
@@ -131,7 +126,7 @@ async function buildRuntime(directory: string): Promise<void> {
   // an earlier build may have created it with another umask
   await chmod(directory, 0o755);
   await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
-  await installNode(join(directory, 'node'));
+  await linkInto(process.execPath, join(directory, 'node'));
 }
 
 /**
@@ -177,8 +172,9 @@ async function buildVolumeServices(directory: string): Promise<void> {
     ['k8s-binding', 'cli.ts'],
     ['cell', 'cli.ts'],
     ['demo', 'cli.ts'],
+    ['cell/namespace-init', 'main.ts'],
   ] as const) {
-    const outFile = join(directory, `${name}.mjs`);
+    const outFile = join(directory, `${basename(name)}.mjs`);
     // the others leave the checkout
     const plugins = name === 'cell' || name === 'demo' ? [besideSources(root, outFile)] : [];
     const main = join(root, 'src', 'volumes', name, file);
@@ -188,23 +184,27 @@ async function buildVolumeServices(directory: string): Promise<void> {
   await writeNotices(directory, [...packages, runtimes.node]);
 }
 
-async function installNode(path: string): Promise<void> {
+/**
+ * Bundles the program that runs Ruby as WebAssembly, beside the one file of Ruby that it needs. Templates can
+ * read this folder.
+ */
+async function buildRuby(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const main = join(root, 'src', 'bosh', 'template', 'ruby-wasm.ts');
+  await bundleForNode(main, join(directory, 'ruby-wasm.mjs'), asModules);
+  const name = 'ruby+stdlib.wasm';
+  await linkInto(join(root, 'node_modules', '@ruby', '3.4-wasm-wasi', 'dist', name), join(directory, name));
+}
+
+/** Replaces a file by a link to another file, or by a copy of it. */
+async function linkInto(from: string, path: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
-  await linkOrCopy(process.execPath, partial);
+  await linkOrCopy(from, partial);
   // rename(2) of one link of a file onto another link of the same file does nothing, so the first link
   // remains.
   await rename(partial, path);
   await rm(partial, { force: true });
-}
-
-async function linkOrCopy(from: string, to: string): Promise<void> {
-  try {
-    await link(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await cp(from, to);
-  }
 }
 
 await buildAll(process.argv.slice(2));

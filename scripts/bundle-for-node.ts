@@ -19,15 +19,20 @@ export async function bundleForNode(
   return packagesIn(metafile);
 }
 
-/** Returns the packages that a program's sources use, for a bundle of another bundler. Writes nothing. */
-export async function packagesOf(entry: string): Promise<readonly string[]> {
-  const { metafile } = await build({ ...asBundle(entry), write: false });
+/** Returns the packages that the sources of programs use, as writeNotices takes them. Writes nothing. */
+export async function packagesOf(...entries: readonly string[]): Promise<readonly string[]> {
+  const { metafile } = await build({
+    ...asBundle(...entries),
+    format: 'esm',
+    write: false,
+    outdir: 'unused',
+  });
   return packagesIn(metafile);
 }
 
-const asBundle = (entry: string) =>
+const asBundle = (...entryPoints: string[]) =>
   ({
-    entryPoints: [entry],
+    entryPoints,
     bundle: true,
     platform: 'node',
     target: 'node24',

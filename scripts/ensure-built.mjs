@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { glibcHint } from '../bin/run-main.mjs';
 import { holdingLock } from './checkout-lock.mjs';
 import { cacheEnvironment, lock, pinnedNode, root } from './ensure-installed.mjs';
 import { fail } from './fail.mjs';
@@ -50,20 +51,13 @@ async function build(wanted, beside, run) {
   return true;
 }
 
-/**
- * Checks that the pinned Node starts. It needs glibc. If that is missing or older, the system's error only
- * says `no such file`.
- */
+/** Checks that the pinned Node starts. */
 function checkPinnedNode() {
   const { error, status, signal, stderr } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' });
   if (error === undefined && status === 0) return;
   const stderrText = error?.message ?? `${stderr.trim()} (${signal ?? `exit code ${status}`})`;
-  const isLoader = error?.code === 'ENOENT' && existsSync(pinnedNode);
-  const need =
-    isLoader || /GLIBC/.test(stderr ?? '')
-      ? `. ${pinnedNode} needs glibc 2.28 or newer, which Alpine does not have`
-      : '';
-  fail(`the Node that this runs on cannot be started: ${stderrText}${need}`);
+  const hint = glibcHint(pinnedNode, error, stderr ?? '');
+  fail(`the Node that this runs on cannot be started: ${stderrText}${hint}`);
 }
 
 function digestOf(paths) {

@@ -3,18 +3,14 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { commands } from '../src/cli/commands.ts';
+import { anchorsOf, isExternal, linksOf, withoutBlocks } from './site/markdown.ts';
+import { navigationOf } from './site/navigation.ts';
+import { pagePaths } from './site/site-pages.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  ...globSync(['docs/**/*.md', '{embedded-cluster,examples,manifests,release,test,bench}/**/README.md'], {
-    cwd: root,
-  }),
-];
+const pages = pagePaths(root);
 /** The files that may name a page in a comment or in a message. */
 const sources = globSync(
   [
@@ -22,54 +18,39 @@ const sources = globSync(
     '{embedded-cluster,examples,manifests,release}/**/*.{yml,yaml,erb}',
     'release/**/spec',
   ],
-  { cwd: root },
+  // The tests of the site have pages of their own.
+  { cwd: root, exclude: ['scripts/site/*.test.ts'] },
 );
 
-/** Returns the anchors of a page, as GitHub makes them from its headings. */
-function anchorsOf(page: string): string[] {
-  const headings = [...withoutBlocks(read(page)).matchAll(/^#+ (.+)$/gmu)];
-  return headings.map(([, heading = '']) =>
-    heading
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, '$1')
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-}
-
-const withoutBlocks = (text: string): string => text.replaceAll(/^```.*?^```$/gmsu, '');
-
 test('every link of a page leads to a file, and to a heading if it names one', () => {
-  const broken = pages.flatMap((page) => {
-    const links = withoutBlocks(read(page)).matchAll(/\]\(([^)\s]+)\)/gu);
-    return [...links].flatMap(([, link = '']) => {
-      if (/^https?:/u.test(link)) return [];
+  const broken = pages.flatMap((page) =>
+    linksOf(read(page)).flatMap((link) => {
+      if (isExternal(link)) return [];
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? page : join(dirname(page), path);
       if (!existsSync(join(root, target))) return [`${page}: ${link}`];
-      if (anchor === undefined || anchorsOf(target).includes(anchor)) return [];
+      if (anchor === undefined || anchorsOf(read(target)).includes(anchor)) return [];
       return [`${page}: ${link}`];
-    });
-  });
+    }),
+  );
   assert.deepEqual(broken, []);
 });
 
-test('every page can be reached from README.md', () => {
-  const seen = new Set<string>();
-  const visit = (page: string): void => {
-    if (seen.has(page)) return;
-    seen.add(page);
-    for (const [, path = ''] of read(page).matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/gu)) {
-      const target = join(dirname(page), path);
-      // A link to a folder leads to all pages in it.
-      for (const each of pages) if (each === target || dirname(each) === target) visit(each);
-    }
-  };
-  visit('README.md');
-  assert.deepEqual(
-    pages.filter((page) => !seen.has(page)),
-    [],
+test('docs/README.md, from which the navigation of the site is made, has every page once', () => {
+  const entries = navigationOf(read('docs/README.md')).flatMap(({ items }) => items);
+  const targets = entries.map(({ link }) => join('docs', link));
+  // An entry for a folder without a page of its own stands for all pages in it.
+  const listed = targets.flatMap((path) =>
+    path.endsWith('.md') ? [path] : pagePaths(root).filter((page) => dirname(page) === path),
   );
+  const wanted = pagePaths(root).filter((path) => path !== 'docs/README.md');
+  assert.deepEqual(listed.toSorted(), wanted);
+  assert.match(read('README.md'), /\]\(docs\/README\.md\)/u);
+});
+
+test('no page has braces outside of code that the site would take for an expression', () => {
+  const found = pages.filter((page) => /\{\{/u.test(withoutBlocks(read(page)).replaceAll(/`[^`]*`/gu, '')));
+  assert.deepEqual(found, []);
 });
 
 test('no page has more than 350 lines', () => {
@@ -159,4 +140,11 @@ test('every source file that a comment names exists', () => {
     ),
   );
   assert.deepEqual(missing, []);
+});
+
+test('the newest section of CHANGELOG.md and package-lock.json have the version in package.json', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  const [, newest] = /^## \[(?!Unreleased)(.+?)\]/mu.exec(read('CHANGELOG.md')) ?? [];
+  const lock = JSON.parse(read('package-lock.json')) as { version: string };
+  assert.deepEqual([newest, lock.version], [version, version]);
 });

@@ -57,7 +57,11 @@ export async function noticeOf(directory: string, name: string): Promise<string>
 
 async function textsOf(directory: string, name: string, version: string): Promise<readonly string[]> {
   const names = (await readdir(directory)).toSorted();
-  const own = names.filter((one) => /^(licen[cs]e|copying|notice)/iu.test(one));
+  // the packages of ruby.wasm have them beside their programs
+  const below = names.includes('dist') ? (await readdir(join(directory, 'dist'))).toSorted() : [];
+  const own = [...names, ...below.map((one) => join('dist', one))].filter((one) =>
+    /^(dist\/)?(licen[cs]e|copying|notice)/iu.test(one),
+  );
   const texts = await Promise.all(own.map((one) => readFile(join(directory, one), 'utf8')));
   if (texts.length > 0) return texts;
   const readme = names.find((one) => /^readme/iu.test(one));

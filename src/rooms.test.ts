@@ -26,6 +26,8 @@ function mayImport(room: string, target: string): boolean {
   // The embedded cluster has one entry file.
   if (target.startsWith('embedded-cluster/') && !room.startsWith('embedded-cluster'))
     return room === 'cli' && target === 'embedded-cluster/index.ts';
+  // The version of this product is only there.
+  if (target === 'package.json') return true;
   if (other === room || other === 'errors' || other === 'platform' || ports.includes(target)) return true;
   return (rooms.get(room) ?? []).some((allowed) => target.startsWith(`${allowed}/`));
 }

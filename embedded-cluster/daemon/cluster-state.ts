@@ -25,8 +25,7 @@ export async function daemonStatus(directory: string): Promise<DaemonStatus> {
 }
 
 /**
- * The cluster's main module as scripts/build.ts writes it in this checkout. Its scripts are in the same
- * directory.
+ * The cluster's main module as scripts/build.ts writes it. Its scripts are in the same directory.
  */
 export const builtCluster = (root: string): string => join(root, 'dist', 'cluster', 'main.mjs');
 

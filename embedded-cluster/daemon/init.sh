@@ -42,6 +42,9 @@ if [ -f "$record" ]; then
   done
 fi
 
+# It is outside of the root that the cluster gets.
+enter=$(cat "${0%/*}/enter.sh")
+
 describe self
 read -r pid _ </proc/self/stat
 echo "$pid $started $boot" >"$record.new"
@@ -72,7 +75,6 @@ mount --make-private /
 # and devices, kernel settings and the network of the machine belong to another user namespace. Until its ids
 # are mapped, the child may open only world-readable files, and the checkout may belong to another user. So it
 # gets its script as text, and the line to continue from a pipe that is already open.
-enter=$(cat "${0%/*}/enter.sh")
 mkfifo -m 0600 /go
 exec 8<>/go
 rm /go

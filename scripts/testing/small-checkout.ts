@@ -37,20 +37,11 @@ export interface SmallCheckout {
 export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scripts-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  for (const path of [
-    'src',
-    'embedded-cluster',
-    'release',
-    'examples/hello/release',
-    'dist',
-    'running',
-    'bin',
-  ])
+  for (const path of ['src', 'embedded-cluster', 'release', 'examples/hello/release', 'dist', 'running'])
     await mkdir(join(directory, path), { recursive: true });
   const scripts = dirname(import.meta.dirname);
   await cp(scripts, join(directory, 'scripts'), { recursive: true });
-  const command = join('bin', 'bosh-kubernetes.mjs');
-  await cp(join(dirname(scripts), command), join(directory, command));
+  await cp(join(dirname(scripts), 'bin'), join(directory, 'bin'), { recursive: true });
   await writeFile(join(directory, 'package-lock.json'), '{}');
   return {
     directory,

@@ -13,9 +13,9 @@ import { loadIdentities } from './user/identities.ts';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import product from '../../package.json' with { type: 'json' };
 
-/** The version in package.json, which is not part of a VM. */
-const version = '0.1.0';
+const { version } = product;
 const log = lineLog(
   (line) => process.stdout.write(line),
   () => systemClock.now(),

@@ -49,7 +49,7 @@ export async function buildCpiRelease(
   ports: CreateReleasePorts,
 ): Promise<CpiRelease> {
   const { root, url, ...given } = options;
-  const checkedUrl = url === undefined ? undefined : checkUrl(url);
+  if (url !== undefined) checkUrl(url);
   const directory = join(root, 'release');
   const names = await copyArtefacts(join(root, 'dist', 'cpi'), join(directory, 'src', 'bosh_kubernetes_cpi'));
   // A release's licence is in these files of its directory.
@@ -60,14 +60,34 @@ export async function buildCpiRelease(
   const tarball = given.tarball ?? join(releases, '((name))-((version)).tgz');
   const release = await createRelease({ ...given, tarball, directory }, ports);
   const archivePath = resolve(release.archivePath ?? tarball);
+  const written = await writeVariables(release, archivePath, url);
+  return { release, ...written, hasExecutable: names.includes('cpi') };
+}
+
+/**
+ * Writes the variables of manifests/bosh-deployment/cpi.yml for an archive of the CPI's release into a file
+ * beside the archive. Throws INVALID_ARGUMENT if the URL of the archive is invalid.
+ */
+export async function writeVariables(
+  release: ReleaseName,
+  archivePath: string,
+  url?: string,
+): Promise<Pick<CpiRelease, 'variables' | 'variablesPath'>> {
   const variables = [
-    ['url', locationOf(checkedUrl, release, archivePath)],
+    ['url', locationOf(url === undefined ? undefined : checkUrl(url), release, archivePath)],
     ['sha1', await digestOfFile(archivePath)],
     ['version', release.version],
-  ].map(([name, value]) => `kubernetes_cpi_release_${name}: ${JSON.stringify(value)}\n`);
+  ]
+    .map(([name, value]) => `kubernetes_cpi_release_${name}: ${JSON.stringify(value)}\n`)
+    .join('');
   const variablesPath = join(dirname(archivePath), `${basename(archivePath).replace(/\.tgz$/u, '')}.yml`);
-  replaceFile(variablesPath, variables.join(''), 0o644);
-  return { release, variables: variables.join(''), variablesPath, hasExecutable: names.includes('cpi') };
+  replaceFile(variablesPath, variables, 0o644);
+  return { variables, variablesPath };
+}
+
+interface ReleaseName {
+  readonly name: string;
+  readonly version: string;
 }
 
 /** Links the artefacts into the directory and removes everything else from it. Returns their names. */
@@ -92,7 +112,8 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-function checkUrl(text: string): string {
+/** Returns the URL. Throws INVALID_ARGUMENT if a director cannot download from it. */
+export function checkUrl(text: string): string {
   const refuse = (why: string): ProductError => new ProductError('INVALID_ARGUMENT', `--url ${why}`);
   const parsed = URL.parse(text);
   if (parsed === null || !['http:', 'https:', 'file:'].includes(parsed.protocol))
@@ -102,7 +123,7 @@ function checkUrl(text: string): string {
   return text;
 }
 
-function locationOf(url: string | undefined, release: CreatedRelease, archivePath: string): string {
+function locationOf(url: string | undefined, release: ReleaseName, archivePath: string): string {
   if (url === undefined) return `file://${archivePath}`;
   const encode = url.startsWith('file:') ? (text: string) => text : encodeURIComponent;
   return url.replaceAll('((name))', encode(release.name)).replaceAll('((version))', encode(release.version));

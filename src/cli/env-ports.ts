@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import { delimiter, dirname } from 'node:path';
 import type { EnvPorts } from '../deploy/options.ts';
 import { systemClock } from '../platform/clock.ts';
 import { shellWord } from '../platform/shell-word.ts';
 import type { CommandContext } from './command.ts';
 
-/** Connects the deployer to this process. */
-export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
+/**
+ * Connects the deployer to this process. The CPI finds the pinned Node first: if its executable does not run
+ * on this machine (arm64), it runs on Node 24.
+ */
+export function envPorts({ terminal, environment, installation }: CommandContext): EnvPorts {
+  const path = [dirname(installation.nodeBinary), environment['PATH'] ?? ''].join(delimiter);
   return {
     write: (text) => terminal.out(text),
     live: terminal.display?.live,
     warn: (message) => terminal.error(`Warning: ${message}`),
     clock: systemClock,
     uuid: randomUUID,
-    environment,
+    environment: { ...environment, PATH: path },
   };
 }
 

@@ -11,7 +11,15 @@ import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
 import { describeStemcell } from '../../src/cpi/stemcell/stemcell-manifest.ts';
 import { testCloud } from '../../src/cpi/testing/test-cloud.ts';
 import { parseVmProperties } from '../../src/cpi/vm/properties.ts';
-import { assertDocumented, cpiSections, knownKeys, valuesOf, type Section } from './documented.ts';
+import {
+  assertDocumented,
+  codeWords,
+  cpiSections,
+  knownKeys,
+  namesInColumn,
+  valuesOf,
+  type Section,
+} from './documented.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 /** Each section of the pages in docs/cpi is compared with the code that reads what the section describes. */
@@ -86,9 +94,8 @@ test("cloud_properties of an AZ: they are a VM's", () => {
   for (const properties of shown) parseVm(properties);
 });
 
-test('properties: those of the job, each with an example; each example is a configuration that is accepted', async () => {
-  const { rows, examples } = section('Properties');
-  assert.deepEqual([...rows.keys()].toSorted(), [...job.properties].toSorted());
+test('properties: each has an example; each example is a configuration that is accepted', async () => {
+  const { examples } = section('Properties');
   const shown = examples.map((example) => new Set(pathsOf(example)));
   for (const property of job.properties) {
     assert.ok(
@@ -121,32 +128,47 @@ test('every key of the configuration has a property', async () => {
   }
 });
 
-test('the default at the end of a row is the one that the code uses', () => {
-  let seen = 0;
-  for (const [property, row] of section('Properties').rows) {
-    const [, value] = /: `([^`]+)` \|$/u.exec(row) ?? [];
-    const [, name = '', key = ''] = /^(\w+)\.(\w+)$/u.exec(property) ?? [];
-    if (value === undefined) continue;
-    seen += 1;
-    assert.deepEqual(parseConfig({ [name]: { [key]: value } }, {}), config, property);
-  }
-  assert.ok(seen >= 3, `${seen} defaults`);
+test("the defaults of the job's spec are those of the code", async () => {
+  assert.deepEqual(parseConfig(await job.renderConfig({}), {}), config);
 });
 
-test('deadlines: each is named with the seconds that it has by default', () => {
-  const row = section('Properties').rows.get('deadlines') ?? '';
-  for (const key of knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? []) {
-    const [seconds] = new RegExp(`\\b${key} (\\d+)`, 'u').exec(row)?.slice(1) ?? [];
-    const given = parseConfig({ deadlines: { [key]: Number(seconds) } }, {}).deadlines;
-    assert.deepEqual(given, config.deadlines, key);
-  }
-});
-
-test("deadlines: the job's spec names each", () => {
-  const [, list = ''] =
-    /^Timeouts in seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
+test("deadlines: the job's spec names each with the seconds that it has by default", () => {
+  const [, list = ''] = /^Time limits in seconds: (.*?)\./u.exec(job.descriptions['deadlines'] ?? '') ?? [];
+  const named = Object.fromEntries(
+    list.split(', ').map((each) => {
+      const [name = '', seconds] = each.split(' ');
+      return [name, Number(seconds)];
+    }),
+  );
   const known = knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? [];
-  assert.deepEqual(list.split(', ').toSorted(), known.toSorted());
+  assert.deepEqual(Object.keys(named).toSorted(), known.toSorted());
+  assert.deepEqual(parseConfig({ deadlines: named }, {}).deadlines, config.deadlines);
+});
+
+test('pages on migration: each name in a column "here" is a property of the job or a key of cloud_properties', async () => {
+  const keys = [...sections].flatMap(([heading, { rows }]) =>
+    heading.startsWith('cloud_properties of ') ? [...rows.keys()] : [],
+  );
+  const known = new Set([...job.properties, ...keys]);
+  const names = await namesInColumn('docs/migrating', 'here');
+  assert.ok(names.length > 40, `${names.length} names`);
+  assert.deepEqual(
+    names.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test('pages: each property of the job that a page names is in its spec', async () => {
+  // On other pages a name with one of these beginnings is a property of the job, or a key in its value.
+  const beginnings = /^(?:kubernetes|networks|defaults|registry|deadlines)\.[a-z_.]+$/u;
+  const known = (name: string): boolean =>
+    job.properties.some((property) => name === property || name.startsWith(`${property}.`));
+  const names = (await codeWords('docs', /^docs\/migrating\//u)).filter((word) => beginnings.test(word));
+  assert.ok(names.length > 30, `${names.length} names`);
+  assert.deepEqual(
+    names.filter((name) => !known(name)),
+    [],
+  );
 });
 
 test('methods: each method of the contract has a row, which says how a method without a verb is refused', () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -21,6 +22,32 @@ export async function cpiSections(): Promise<Map<string, Section>> {
   const all = new Map(sections.flat());
   assert.equal(all.size, sections.flat().length, 'two pages of docs/cpi have a section of the same name');
   return all;
+}
+
+const root = join(import.meta.dirname, '../..');
+
+/** Returns the code words in the column of that heading, in all tables of the pages in a folder. */
+export async function namesInColumn(folder: string, heading: string): Promise<string[]> {
+  const tables = (await pagesBelow(folder)).flatMap((text) => text.match(/(?:^\|.*\n)+/gmu) ?? []);
+  return tables.flatMap((table) => {
+    const [head = [], ...rows] = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const column = head.indexOf(heading);
+    return column === -1 ? [] : rows.flatMap((row) => wordsOf(row[column] ?? ''));
+  });
+}
+
+/** Returns the code words of all pages below a folder, without those whose path `except` matches. */
+export async function codeWords(folder: string, except: RegExp): Promise<string[]> {
+  return (await pagesBelow(folder, except)).flatMap((text) =>
+    wordsOf(text.replaceAll(/^```.*?^```$/gmsu, '')),
+  );
+}
+
+const wordsOf = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/gu)].map(([, word = '']) => word);
+
+async function pagesBelow(folder: string, except?: RegExp): Promise<string[]> {
+  const paths = globSync(`${folder}/**/*.md`, { cwd: root }).filter((path) => except?.test(path) !== true);
+  return Promise.all(paths.map((path) => readFile(join(root, path), 'utf8')));
 }
 
 /** Returns the sections of a Markdown page by their headings; subsections belong to their section. */

@@ -30,7 +30,9 @@ export async function runCheck(root: string, check: Check, limits: Limits): Prom
     const defines = check.flags.split(' ').map((flag) => `-D${flag}`);
     const inDirectory = { cwd: directory };
     await runWell(['spin', ...defines, '-a', model], inDirectory);
-    const compiler = ['-O2', '-w', '-DCOLLAPSE', '-DVECTORSZ=4096', `-DMEMLIM=${limits.memoryMiB}`];
+    // With -O2, gcc takes longer for a verifier than nearly all verifiers of CI take for their search.
+    const optimization = check.runs === 'in CI' ? '-O0' : '-O2';
+    const compiler = [optimization, '-w', '-DCOLLAPSE', '-DVECTORSZ=4096', `-DMEMLIM=${limits.memoryMiB}`];
     await runWell(['gcc', ...compiler, ...check.compiler.split(' '), '-o', 'pan', 'pan.c'], inDirectory);
     const begin = performance.now();
     const text = await search(directory, check.verifier.split(' '), limits.seconds);

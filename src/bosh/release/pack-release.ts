@@ -16,6 +16,13 @@ export interface PackReleaseOptions {
   readonly version: string | ((fingerprints: readonly string[]) => string);
   /** The archive appears complete or not at all. */
   readonly outFile: string;
+  /** The origin that release.MF names; by default a directory outside of git. */
+  readonly origin?: ReleaseOrigin;
+}
+
+export interface ReleaseOrigin {
+  readonly commitHash: string;
+  readonly uncommittedChanges: boolean;
 }
 
 interface PackedReleasePart {
@@ -50,8 +57,9 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
     const { name } = source;
     const { version: given } = options;
     const version = typeof given === 'string' ? given : given(parts.map((part) => part.fingerprint));
-    const origin = { commitHash: 'non-git', uncommittedChanges: false, noCompression: false };
-    await writeReleaseArchive({ name, version, ...origin, parts }, source.license, options.outFile);
+    const { origin = { commitHash: 'non-git', uncommittedChanges: false } } = options;
+    const release = { name, version, ...origin, noCompression: false, parts };
+    await writeReleaseArchive(release, source.license, options.outFile);
     return {
       name,
       version,
@@ -77,11 +85,9 @@ function vendored({ name, fingerprint }: Pick<SourcePart, 'name' | 'fingerprint'
   );
 }
 
-export interface ReleaseDescription {
+export interface ReleaseDescription extends ReleaseOrigin {
   readonly name: string;
   readonly version: string;
-  readonly commitHash: string;
-  readonly uncommittedChanges: boolean;
   /** If true, the archive of the release is a plain tar. */
   readonly noCompression: boolean;
   readonly parts: readonly PackedPart[];

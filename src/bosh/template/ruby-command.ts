@@ -27,7 +27,9 @@ interface UnconfinedCommand extends RubyCommand {
 const memoryBytes = 1024 ** 3;
 const cpuSeconds = 600;
 
-const checkout = fileURLToPath(new URL('../../../', import.meta.url));
+/** The folder with the bundle of ruby-wasm.ts and its Ruby. `root` is the folder of this package. */
+export const rubyDirectory = (root: string): string => join(root, 'dist', 'ruby');
+
 const moduleDirectory = fileURLToPath(new URL('.', import.meta.url));
 const script = join(moduleDirectory, 'renderer.rb');
 const disabledFeatures = '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt';
@@ -93,18 +95,18 @@ function namesIn(directory: string, pattern: RegExp): readonly string[] {
  * three standard streams. Node's permission model is a second barrier.
  */
 export function wasmRuby(): UnconfinedCommand {
-  const packages = join(checkout, 'node_modules', '@ruby');
+  const directory = rubyDirectory(fileURLToPath(new URL('../../../', import.meta.url)));
   const flags = [
     ...['--liftoff-only', '--disable-warning=ExperimentalWarning', '--disable-warning=PERM0005'],
     ...[`--wasm-max-mem-pages=${memoryBytes / 65_536}`, '--disallow-code-generation-from-strings'],
-    ...['--permission', '--allow-wasi', `--allow-fs-read=${moduleDirectory}`, `--allow-fs-read=${packages}`],
+    ...['--permission', '--allow-wasi', `--allow-fs-read=${script}`, `--allow-fs-read=${directory}`],
   ];
   return {
     engine: 'ruby.wasm',
     name: process.execPath,
     executable: process.execPath,
-    arguments: [...flags, join(moduleDirectory, 'ruby-wasm.ts'), script],
-    readablePaths: [process.execPath, moduleDirectory, join(checkout, 'package.json'), packages],
+    arguments: [...flags, join(directory, 'ruby-wasm.mjs'), script],
+    readablePaths: [process.execPath, script, directory],
     limits: [],
   };
 }

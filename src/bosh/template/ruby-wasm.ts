@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { WASI } from 'node:wasi';
 import { RubyVM } from '@ruby/wasm-wasi';
 
 /**
- * `ruby` in a Node process: runs the script of its argument with the stdin and stdout of this process.
+ * `ruby` in a Node process, bundled into dist/ruby with Ruby beside it (scripts/build.ts): runs the script of its argument with the stdin and stdout of this process.
  * Started by ruby-command.ts with V8's baseline compiler only: the optimizing one would take longer than all
  * templates.
  *
@@ -17,7 +17,7 @@ const compiler = Reflect.get(globalThis, 'WebAssembly') as {
 };
 const [script] = process.argv.slice(2);
 if (script === undefined) throw new Error('expected the path of a ruby script');
-const runtime = fileURLToPath(import.meta.resolve('@ruby/3.4-wasm-wasi/dist/ruby+stdlib.wasm'));
+const runtime = join(import.meta.dirname, 'ruby+stdlib.wasm');
 const [source, module] = await Promise.all([
   readFile(script, 'utf8'),
   readFile(runtime).then((bytes) => compiler.compile(bytes)),

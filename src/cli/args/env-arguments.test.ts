@@ -31,6 +31,7 @@ test('reads the flags of bosh create-env', () => {
     varsFiles: ['v.yml'],
     opsFiles: ['ops.yml'],
     varsEnvs: ['MY'],
+    isExample: false,
     recreate: true,
     recreatePersistentDisks: true,
     skipDrain: false,
@@ -64,6 +65,13 @@ test('rejects unknown arguments, and a command line without a manifest', () => {
   });
 });
 
+test('up and destroy without a manifest take that of the example in the working directory', () => {
+  for (const command of ['up', 'destroy'] as const) {
+    const { manifestPath, isExample } = parseEnvArguments(command, []);
+    assert.deepEqual([manifestPath, isExample], ['hello/manifest.yml', true]);
+  }
+});
+
 test('never quotes the value of a variable', () => {
   assert.throws(
     () => parseEnvArguments('create-env', ['m.yml', '-v', 'password=[hunter2']),
@@ -90,7 +98,7 @@ test('rejects a flag that has no effect on the command, and names it', () => {
       (error: Error) =>
         error.message.startsWith(`'${command}' takes no `) &&
         error.message.includes(flag[0]) &&
-        error.message.includes(`Usage: ${command} MANIFEST`),
+        /Usage: [a-z-]+ (MANIFEST|\[MANIFEST\]) /.test(error.message),
       `${command} ${flag.join(' ')}`,
     );
 

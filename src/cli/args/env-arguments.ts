@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { parseVariable } from '../../bosh/variables/parse-variable.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { pickFlags, type Flags } from './flags.ts';
@@ -6,6 +7,8 @@ import { expandHome, invalidArguments, parseCommandLine } from './parse-command-
 /** The parsed flags of `bosh create-env` and `delete-env` that this program supports. */
 export interface EnvArguments {
   readonly manifestPath: string;
+  /** No manifest was named, so that `manifestPath` is that of the example. */
+  readonly isExample: boolean;
   readonly statePath?: string;
   readonly varsStorePath?: string;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -30,13 +33,13 @@ export interface EnvArguments {
 
 /** Operands of the commands that take a manifest. */
 export const envUsage = {
-  up: 'MANIFEST',
+  up: '[MANIFEST]',
   'create-env': 'MANIFEST',
   'delete-env': 'MANIFEST',
   'stop-env': 'MANIFEST',
   'start-env': 'MANIFEST',
   interpolate: 'FILE',
-  destroy: 'MANIFEST',
+  destroy: '[MANIFEST]',
 } as const;
 
 export type EnvCommand = keyof typeof envUsage;
@@ -99,6 +102,10 @@ const options = {
 
 type OptionName = keyof typeof options;
 
+/** The manifest of `up`, `destroy` and `status` if none is named, relative to the working directory. */
+export const exampleManifestPath = join('hello', 'manifest.yml');
+const commandsWithExample: readonly EnvCommand[] = ['up', 'destroy'];
+
 const commonFlags: readonly OptionName[] = ['vars-store', 'non-interactive', 'tty'];
 const interpolateFlags: readonly OptionName[] = [
   ...commonFlags,
@@ -139,12 +146,14 @@ export function parseEnvArguments(command: EnvCommand, args: readonly string[]):
   const allowed: readonly string[] = allowedFlags[command];
   const unsupported = Object.keys(values).find((name) => !allowed.includes(name));
   if (unsupported !== undefined) throw invalid(`'${command}' takes no ${flagOf(unsupported)}`);
-  const [manifestPath, extra] = positionals;
+  const [named, extra] = positionals;
+  const manifestPath = named ?? (commandsWithExample.includes(command) ? exampleManifestPath : undefined);
   if (manifestPath === undefined) throw invalid('A manifest is missing');
   if (extra !== undefined)
     throw invalid('Name one manifest; a value that contains a space must be in quotes');
   return {
     ...readEnvInputs(manifestPath, values),
+    isExample: named === undefined,
     recreate: values.recreate === true,
     recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
@@ -158,6 +167,7 @@ export function parseEnvArguments(command: EnvCommand, args: readonly string[]):
 
 export type EnvInputs = Omit<
   EnvArguments,
+  | 'isExample'
   | 'recreate'
   | 'recreatePersistentDisks'
   | 'skipDrain'

@@ -29,7 +29,7 @@ export async function assertDestroysOwnCluster(
   if (state === undefined) return undefined;
   const { installation_id } = state;
   const recorded = await files.readCluster();
-  const here = await identityIn(cluster.directory);
+  const here = await identifyEmbeddedCluster(cluster.directory);
   const { kubeconfig } = here;
   if (recorded?.installation_id === installation_id) {
     if (recorded.being_destroyed === true && recorded.kubeconfig === kubeconfig) return recorded;
@@ -46,7 +46,8 @@ export async function assertDestroysOwnCluster(
   return { installation_id, ...here, being_destroyed: true };
 }
 
-async function identityIn(clusterDirectory: string): Promise<ClusterIdentity> {
+/** Identifies the embedded cluster, which need not run or exist. */
+export async function identifyEmbeddedCluster(clusterDirectory: string): Promise<ClusterIdentity> {
   const kubeconfig = resolve(kubeconfigPath(clusterDirectory));
   if (!existsSync(kubeconfig)) return { server: 'no cluster at all', kubeconfig };
   return identityOfAccess(await loadAccess(await readFile(kubeconfig, 'utf8')), kubeconfig);

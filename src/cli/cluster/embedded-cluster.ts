@@ -1,14 +1,17 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import product from '../../../package.json' with { type: 'json' };
 import {
-  builtCluster,
   daemonStatus,
   removeClusterDirectory,
   startDaemon,
   stopDaemon,
 } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { kubeconfigPath } from './kubeconfig.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import type { Installation } from '../installation.ts';
-import { join, resolve } from 'node:path';
+import { kubeconfigPath } from './kubeconfig.ts';
+import { findStartedVersion, findPrograms, placePrograms } from './place-programs.ts';
 
 export interface StartOptions {
   /** Each is `NAME` or `NAME=ZONE`. */
@@ -28,40 +31,58 @@ export interface EmbeddedCluster {
   describe(): Promise<string>;
 }
 
-export function embeddedCluster({
-  clusterDirectory,
-  runtimeDirectory,
-  nodeBinary,
-  root,
-}: Installation): EmbeddedCluster {
+export function embeddedCluster(installation: Installation): EmbeddedCluster {
+  const { clusterDirectory, programsDirectory } = installation;
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
     async start(report, { nodes } = { nodes: [] }) {
-      const main = builtCluster(root);
-      const info = await startDaemon({
-        ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, nodes },
-      });
+      const version = await findStartedVersion(installation);
+      const { state } = await daemonStatus(clusterDirectory);
+      const running = state === 'stopped' ? undefined : findPrograms(installation);
+      const programs = running ?? (await placePrograms(installation));
+      const info = await startDaemon({ directory: clusterDirectory, ...programs, nodes });
       if (!info.started && nodes.length > 0) {
         throw new ProductError(
           'CLUSTER_START',
           'the cluster is already running; stop it first, because nodes are added at its start',
         );
       }
+      if (!info.started && version !== undefined && version !== product.version)
+        report(
+          `The cluster still runs bosh-kubernetes ${version}; it runs ${product.version} after 'stop' and 'up'`,
+        );
       if (info.started) report(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);
     },
     stop,
     async destroy() {
       await stop();
       await removeClusterDirectory(clusterDirectory);
+      await removeTree(programsDirectory, { within: dirname(programsDirectory) });
     },
     async isRunning() {
       return (await daemonStatus(clusterDirectory)).state === 'running';
     },
     async describe() {
       const { state } = await daemonStatus(clusterDirectory);
-      return `Embedded cluster ${state}; kubeconfig: ${kubeconfigPath(clusterDirectory)}`;
+      const missing = describeMissingCluster(installation);
+      return `Embedded cluster ${state}; ${missing ?? `kubeconfig: ${kubeconfigPath(clusterDirectory)}`}`;
     },
   };
+}
+
+/**
+ * Returns part of a sentence that tells in which other directory the cluster may be; undefined if the cluster of
+ * this installation exists.
+ */
+export function describeMissingCluster({ clusterDirectory }: Installation): string | undefined {
+  if (existsSync(clusterDirectory)) return undefined;
+  const home = dirname(clusterDirectory);
+  let above = dirname(home);
+  while (dirname(above) !== above && !existsSync(join(above, basename(home), 'cluster')))
+    above = dirname(above);
+  const found = existsSync(join(above, basename(home), 'cluster'));
+  const where = found ? `'${above}', which has one` : `the directory in which 'up' ran`;
+  return `there is no cluster in '${home}': run this in ${where}, or name the cluster's folder with BOSH_KUBERNETES_HOME`;
 }
 
 /**

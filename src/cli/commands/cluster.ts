@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { parseNodeArgument } from '../../../embedded-cluster/index.ts';
+import { checkOwner, parseNodeArgument } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { invalidArguments, parseFlags } from '../args/parse-command-line.ts';
-import { embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
+import { describeMissingCluster, embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
@@ -115,6 +115,12 @@ export const stop: Command = {
   async run([word], { installation, terminal }) {
     if (word !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further arguments, but got '${word}'`);
+    await checkOwner(installation.clusterDirectory, 'stop');
+    const missing = describeMissingCluster(installation);
+    if (missing !== undefined) {
+      terminal.out(`Not running; ${missing}\n`);
+      return 0;
+    }
     const stopped = await withClusterLock(installation, 'stop', () =>
       withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
     );

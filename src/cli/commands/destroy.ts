@@ -14,10 +14,12 @@ import {
   type EnvArguments,
 } from '../args/env-arguments.ts';
 import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
-import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { hasExample } from '../cluster/example-manifest.ts';
+import { describeMissingCluster, embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
+import type { Installation } from '../installation.ts';
 
 /**
  * Removes the embedded cluster with all its disks, and the files of the manifest's deployment on this
@@ -28,12 +30,13 @@ export const destroy: Command = {
   usage: envUsage.destroy,
   operands: ['deployment', 'other'],
   flags: envFlags('destroy'),
-  example: 'examples/hello/manifest.yml',
+  example: 'hello/manifest.yml',
   summary: 'Remove the embedded cluster, its disks and a deployment',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);
+    if (parsed.isExample) await hasExample();
     await checkOwner(context.installation.clusterDirectory, 'remove');
-    await assertNamesDeployment(parsed);
+    await assertNamesDeployment(parsed, context.installation);
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     const { lockPath } = context.installation;
     await withInstallationLock(lockPath, async () => {
@@ -49,11 +52,15 @@ export const destroy: Command = {
  * Throws FILE_NOT_FOUND if neither the manifest nor a recorded deployment exists. A mistyped path must not
  * cost the disks of other deployments on the cluster.
  */
-async function assertNamesDeployment(parsed: EnvArguments): Promise<void> {
+async function assertNamesDeployment(parsed: EnvArguments, installation: Installation): Promise<void> {
   const { manifestPath } = parsed;
   if ((await filesOf(parsed)).exist) return;
   if ((await stat(manifestPath).catch(() => undefined))?.isDirectory() === false) return;
-  throw new ProductError('FILE_NOT_FOUND', `There is no manifest '${manifestPath}'; nothing was removed`);
+  const missing = [describeMissingCluster(installation)].filter((text) => text !== undefined);
+  throw new ProductError(
+    'FILE_NOT_FOUND',
+    [`There is no manifest '${manifestPath}'; nothing was removed`, ...missing].join('; '),
+  );
 }
 
 async function confirmed(

@@ -6,8 +6,9 @@ import {
   packReleaseManifest,
   type CreatedRelease,
 } from '../../bosh/release/create-release.ts';
+import product from '../../../package.json' with { type: 'json' };
 import { openRelease } from '../../bosh/release/open-release.ts';
-import { readReleaseManifest } from '../../bosh/release/release-manifest.ts';
+import { readReleaseManifest, type ReleaseManifest } from '../../bosh/release/release-manifest.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { expandHome, invalidArguments } from '../args/parse-command-line.ts';
 import {
@@ -16,11 +17,13 @@ import {
   releasePorts,
   type ReleaseFlag,
 } from '../args/release-arguments.ts';
-import { buildCpiRelease } from '../build-cpi-release.ts';
-import type { Command, CommandContext } from '../command.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
+import { buildCpiRelease, type CpiRelease, type CpiReleaseOptions } from '../build-cpi-release.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { copyCpiRelease } from '../copy-cpi-release.ts';
 import { printRelease } from '../output/release-tables.ts';
 import { printBlock, type Terminal } from '../output/terminal.ts';
+import { packVolumesRelease } from '../pack-volumes-release.ts';
 
 const createUsage = '[RELEASE-MANIFEST]';
 const createFlags: readonly ReleaseFlag[] = [
@@ -79,42 +82,65 @@ export const inspectLocalRelease: Command = {
     const usage = `inspect-local-release ${inspectUsage}`;
     const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
     if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name one release archive');
-    const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
-    try {
-      const directory = join(within, 'release');
-      await openRelease({ archivePath: resolve(expandHome(path)), directory, within });
-      const { jobs, packages, ...release } = await readReleaseManifest(directory);
-      printRelease(terminal, {
-        ...release,
-        archivePath: path,
-        jobs: jobs.map(({ packages: references, ...job }) => ({ ...job, references })),
-        packages: packages.map(({ dependencies: references, ...one }) => ({ ...one, references })),
-      });
-    } finally {
-      await removeTree(within, { within: tmpdir() });
-    }
+    printManifest(terminal, await readManifest(resolve(expandHome(path))), path);
     return 0;
   },
 };
 
+/** Verifies a release archive and returns its manifest. */
+async function readManifest(archivePath: string): Promise<ReleaseManifest> {
+  const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
+  try {
+    const directory = join(within, 'release');
+    await openRelease({ archivePath, directory, within });
+    return await readReleaseManifest(directory);
+  } finally {
+    await removeTree(within, { within: tmpdir() });
+  }
+}
+
+function printManifest(
+  terminal: Terminal,
+  { jobs, packages, ...release }: ReleaseManifest,
+  archivePath: string,
+): void {
+  printRelease(terminal, {
+    ...release,
+    archivePath,
+    jobs: jobs.map(({ packages: references, ...job }) => ({ ...job, references })),
+    packages: packages.map(({ dependencies: references, ...one }) => ({ ...one, references })),
+  });
+}
+
 const buildFlags: readonly ReleaseFlag[] = [
   ...(['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'] as const),
 ];
+const volumesUsage = 'FILE';
 
-/** Commands for the release with the job kubernetes_cpi (docs/director.md). */
+/** Commands for the releases of this product: the CPI (docs/director.md) and the volume services. */
 export const release = withSubCommands({
   name: 'release',
-  documentation: 'docs/director.md',
-  summary: 'Make the release with the CPI for a director',
+  summary: 'Make the releases of this product',
+  documentation: 'docs/releases.md',
   json: true,
   subCommands: [
     {
       name: 'build',
       usage: '',
+      operands: ['other'],
       summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
       flags: releaseFlags(buildFlags),
       example: '--version 1.0.0 --tarball cpi.tgz',
+      documentation: 'docs/director.md',
       run: buildRelease,
+    },
+    {
+      name: 'volumes',
+      usage: volumesUsage,
+      summary: "Make the release of the volume services, in this product's version",
+      flags: releaseFlags([]),
+      example: 'volume-services.tgz',
+      run: buildVolumesRelease,
     },
   ],
 });
@@ -126,16 +152,58 @@ async function buildRelease(args: readonly string[], context: CommandContext): P
     directory: _,
     name: __,
     ...options
-  } = parseReleaseArguments(args, { usage, allowedFlags: buildFlags });
-  if (positionals.length > 0) throw invalidArguments(usage)("'release build' takes no operands");
+  } = parseReleaseArguments(args, {
+    usage,
+    allowedFlags: buildFlags,
+  });
+  if (positionals.length > 0) throw invalidArguments(usage)("'release build' takes only flags");
   const { terminal, installation } = context;
-  const made = await buildCpiRelease({ ...options, root: installation.root }, releasePorts(context));
-  printCreated(terminal, made.release);
-  if (!made.hasExecutable)
-    terminal.out(
-      'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
-    );
+  const made = installation.isPackage
+    ? await copyRelease(options, context)
+    : await packCpi({ ...options, root: installation.root }, context);
   terminal.out(`Variables of manifests/bosh-deployment/cpi.yml, in ${made.variablesPath}:\n`);
   printBlock(terminal, made.variables);
+  return 0;
+}
+
+type Variables = Pick<CpiRelease, 'variables' | 'variablesPath'>;
+
+async function packCpi(options: CpiReleaseOptions, context: CommandContext): Promise<Variables> {
+  const {
+    release: made,
+    hasExecutable,
+    ...variables
+  } = await buildCpiRelease(options, releasePorts(context));
+  printCreated(context.terminal, made);
+  if (!hasExecutable)
+    context.terminal.out(
+      'The release does not contain the executable for Linux on x86-64, so the CPI needs Node 24 wherever it runs (property node_path).\n\n',
+    );
+  return variables;
+}
+
+/** The npm package contains the release, and npm would remove what is written into the package. */
+async function copyRelease(
+  options: Parameters<typeof copyCpiRelease>[2],
+  { terminal, installation }: CommandContext,
+): Promise<Variables> {
+  const source = join(installation.root, 'dist', 'bosh-kubernetes-release.tgz');
+  const manifest = await readManifest(source);
+  const { archivePath, ...variables } = await copyCpiRelease(source, manifest, options);
+  printManifest(terminal, manifest, archivePath);
+  return variables;
+}
+
+/** Packs the release of the volume services (docs/volumes/release.md), in the version of this product. */
+async function buildVolumesRelease(
+  args: readonly string[],
+  { terminal, installation: { root, nodeBinary } }: CommandContext,
+): Promise<number> {
+  const usage = `release volumes ${volumesUsage}`;
+  const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
+  if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name the archive to write');
+  const outFile = resolve(expandHome(path));
+  const made = await packVolumesRelease({ root, nodeBinary, version: product.version, outFile });
+  terminal.out(`${outFile}: ${made.name}/${made.version}\n`);
   return 0;
 }

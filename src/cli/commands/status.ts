@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { oneLine } from '../../errors/text.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { exampleManifestPath } from '../args/env-arguments.ts';
 import {
   parseStatusArguments,
   statusFlags,
@@ -10,6 +11,7 @@ import {
 } from '../args/kubernetes-arguments.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../cluster/bosh-objects.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
@@ -25,11 +27,11 @@ export const status: Command = {
   usage: statusUsage,
   operands: ['deployment', 'other'],
   flags: statusFlags,
-  example: 'examples/hello/manifest.yml',
+  example: 'hello/manifest.yml',
   summary: 'List VMs and disks in the cluster, including unclaimed disks, and check the VM of a manifest',
   async run(args, { installation, terminal, secrets, environment }) {
     const values = parseStatusArguments(args);
-    const deployment = await findDeployment(values);
+    const deployment = await findDeployment(await withExample(values));
     const cluster = embeddedCluster(installation);
     const { clusterDirectory } = installation;
     const chosen = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
@@ -63,6 +65,12 @@ export const status: Command = {
     return 1;
   },
 };
+
+/** Returns the arguments with the manifest that `up` without a manifest deploys, if it is here. */
+async function withExample(values: StatusArguments): Promise<StatusArguments> {
+  if ((values.manifestPath ?? values.state ?? values.kubeconfig) !== undefined) return values;
+  return (await findExample()) === true ? { ...values, manifestPath: exampleManifestPath } : values;
+}
 
 /**
  * Returns undefined if no deployment was named. Rejects with FILE_NOT_FOUND if the `--state`, or the manifest

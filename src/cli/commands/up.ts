@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { apiKubeletRoot } from '../../../embedded-cluster/index.ts';
 import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
@@ -15,11 +16,14 @@ import {
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
 import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
 import { embeddedCluster, type EmbeddedCluster, vmLogDirectory } from '../cluster/embedded-cluster.ts';
+import { writeExample } from '../cluster/example-manifest.ts';
+import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
+import type { Installation } from '../installation.ts';
 import { printTable } from '../output/terminal.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 
@@ -28,6 +32,7 @@ const runningBudget = 120_000;
 
 /**
  * Starts the embedded cluster if it does not run, converges the manifest's VM, and waits until its jobs run.
+ * Without a manifest, writes that of the example if it is missing, and deploys it.
  * Prints a table and, if it accepts connections, the manifest's `tags.url` (see announceUrl). A second run
  * changes nothing.
  */
@@ -35,21 +40,36 @@ export const up: Command = {
   name: 'up',
   usage: envUsage.up,
   flags: envFlags('up'),
-  example: 'examples/hello/manifest.yml',
+  example: 'hello/manifest.yml',
   summary: 'Start the embedded cluster and deploy a manifest on it',
   async run(args, context) {
     const parsed = parseEnvArguments('up', args);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
+    if (parsed.isExample && (await writeExample(context.installation.root)))
+      context.terminal.error(
+        `Wrote the example, ${parsed.manifestPath}; edit it and run the same command again`,
+      );
+    await refuseOtherCluster(parsed, context.installation);
     return withClusterLock(context.installation, 'start', () => converge(parsed, context));
   },
 };
+
+/**
+ * If no cluster was ever started here, refuses a deployment on another cluster before one is created here.
+ * Throws OTHER_CLUSTER.
+ */
+async function refuseOtherCluster(parsed: EnvArguments, { clusterDirectory }: Installation): Promise<void> {
+  if ('kubeconfig' in parsed.variableFiles || existsSync(clusterDirectory)) return;
+  const files = await DeploymentFiles.find(parsed.manifestPath, parsed.statePath);
+  await files.assertOnCluster(await identifyEmbeddedCluster(clusterDirectory));
+}
 
 async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
   const { installation, terminal, signal } = context;
   const files = await DeploymentFiles.find(parsed.manifestPath, parsed.statePath);
   const { statePath } = files;
-  const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
+  const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation);
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
   const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
@@ -116,18 +136,18 @@ async function findOtherListeners(files: DeploymentFiles, cluster: EmbeddedClust
 }
 
 /**
- * Adds the variables that only the embedded cluster knows. The operator's values take precedence, including a
+ * Adds the variables that only the embedded cluster and this installation know. The operator's values take precedence, including a
  * kubeconfig of another cluster.
  */
 function withClusterVariables(
   parsed: EnvArguments,
-  clusterDirectory: string,
+  { clusterDirectory, root }: Installation,
 ): EnvArguments & { readonly kubeconfig: string } {
   const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
   return {
     ...parsed,
     varsStorePath: parsed.varsStorePath ?? defaultVarsStorePath(parsed.manifestPath),
-    variables: { kubelet_root_dir: apiKubeletRoot, ...parsed.variables },
+    variables: { kubelet_root_dir: apiKubeletRoot, installation: root, ...parsed.variables },
     variableFiles,
     kubeconfig: variableFiles.kubeconfig,
   };

@@ -44,7 +44,7 @@ test(
     });
     const [code] = (await once(child, 'close')) as [number];
     assert.equal(code, 1, output);
-    const lines = output.split(/\r\u001b\[2K/u);
+    const lines = output.split('\r\u001b[2K');
     const live = lines.find((line) => line.includes(' of 3.0 MiB')) ?? assert.fail(output);
     assert.match(live, /^ {2}Do.*… 00:00:\d\d, 1\.0 of 3\.0 MiB/u);
     assert.ok((live.split(/[\r\n^]/u)[0] ?? '').length < 40, live);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -142,7 +143,8 @@ export interface BuiltAgent {
 }
 
 /**
- * Builds our agent as one executable from this installation's sources. Rejects with STEMCELL_BUILD_FAILED,
+ * Returns our agent as one executable: that of the npm package, or one that is built from the sources of this
+ * checkout. Rejects with STEMCELL_BUILD_FAILED,
  * which quotes the build's stderr. After an interrupt, rejects with the signal's reason only when the script
  * and the compiler have ended, because they write files until then.
  */
@@ -151,6 +153,7 @@ export async function buildAgent(
   { installation, signal }: Pick<CommandContext, 'installation' | 'signal'>,
 ): Promise<BuiltAgent> {
   signal.throwIfAborted();
+  if (installation.isPackage) return findAgent(installation.root);
   const script = join(installation.root, 'scripts', 'build-agent.ts');
   const agent = join(directory, 'bosh-agent');
   const child = spawn(installation.nodeBinary, [script, agent], {
@@ -173,4 +176,15 @@ export async function buildAgent(
   signal.throwIfAborted();
   if (code === 0) return { agent, notice: join(directory, 'NOTICE') };
   throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${stderrEnd}`);
+}
+
+/** `npm run package` builds the agent if Bun runs on that machine. */
+function findAgent(root: string): BuiltAgent {
+  const directory = join(root, 'dist', 'agent');
+  const agent = join(directory, 'bosh-agent');
+  if (existsSync(agent)) return { agent, notice: join(directory, 'NOTICE') };
+  throw new ProductError(
+    'STEMCELL_BUILD_FAILED',
+    'This npm package was made on a machine without Bun for Linux on x86-64, so it contains no agent; name one with --agent FILE',
+  );
 }

@@ -62,6 +62,7 @@ export function foundryCommands(
     values.flatMap((value) => [flag, value]);
   const [variables, dns] = [`${foundryFolder}/vars.yml`, 'cf-dns-runtime-config.yml'];
   const manifest = ['cf-deployment/cf-deployment.yml', ...options('-o', opsFiles), '-l', variables];
+  const volumesRelease = 'bosh-kubernetes-volumes-release.tgz';
   const inBoshDeployment = ['git', '-C', 'bosh-deployment'];
   return [
     ...(lacksVarsStore ? [orFail(`test -f ${varsStore}`, noVarsStore, line)] : []),
@@ -81,10 +82,7 @@ export function foundryCommands(
     `${line(...inBoshDeployment, 'show', `${boshDeployment}:runtime-configs/dns.yml`)} > ${dns}`,
     line('bosh', 'upload-stemcell', '--fix', stemcell),
     ...(hasVolumeServices
-      ? [
-          line('npm', '--prefix', root, 'run', 'build:volumes-release'),
-          line('bosh', 'upload-release', join(root, 'dist', 'bosh-kubernetes-volumes-release.tgz')),
-        ]
+      ? [line(...ours, 'release', 'volumes', volumesRelease), line('bosh', 'upload-release', volumesRelease)]
       : []),
     line(
       ...['bosh', '-n', 'update-runtime-config', '--name', 'dns', dns, ...options('-o', dnsOpsFiles)],

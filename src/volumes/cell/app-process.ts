@@ -18,7 +18,8 @@ export interface AppSpec {
 }
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const namespaceInit = join(import.meta.dirname, 'namespace-init', 'main.ts');
+/** A bundle (scripts/build.ts), because Node runs no TypeScript below node_modules. */
+const namespaceInit = join(import.meta.dirname, '..', '..', '..', 'dist', 'volumes', 'namespace-init.mjs');
 /** PID 1 of the app's pid namespace: a shell that waits for the app and reaps orphaned processes. */
 const init = '"$@" <&0 & wait "$!"';
 

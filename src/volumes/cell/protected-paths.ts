@@ -62,7 +62,7 @@ const liesIn = (path: string, directory: string): boolean => `${path}/`.startsWi
 const systemPaths: readonly string[] = [
   ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/usr', '/etc'],
   dirname(process.execPath),
-  join(import.meta.dirname, '..', '..'),
+  join(import.meta.dirname, '..', '..', '..', 'dist'),
 ];
 
 /**

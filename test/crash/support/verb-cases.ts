@@ -21,6 +21,9 @@ const growth: Hold = ({ world: { api, namespace } }, [disk]) => holdGrowth(api, 
 
 const services = [{ name: 'killed', selector: 'vm', ports: [{ port: 80, target_port: 8080 }] }];
 
+/** True for a call whose disks are attached by the strategy recreate. */
+export const isOfRecreate = ({ row }: VerbCase): boolean => row.endsWith('(recreate)');
+
 export const verbCases: readonly VerbCase[] = [
   {
     ...{ row: 'create_vm', method: 'create_vm', waits: true, readsNothing: true },

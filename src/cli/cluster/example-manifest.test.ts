@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, test } from 'node:test';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { findExample, hasExample, writeExample } from './example-manifest.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+
+beforeEach(async (t) => {
+  assert.ok('after' in t);
+  process.chdir(await scratchDirectory(t));
+});
+
+test('the example is written once, with archives of the installation, and an edited manifest stays', async () => {
+  assert.equal(await writeExample(root), true);
+  const text = await readFile('hello/manifest.yml', 'utf8');
+  assert.deepEqual(text.match(/file:.*/gu), [
+    'file://((installation))/dist/bosh-kubernetes-release.tgz',
+    'file://((installation))/dist/hello-release.tgz',
+    'file://((installation))/dist/embedded-stemcell.tgz',
+  ]);
+
+  await writeFile('hello/manifest.yml', `${text}# edited\n`);
+  assert.equal(await writeExample(root), false);
+  assert.equal(await readFile('hello/manifest.yml', 'utf8'), `${text}# edited\n`);
+});
+
+test('the manifest is written again beside the files of its deployment and the draft of a killed run', async () => {
+  await mkdir('hello');
+  const kept = ['manifest-creds.yml', 'manifest-state.json', `manifest.yml.${'0'.repeat(16)}.new`];
+  for (const name of kept) await writeFile(join('hello', name), '');
+  assert.equal(await writeExample(root), true);
+  assert.deepEqual((await readdir('hello')).toSorted(), [...kept.slice(0, 2), 'manifest.yml']);
+});
+
+test('something else with the name of the example is refused and stays', async () => {
+  const refused = { message: /\/hello' .*; nothing was changed\. .* run this command in another directory/ };
+  await writeFile('hello', 'text');
+  await assert.rejects(writeExample(root), refused);
+  assert.equal(await readFile('hello', 'utf8'), 'text');
+});
+
+for (const [content, files] of [
+  ['a program', { 'main.c': '' }],
+  ['a manifest for something else', { 'manifest.yml': 'applications: []\n' }],
+] as const)
+  test(`a directory hello with ${content} is refused and stays`, async () => {
+    await mkdir('hello');
+    for (const [name, text] of Object.entries(files)) await writeFile(join('hello', name), text);
+    await assert.rejects(writeExample(root), { code: 'INVALID_ARGUMENT' });
+    await assert.rejects(hasExample(), { code: 'INVALID_ARGUMENT' });
+    assert.notEqual(await findExample(), true);
+    assert.deepEqual(await readdir('hello'), Object.keys(files));
+  });

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { replaceFile } from '../../platform/durable-file.ts';
+import { exampleManifestPath } from '../args/env-arguments.ts';
+
+/**
+ * Writes the example into the working directory, and returns true. Returns false, without changes, if its
+ * manifest exists, edited or not. Throws INVALID_ARGUMENT if another directory or file has its name.
+ */
+export async function writeExample(root: string): Promise<boolean> {
+  if (await hasExample()) return false;
+  const text = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
+  await mkdir(dirname(exampleManifestPath), { recursive: true });
+  // The archives stay in the package, of whatever version that is: `up` sets the variable.
+  const content = text.replaceAll('file://../../', 'file://((installation))/');
+  replaceFile(exampleManifestPath, content, 0o644);
+  return true;
+}
+
+/**
+ * Returns true if the example's manifest is in the working directory. Throws INVALID_ARGUMENT if another
+ * directory or file has its name.
+ */
+export async function hasExample(): Promise<boolean> {
+  const found = await findExample();
+  if (typeof found === 'boolean') return found;
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `'${resolve(dirname(exampleManifestPath))}' ${found.problem}; nothing was changed. Without a manifest, the example in that ` +
+      'directory is used: name a manifest, or run this command in another directory',
+  );
+}
+
+/** Returns whether the example's manifest is in the working directory, or what has its name instead. */
+export async function findExample(): Promise<boolean | { readonly problem: string }> {
+  const directory = dirname(exampleManifestPath);
+  if (!existsSync(directory)) return false;
+  if (!(await stat(directory)).isDirectory()) return { problem: 'is not a directory' };
+  const names = await readdir(directory);
+  if (names.includes(basename(exampleManifestPath))) {
+    const isForCreateEnv = /^cloud_provider:/mu.test(await readFile(exampleManifestPath, 'utf8'));
+    return (
+      isForCreateEnv || { problem: 'has a manifest.yml without cloud_provider, which is not for create-env' }
+    );
+  }
+  // The deployer keeps files beside a manifest, and a killed run may have left a draft of it.
+  const isOurs = names.every((name) => name.startsWith('manifest'));
+  return isOurs ? false : { problem: 'has files that do not belong to the example' };
+}
