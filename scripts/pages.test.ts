@@ -44,7 +44,16 @@ test('docs/README.md, from which the navigation of the site is made, has every p
     path.endsWith('.md') ? [path] : pagePaths(root).filter((page) => dirname(page) === path),
   );
   const wanted = pagePaths(root).filter((path) => path !== 'docs/README.md');
-  assert.deepEqual(listed.toSorted(), wanted);
+  assert.deepEqual(
+    wanted.filter((path) => !listed.includes(path)),
+    [],
+    'add a row for each of these pages',
+  );
+  assert.deepEqual(
+    listed.filter((path, at) => listed.indexOf(path) !== at),
+    [],
+    'these pages have several rows',
+  );
   assert.match(read('README.md'), /\]\(docs\/README\.md\)/u);
 });
 

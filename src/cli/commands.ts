@@ -12,6 +12,7 @@ import { logs, scp, ssh } from './commands/ssh.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
 import { socks5ConnectCommand, tunnel } from './commands/tunnel.ts';
+import { trace } from './commands/trace.ts';
 import { up } from './commands/up.ts';
 import { volumes } from './commands/volumes.ts';
 
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   stop,
   status,
   orphans,
+  trace,
   destroy,
   cluster,
   createEnv,

@@ -5,8 +5,14 @@ import { scratchDirectory } from '../bosh/testing/scratch.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { pods } from '../kubernetes/resources.ts';
-import { listBoshObjects } from './cluster/bosh-objects.ts';
-import { report } from './commands/status.ts';
+import { takeInventory } from '../inventory/inventory.ts';
+import { type ObjectLists, readLists, statusLists } from '../inventory/object-lists.ts';
+import { describeChanges } from './inventory/describe-changes.ts';
+import { statusText } from './inventory/status-tables.ts';
+import { toStatusView } from './inventory/watch-status.ts';
+
+const readStatus = (api: Pick<KubernetesApi, 'list'>): Promise<ObjectLists> =>
+  readLists(api, { vms: 'bosh', disks: 'bosh' }, statusLists);
 
 test('status stays readable if the annotation of a pod is invalid JSON or has a long name', async (t) => {
   const api = await openLocalApi({ directory: await scratchDirectory(t) });
@@ -22,10 +28,14 @@ test('status stays readable if the annotation of a pod is invalid JSON or has a 
       },
       spec: { containers: [{ name: 'c', image: 'i' }] },
     } as unknown as KubernetesObject);
-  const { vms } = await listBoshObjects(api, 'bosh');
+  const { vms } = takeInventory(await readStatus(api));
   assert.deepEqual(
-    vms.map(({ instance }) => instance),
-    ['-', `${'x'.repeat(200)}…`, 'web/0'],
+    new Map(vms.map(({ cid, name }) => [cid, name.instance])),
+    new Map([
+      ['a', undefined],
+      ['b', `${'x'.repeat(200)}…`],
+      ['c', 'web/0'],
+    ]),
   );
 });
 
@@ -34,18 +44,25 @@ test('line ends and tabs in the annotation or status of a pod add no line and no
   const pod = {
     metadata: {
       name: `vm-1\n${forged}`,
+      labels: { 'bosh.cloudfoundry.org/kind': 'vm' },
       annotations: { 'bosh.cloudfoundry.org/metadata': JSON.stringify({ name: `web/0\n${forged}\n` }) },
     },
     spec: {},
     status: { phase: 'Running\t\u001b[2J', podIP: '10.0.0.1\u2028' },
   };
-  const list = async (_: unknown, { labelSelector = '' } = {}) => ({
-    items: labelSelector.endsWith('=vm') ? [pod] : [],
+  const list = async (_: unknown, { labelSelector = '', namespace = '' } = {}) => ({
+    items: labelSelector.endsWith('/kind') && namespace === 'bosh' ? [pod] : [],
   });
-  const { vms, disks } = await listBoshObjects({ list } as unknown as KubernetesApi, 'n');
-  const printed = report(vms, disks);
-  assert.doesNotMatch(printed, /^VM 'vm-real'/mu);
-  // A heading and a row, another heading, and our own sentence.
-  assert.equal(printed.split('\n').filter((line) => line !== '').length, 4);
-  assert.doesNotMatch(printed, /[^\P{Cc}\n]|\p{Zl}/u);
+  const view = toStatusView(await readStatus({ list } as unknown as KubernetesApi), 0);
+  const empty = toStatusView(await readStatus({ list: async () => ({ items: [] }) } as never), 0);
+  const printed = statusText(view, { width: Infinity, details: true });
+  const changes = describeChanges(empty, view);
+  assert.match(printed, /vm-1/u);
+  // A problem with its next step, a heading and a row, and another heading.
+  assert.equal(printed.split('\n').filter((line) => line !== '').length, 5);
+  for (const text of [printed, ...changes]) {
+    assert.doesNotMatch(text, /^VM 'vm-real'/mu);
+    assert.doesNotMatch(text, /[^\P{Cc}\n]|\p{Zl}/u);
+  }
+  assert.ok(changes.length > 0 && changes.every((line) => !line.includes('\n')));
 });

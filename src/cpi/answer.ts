@@ -1,6 +1,7 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { OpenCall, OpenCallOptions } from './open-call.ts';
 import type { Arguments } from './protocol/arguments.ts';
+import { CallRecorder } from './protocol/call-recorder.ts';
 import {
   infoMethod,
   isMethodName,
@@ -28,20 +29,22 @@ export interface AnswerDependencies {
 
 /**
  * Returns the response to one request; never rejects. `info` and unknown methods read no configuration and
- * load nothing, so they work whatever else is broken.
+ * load nothing, so they work whatever else is broken. `recorder` gets what the record of the call tells.
  */
 export async function answerRequest(
   input: string | Promise<string>,
   dependencies: AnswerDependencies,
+  recorder = new CallRecorder(),
 ): Promise<CpiResponse> {
   try {
     const request = parseRequest(await input);
+    recorder.setRequest(request);
     if (request.method === infoMethod) {
       return successResponse({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
     }
     const method = methodOf(request);
     checkApiVersion(request.apiVersion);
-    return await callVerb(method, request, dependencies);
+    return await callVerb(method, request, dependencies, recorder);
   } catch (error) {
     return errorResponse(error, (message) => message);
   }
@@ -71,6 +74,7 @@ async function callVerb(
   method: MethodName,
   request: CpiRequest,
   dependencies: AnswerDependencies,
+  recorder: CallRecorder,
 ): Promise<CpiResponse> {
   let file: unknown;
   let openCall: OpenCall | undefined;
@@ -84,12 +88,18 @@ async function callVerb(
     // parsed before the arguments are read, so that the redactor knows its secrets
     file = parseConfigFile(configText);
     args = new Arguments(method, request.arguments);
+    recorder.cids = args.cids;
     const runVerb = readCall(args);
     const { context } = request;
     openCall = await dependencies.openCall({ file, context, contextName: args.context, method });
-    const { redactedProgress: redactedSay } = await import('./protocol/redacted-progress.ts');
+    const [{ redactedProgress: redactedSay }, { ObservedCall }] = await Promise.all([
+      import('./protocol/redacted-progress.ts'),
+      import('./record/observed-call.ts'),
+    ]);
+    const observed = new ObservedCall(openCall.call, recorder.time);
+    recorder.observation = observed;
     const say = redactedSay(openCall.call.reportProgress, () => createRedactor(file, request, openCall));
-    const result = await runVerb({ ...openCall.call, reportProgress: say });
+    const result = await runVerb({ ...observed.call, reportProgress: say });
     const log = openCall.log();
     const redact = log === '' ? undefined : await createRedactor(file, request, openCall);
     return successResponse(result, redact?.(log) ?? '');

@@ -7,6 +7,7 @@ import { installCpi } from './install/cpi-installation.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { defaultCpiDeadline, defaultInterruptGrace } from './options.ts';
 import type { Run, Session } from './session.ts';
+import { CallLog } from './state/call-log.ts';
 import type { ValidInstallation } from './validate/validate-deployment.ts';
 
 export interface InstalledCpi {
@@ -39,6 +40,8 @@ export async function withCpi<T>(
     renderer = createTemplateRenderer({ rubyPath: workingRuby, warn, signal });
     const { mbus, ca } = valid.manifest.cloudProvider;
     const directorId = state.state.director_id;
+    const callLog = new CallLog(files.statePath, warn);
+    callLog.limit();
     const cloud = createCloud({
       directorId,
       stemcellApiVersion,
@@ -49,6 +52,7 @@ export async function withCpi<T>(
         signal,
         onStart: (pid, method) => children.onStart(pid, { doing: `CPI call '${method}'`, disposable: false }),
         onWaiting: warn,
+        onRecord: (line) => callLog.append(line),
       }),
     });
     const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal, proxy });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { shellWord } from '../platform/shell-word.ts';
-import { accountName, clusterNamespace } from './cluster-facts.ts';
+import { accountName, clusterNamespace } from '../doctor/cluster/cluster-facts.ts';
 import { cloneLine } from './clone-line.ts';
 import { foundryCommands, type FoundryScript, type Line } from './cloud-foundry/foundry-commands.ts';
 import type { AccessMode } from './director-directory.ts';

@@ -1,14 +1,20 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
-import { defaultClassName, findStorageClass } from '../cpi/disk/classes.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import type { Service } from '../kubernetes/types/service.ts';
-import { volumeAnnotations } from '../kubernetes/types/storage.ts';
 import type { Amounts } from '../kubernetes/types/usage.ts';
-import { accountName, clusterNamespace, type DirectorFacts } from './cluster-facts.ts';
+import { defaultClassFinding } from '../doctor/cluster/class-findings.ts';
+import { accountName, clusterNamespace, type ClusterFacts } from '../doctor/cluster/cluster-facts.ts';
+import {
+  admissionFindings,
+  fixedAddressFinding,
+  rightsFinding,
+  roomFinding,
+  versionFinding,
+  type RightsCheck,
+} from '../doctor/cluster/cluster-findings.ts';
+import type { Finding, Requirement } from '../doctor/finding.ts';
 import type { AccessMode } from './director-directory.ts';
 import type { DirectorStemcell } from './director-stemcell.ts';
-import { describeRequests, describeRoom, describeRoomiest, fits, roomOnNodes } from './node-room.ts';
-import { describePermission, type Permission } from './required-permissions.ts';
 
 /** One line of the table that `director init` prints. */
 export interface Check {
@@ -46,55 +52,59 @@ export interface DirectorSpec {
 
 /** The results of further requests to the API. */
 export interface ProbeResults {
-  readonly denied: readonly Permission[];
+  readonly rights: Pick<RightsCheck, 'permissions' | 'denied'>;
   /** The message with which the API rejects a Service with the address; '' if it accepts one. */
   readonly clusterIpRejection: string;
 }
 
-/** The Kubernetes minor version with ValidatingAdmissionPolicy (manifests/admission) in v1. */
-const oldestMinor = 30;
-
 /** Returns all findings about a director in a cluster, in the order of the table. */
-export function preflightChecks(spec: DirectorSpec, facts: DirectorFacts, probes: ProbeResults): Check[] {
+export function preflightChecks(spec: DirectorSpec, facts: ClusterFacts, probes: ProbeResults): Check[] {
   return [
-    kubernetesCheck(facts.version),
-    permissionsCheck(probes.denied),
+    checkOf(versionFinding(facts), { isNeeded: true }),
+    permissionsCheck(probes.rights),
     ...accountChecks(spec, facts),
     podSecurityCheck(spec, facts),
     storageClassCheck(spec, facts),
     fixedIpCheck(spec, facts),
-    capacityCheck(spec, facts),
+    checkOf(roomFinding(facts, spec.requests), {
+      remedy:
+        'add a node, or lower cpu and memory in ops/cpi.yml, otherwise create-env waits for an autoscaler',
+    }),
     spec.way === 'direct' ? internalIpCheck(spec, facts) : clusterIpCheck(spec, facts, probes),
     ...(spec.nodePorts.length === 0 ? [] : [nodePortCheck(spec, facts)]),
     vmStemcellCheck(spec),
   ];
 }
 
-function kubernetesCheck(version: string): Check {
-  const name = 'Kubernetes';
-  const [, major, minor] = /^v(\d+)\.(\d+)/u.exec(version) ?? [];
-  if (Number(major) > 1 || Number(minor) >= oldestMinor) return { name, result: 'ok', detail: version };
-  const detail = `${version} is older than 1.${oldestMinor}, which manifests/admission needs; upgrade the cluster`;
-  return { name, result: 'missing', detail, isNeeded: true };
+interface DirectorNeed {
+  readonly isNeeded?: boolean;
+  /** The remedy for a director, if it is another one than that of the finding. */
+  readonly remedy?: string;
 }
 
-/** A message with more names would not help. */
-const maxShownPermissions = 3;
+/** Returns the line for a finding of the doctor. */
+function checkOf(
+  { check: name, result, detail, ...finding }: Finding,
+  { isNeeded = false, remedy = finding.remedy }: DirectorNeed,
+): Check {
+  if (result === 'ok' || result === 'unknown') return { name, result, detail };
+  return { name, result: 'missing', detail: `${detail}: ${remedy}`, ...(isNeeded && { isNeeded }) };
+}
 
-function permissionsCheck(denied: readonly Permission[]): Check {
-  const name = 'Rights';
-  if (denied.length === 0)
-    return { name, result: 'ok', detail: 'may create the service account, its roles and its token' };
-  const names = denied.slice(0, maxShownPermissions).map(describePermission).join(', ');
-  const more = denied.length > maxShownPermissions ? ` and ${denied.length - maxShownPermissions} more` : '';
-  const detail =
-    `may not ${names}${more}; use the kubeconfig of an administrator, or have one run ` +
-    'kubectl apply -k manifests/cluster and grant the rest';
-  return { name, result: 'missing', detail, isNeeded: true };
+const rights: Requirement = {
+  ...{ check: 'Rights', neededBy: 'commands.sh', otherwise: 'failed' },
+  remedy:
+    'use the kubeconfig of an administrator, or have one run kubectl apply -k manifests/cluster and grant the rest',
+};
+
+function permissionsCheck(found: ProbeResults['rights']): Check {
+  const check = checkOf(rightsFinding({ ...found, requirement: rights }, undefined), { isNeeded: true });
+  if (check.result !== 'ok') return check;
+  return { ...check, detail: 'may create the service account, its roles and its token' };
 }
 
 /** manifests/cluster creates the account in only one namespace. */
-function accountChecks({ namespace }: DirectorSpec, { hasAccount }: DirectorFacts): Check[] {
+function accountChecks({ namespace }: DirectorSpec, { hasAccount }: ClusterFacts): Check[] {
   if (hasAccount || namespace === clusterNamespace) return [];
   const detail =
     `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
@@ -102,75 +112,42 @@ function accountChecks({ namespace }: DirectorSpec, { hasAccount }: DirectorFact
   return [{ name: 'Account', result: 'missing', detail, isNeeded: true }];
 }
 
-function podSecurityCheck({ namespace }: DirectorSpec, facts: DirectorFacts): Check {
+/** The director's postgres needs a privileged VM, and its disk an attachment pod. */
+function podSecurityCheck({ namespace }: DirectorSpec, facts: ClusterFacts): Check {
   const name = 'Pod Security';
-  const { hasNamespace, privilegedPodRejection } = facts;
-  if (!hasNamespace)
+  if (!facts.hasNamespace)
     return {
-      name,
-      result: 'ok',
+      ...{ name, result: 'ok' },
       detail: `namespace '${namespace}' does not exist yet; commands.sh creates it`,
     };
-  if (privilegedPodRejection === undefined)
-    return { name, result: 'unknown', detail: `not tried: you may not create pods in '${namespace}'` };
-  if (privilegedPodRejection === '')
+  const problem = admissionFindings(facts).find(({ result }) => result !== 'ok');
+  if (problem === undefined)
     return { name, result: 'ok', detail: `namespace '${namespace}' admits privileged pods` };
-  const label = 'pod-security.kubernetes.io/enforce=privileged';
-  const remedy = /violates PodSecurity/u.test(privilegedPodRejection)
-    ? `kubectl label namespace ${namespace} --overwrite ${label}`
-    : 'change that policy, or choose another namespace with --namespace';
-  const detail = `namespace '${namespace}' rejects privileged pods (${privilegedPodRejection}): ${remedy}`;
-  return { name, result: 'missing', detail, isNeeded: true };
+  const detail = `namespace '${namespace}': ${problem.check}: ${problem.detail}`;
+  return checkOf({ ...problem, check: name, detail }, { isNeeded: true });
 }
 
-function storageClassCheck({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorFacts): Check {
+function storageClassCheck({ hasStaticVolumes }: DirectorSpec, facts: ClusterFacts): Check {
   const name = 'Storage class';
   if (hasStaticVolumes) return { name, result: 'ok', detail: 'static volumes of manifests/cluster' };
-  if (classes === undefined)
-    return { name, result: 'unknown', detail: 'you may not list classes; create-env needs a default one' };
-  const className = defaultClassName(classes);
-  if (className !== undefined) {
-    const growth =
-      findStorageClass(classes, className)?.allowVolumeExpansion === true
-        ? 'supports volume expansion'
-        : 'no volume expansion: larger disks are copied';
-    return { name, result: 'ok', detail: `${className} (${growth})` };
-  }
-  const [other] = classes;
-  const mark =
-    other === undefined
-      ? 'no storage class exists; install a storage driver'
-      : `no class is the default: kubectl annotate storageclass ${other.metadata.name} ${volumeAnnotations.defaultClass}=true`;
-  const detail = `${mark}, or run this again with --static-volumes`;
-  return { name, result: 'missing', detail, isNeeded: true };
+  const finding = defaultClassFinding(facts);
+  const remedy = `${finding.remedy}, or run this again with --static-volumes`;
+  return checkOf({ ...finding, check: name }, { isNeeded: true, remedy });
 }
 
-function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: DirectorFacts): Check {
-  const name = 'Fixed addresses';
-  if (fixedIpSupport !== undefined) return { name, result: 'ok', detail: fixedIpSupport };
-  if (hasStaticIp) return { name, result: 'ok', detail: 'static-ip, by --static-ip' };
-  const cause = 'found neither Calico, Kube-OVN nor the DaemonSet kube-system/static-ip';
-  if (way !== 'direct')
-    return { name, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
-  const detail = `${cause}: install it (docs/static-ip.md), use --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
-  return { name, result: 'missing', detail, isNeeded: true };
+function fixedIpCheck({ way, hasStaticIp }: DirectorSpec, { fixedIpSupport }: ClusterFacts): Check {
+  const finding = fixedAddressFinding(fixedIpSupport);
+  const { check: name, detail } = finding;
+  if (finding.result !== 'ok' && hasStaticIp)
+    return { name, result: 'ok', detail: 'static-ip, by --static-ip' };
+  if (finding.result !== 'ok' && way !== 'direct')
+    return { name, result: 'missing', detail: `${detail}; not needed, networks of VMs are dynamic` };
+  const remedy =
+    'install it (docs/static-ip.md), use --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel';
+  return checkOf(finding, { isNeeded: true, remedy });
 }
 
-function capacityCheck({ requests }: DirectorSpec, { nodes, pods }: DirectorFacts): Check {
-  const name = 'Room on nodes';
-  if (nodes === undefined || pods === undefined)
-    return { name, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
-  const rooms = roomOnNodes(nodes, pods);
-  const fitting = rooms.find(({ free }) => fits(requests, free));
-  if (fitting !== undefined)
-    return { name, result: 'ok', detail: `${fitting.name} has ${describeRoom(fitting.free)} free` };
-  const detail =
-    `no node has ${describeRequests(requests)} free, ${describeRoomiest(rooms)}; add a node, or lower cpu and memory ` +
-    'in ops/cpi.yml, otherwise create-env waits for an autoscaler';
-  return { name, result: 'missing', detail };
-}
-
-function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: DirectorFacts): Check {
+function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: ClusterFacts): Check {
   const name = 'Address';
   if (pods === undefined)
     return {
@@ -191,7 +168,7 @@ function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }
 
 function clusterIpCheck(
   { internalIp, ownVm }: DirectorSpec,
-  { services }: DirectorFacts,
+  { services }: ClusterFacts,
   { clusterIpRejection }: ProbeResults,
 ): Check {
   const name = 'Address';
@@ -206,7 +183,7 @@ function clusterIpCheck(
   return { name, result: 'missing', detail, isNeeded: true };
 }
 
-function nodePortCheck({ nodePorts, ownVm }: DirectorSpec, { services }: DirectorFacts): Check {
+function nodePortCheck({ nodePorts, ownVm }: DirectorSpec, { services }: ClusterFacts): Check {
   const name = 'Node ports';
   if (services === undefined)
     return {

@@ -14,20 +14,27 @@ import {
   type NameLookup,
   type PreparedFoundry,
 } from './cloud-foundry/prepare-cloud-foundry.ts';
+import { readDeniedPermissions } from '../doctor/cluster/access-review.ts';
 import {
-  readDeniedPermissions,
-  readDirectorFacts,
+  readClusterFacts,
   tryClusterIp,
-  type DirectorApi,
-  type DirectorFacts,
-} from './cluster-facts.ts';
+  type ClusterApi,
+  type ClusterFacts,
+} from '../doctor/cluster/cluster-facts.ts';
 import { commandsScript } from './commands-script.ts';
 import { commandsFile, findEditedFiles, readDirectorFile, type DirectorFile } from './director-directory.ts';
 import { formatVariables, type VariableValues } from './format-variables.ts';
-import { nodeAddress } from './node-address.ts';
-import { requestsOf } from './node-room.ts';
+import { nodeAddress } from '../doctor/cluster/node-address.ts';
+import { requestsOf } from '../doctor/cluster/node-room.ts';
 import { preflightChecks, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
-import { requiredPermissions, readRoles } from './required-permissions.ts';
+import {
+  installPermissions,
+  permissionsIn,
+  readRoles,
+  tokenPermission,
+  type Permission,
+  type Roles,
+} from '../doctor/cluster/required-permissions.ts';
 
 /** The request of the operator, checked as far as possible without a cluster. All paths are absolute. */
 export interface DirectorRequest extends ArtifactOptions {
@@ -47,7 +54,7 @@ export interface DirectorRequest extends ArtifactOptions {
 }
 
 export interface DirectorCluster {
-  readonly api: DirectorApi;
+  readonly api: ClusterApi;
   readonly lookup: NameLookup;
   readonly identity: ClusterIdentity;
   /** PEM; undefined: the roots that this machine trusts. */
@@ -74,7 +81,7 @@ export async function prepareDirector(
   const previous = await readDirectorFile(directory);
   assertSameCluster(directory, previous, identity);
   const artifacts = await readArtifacts(request);
-  const facts = await readDirectorFacts(api, namespace);
+  const facts = await readClusterFacts(api, { namespace, diskNamespace: namespace });
   const recorded = previous?.cloudFoundry;
   const deployed = await findDeployedFoundry(directory, namespace, facts.pods);
   const cloudFoundry = request.cloudFoundry ?? keptOptions(recorded, deployed);
@@ -82,9 +89,9 @@ export async function prepareDirector(
   const { internalIp } = addresses;
   const ownVm = (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid;
   const spec = directorSpec({ ...request, cloudFoundry }, artifacts, { internalIp, ownVm });
-  const query = { namespace, way, hasAccount: facts.hasAccount };
+  const permissions = requiredPermissions(spec, facts, await readRoles(request.root));
   const checks = preflightChecks(spec, facts, {
-    denied: await readDeniedPermissions(api, requiredPermissions(query, await readRoles(request.root))),
+    rights: { permissions, denied: await readDeniedPermissions(api, permissions) },
     clusterIpRejection: way === 'direct' ? '' : await tryClusterIp(api, facts, internalIp),
   });
   const foundry = await prepareFoundry(
@@ -135,13 +142,29 @@ function directorSpec(
   };
 }
 
+/**
+ * Returns the rights that the operator needs for commands.sh: those for a token of the CPI's account, for the
+ * tunnel, and for the account and its roles, unless an administrator created them.
+ */
+function requiredPermissions(
+  { namespace, way }: DirectorSpec,
+  { hasAccount }: ClusterFacts,
+  roles: Roles,
+): Permission[] {
+  return [
+    tokenPermission(namespace),
+    ...(way === 'tunnel' ? permissionsIn(namespace, roles.tunnel) : []),
+    ...(hasAccount ? [] : installPermissions(namespace, roles)),
+  ];
+}
+
 /** Undefined: only a director is requested. */
 async function prepareFoundry(
   request: DirectorRequest & { readonly isKept: boolean },
   found: {
     readonly previous: DirectorFile | undefined;
     readonly artifacts: Artifacts;
-    readonly facts: DirectorFacts;
+    readonly facts: ClusterFacts;
     readonly ownVm: string | undefined;
     readonly deployed: DeployedFoundry | undefined;
   },
@@ -168,7 +191,7 @@ interface Addresses {
 function chooseAddresses(
   { way, internalIp: requestedIp, outsideAddress }: DirectorRequest,
   previous: DirectorFile | undefined,
-  facts: DirectorFacts,
+  facts: ClusterFacts,
 ): Addresses {
   const previousAddress = previous?.way === 'direct' ? undefined : previous?.address;
   const internalIp = requestedIp ?? previousAddress ?? freeClusterIp(facts.services);

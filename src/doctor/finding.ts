@@ -1,9 +1,12 @@
-/** `warning`: only some layouts need it. */
-export type FindingResult = 'ok' | 'warning' | 'failed';
+/**
+ * `warning`: only some layouts need it. `unknown`: it could not be checked, because a right is missing or an
+ * earlier step failed.
+ */
+export type FindingResult = 'ok' | 'warning' | 'failed' | 'unknown';
 
 /** One row of the table that `doctor` prints. */
 export interface Finding {
-  /** The node or the other part of the cluster that was examined. */
+  /** The node, the namespace, the class, or the other part of the cluster that was examined. */
   readonly subject: string;
   readonly check: string;
   readonly result: FindingResult;
@@ -33,4 +36,19 @@ export function met({ check, neededBy }: Requirement, subject: string, detail: s
 export function unmet(requirement: Requirement, subject: string, detail: string): Finding {
   const { check, neededBy, otherwise, remedy } = requirement;
   return { subject, check, result: otherwise, detail, neededBy, remedy };
+}
+
+/** Returns the row of a requirement that the user may not check. `right` is what is missing: `list nodes`. */
+export function notAllowed({ check, neededBy }: Requirement, subject: string, right: string): Finding {
+  const remedy = `use a kubeconfig with the right to ${right}`;
+  return { subject, check, result: 'unknown', detail: `you may not ${right}`, neededBy, remedy };
+}
+
+/** Returns the row of a requirement that was not checked. `remedy` says how it can be. */
+export function unchecked(
+  { check, neededBy }: Requirement,
+  subject: string,
+  { detail, remedy }: { readonly detail: string; readonly remedy: string },
+): Finding {
+  return { subject, check, result: 'unknown', detail, neededBy, remedy };
 }

@@ -189,6 +189,10 @@ export const errorTable = {
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a named file cannot be read'),
+  TRACE_EMPTY: cloudError('a log to draw has no readable record of a CPI call'),
+  LIST_INVALID: cloudError(
+    'a list of a director is incomplete, or contradicts the others or the cluster; nothing was deleted',
+  ),
   FILE_EXISTS: cloudError('the file or folder to write exists already; nothing was changed'),
   DIGEST_INVALID: cloudError('a digest cannot be read'),
   DIGEST_MISMATCH: cloudError('a file does not have the expected digest'),

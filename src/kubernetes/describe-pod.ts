@@ -5,7 +5,7 @@ import { events as eventResource } from './resources.ts';
 
 /** The fields of core/v1 Event that we read. */
 export interface EventRecord extends NamespacedObject {
-  involvedObject?: { kind?: string; namespace?: string; name?: string };
+  involvedObject?: { kind?: string; namespace?: string; name?: string; uid?: string };
   reason?: string;
   message?: string;
   count?: number;

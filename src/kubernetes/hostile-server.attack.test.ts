@@ -73,6 +73,18 @@ test(
   },
 );
 
+test('a page of another server in place of JSON is refused without a quote', { timeout }, async () => {
+  const transport: Transport = {
+    request: async () => ({ status: 200, headers: {}, body: '<html>secret</html>' }),
+    stream: async () => assert.fail('no stream is needed'),
+    close: () => {},
+  };
+  const api = new RestApi({ transport });
+  const message = /that is not JSON; check that the kubeconfig names the right server$/;
+  for (const request of [() => api.version(), () => api.groups(), () => api.list(pods)])
+    await assert.rejects(request(), { code: 'KUBERNETES_API', message });
+});
+
 test(
   'an answer whose text is short and whose objects are many is refused before it takes the memory',
   { timeout },

@@ -104,6 +104,10 @@ export const selfSubjectAccessReviews: Resource = {
   plural: 'selfsubjectaccessreviews',
   namespaced: false,
 };
+export const subjectAccessReviews: Resource = {
+  ...selfSubjectAccessReviews,
+  plural: 'subjectaccessreviews',
+};
 
 /**
  * Returns `/api/v1/namespaces/<ns>/pods/<name>`. Without a namespace the path covers all namespaces, without

@@ -28,7 +28,7 @@ export interface ProgramRequest {
   readonly endTimeoutMs?: number | undefined;
   /** Maximum bytes of stdout to keep (default 64 MiB). */
   readonly stdoutLimit?: number | undefined;
-  /** Called with each complete line of stderr as it arrives. Lines of more than 1 KiB are skipped. */
+  /** Called with each complete line of stderr as it arrives. Lines of more than 4 KiB are skipped. */
   readonly onErrorLine?: ((line: string) => void) | undefined;
   /** Called before the program gets its input. */
   readonly onStart?: ((pid: number) => void) | undefined;
@@ -53,7 +53,7 @@ export interface ProgramResult {
 
 const stderrLimit = 64 * 1024;
 const defaultStdoutLimit = 64 * 1024 * 1024;
-const lineLimit = 1024;
+const lineLimit = 4096;
 
 interface Exit {
   readonly code: number | null;

@@ -7,15 +7,18 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { kernelParameters } from '../../src/doctor/probe-script.ts';
-import { pods } from '../../src/kubernetes/resources.ts';
+import { label } from '../../src/cpi/objects/labels.ts';
+import { doctorUuid } from '../../src/doctor/trial/trial-call.ts';
+import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { checkout } from '../support/embedded-environment.ts';
 import { runWell } from '../support/run.ts';
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
+import { fixedAddress } from './support/fixed-address.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 
-type Row = Readonly<Record<'node' | 'check' | 'result' | 'details' | 'what_to_do', string>>;
+type Row = Readonly<Record<'subject' | 'check' | 'result' | 'detail' | 'remedy', string>>;
 
 describeCluster('doctor', (world) => {
   test(
@@ -42,24 +45,23 @@ describeCluster('doctor', (world) => {
       assert.deepEqual(await probes(world()), []);
       const expected = await factsOfMachine();
       const nodes = world().cluster.nodes.map(({ name }) => name);
-      assert.deepEqual([...new Set(run.rows.map(({ node }) => node))].toSorted(), nodes.toSorted());
+      assert.deepEqual([...new Set(run.rows.map(({ subject }) => subject))].toSorted(), nodes.toSorted());
       for (const node of nodes) {
-        const found = run.rows.filter((row) => row.node === node);
+        const found = run.rows.filter(({ subject }) => subject === node);
         assert.deepEqual(
           Object.fromEntries(found.map(({ check, result }) => [check, result])),
           expected.results,
         );
-        for (const { check, result, what_to_do: remedy } of found)
-          assert.equal(remedy === '', result === 'ok', check);
+        for (const { check, result, remedy } of found) assert.equal(remedy === '', result === 'ok', check);
         for (const name of kernelParameters) {
-          const details = found.find(({ check }) => check === name)?.details;
+          const details = found.find(({ check }) => check === name)?.detail;
           const value = expected.values[name];
           assert.ok(
             details?.includes(value === '' ? 'empty' : `${value}`),
             `${name}: ${details}, not ${value}`,
           );
         }
-        assert.match(found.find(({ check }) => check === 'Cgroup version')?.details ?? '', expected.cgroups);
+        assert.match(found.find(({ check }) => check === 'Cgroup version')?.detail ?? '', expected.cgroups);
       }
       assert.equal(run.exitCode, Object.values(expected.results).includes('failed') ? 1 : 0);
       assert.deepEqual(await valuesOf(nodeWide), expected.ofNode, 'the doctor changed the node');
@@ -67,14 +69,95 @@ describeCluster('doctor', (world) => {
       assert.equal(await runWell(['find', '/sys/fs/cgroup', '-name', 'bosh-kubernetes-doctor']), '');
     },
   );
+
+  test(
+    'the rights are those of the user, or of the account of --as',
+    { ...withoutNodes, timeout: 60_000 },
+    async () => {
+      const { namespace } = world();
+      const kubectl = (...args: string[]): Promise<string> => world().kubectl(...args);
+      await kubectl('create', 'serviceaccount', 'doctor');
+      await kubectl(
+        ...['create', 'rolebinding', 'doctor', '--clusterrole', 'cluster-admin'],
+        ...['--serviceaccount', `${namespace}:doctor`],
+      );
+      const [own, bare, all] = await Promise.all(
+        [[], ['default'], ['doctor']].map(([name]) =>
+          resultOf(
+            startDoctor(
+              world(),
+              ...(name === undefined ? [] : ['--as', `system:serviceaccount:${namespace}:${name}`]),
+            ),
+          ),
+        ),
+      );
+      const rights = (run: Result | undefined): unknown =>
+        Object.fromEntries(
+          (run?.rows ?? [])
+            .filter(({ check }) => check.startsWith('Rights'))
+            .map(({ check, result }) => [check, result]),
+        );
+      const cpi = { 'Rights of the CPI': 'ok', 'Rights in the cluster': 'ok' };
+      assert.deepEqual(rights(own), { ...cpi, 'Rights of a tunnel': 'ok', 'Rights to install': 'ok' });
+      assert.deepEqual(rights(bare), { 'Rights of the CPI': 'failed', 'Rights in the cluster': 'warning' });
+      assert.deepEqual(rights(all), { ...cpi, 'Rights in the cluster': 'warning' });
+      assert.deepEqual([own?.exitCode, bare?.exitCode, all?.exitCode], [0, 1, 0]);
+      const others = own?.rows.filter(({ check }) => !check.startsWith('Rights')) ?? [];
+      const unexpected = others.filter(({ result }) => result !== 'ok').map(({ check }) => check);
+      // the nodes are in zones, and have the plugin static-ip without its DaemonSet
+      assert.deepEqual([...new Set(unexpected)].toSorted(), ['Fixed addresses', 'Storage class']);
+      const classes = others.filter(({ check }) => check === 'Storage class');
+      const atNode = classes.filter(({ detail }) => detail.includes('binds at the node of the VM'));
+      assert.ok(atNode.some(({ subject, result }) => subject === 'loop-wait' && result === 'ok'));
+    },
+  );
+
+  test(
+    'a trial tries what the CPI does; a killed and an interrupted one leave nothing after the next',
+    { ...withoutNodes, timeout: 300_000 },
+    async () => {
+      const { archive } = await world().cluster.stemcellFor('privileged');
+      const trial = ['--try', '--stemcell', archive, '--disk-size', '32', '--kubelet-root-dir'];
+      const run = (...more: string[]): ChildProcess =>
+        startDoctor(world(), ...trial, world().cluster.kubeletRootDirectory, ...more);
+      const killed = run();
+      await until('the attachment pod of a trial', async () => (await attachments(world())).length > 0);
+      killed.kill('SIGKILL');
+      await once(killed, 'exit');
+      const [left] = await attachments(world());
+
+      const interrupted = run();
+      await until('the attachment pod of the next trial', async () =>
+        (await attachments(world())).some((name) => name !== left),
+      );
+      interrupted.kill('SIGINT');
+      const stopped = await resultOf(interrupted);
+      assert.equal(stopped.exitCode, 1);
+      assert.match(stopped.lines.join('\n'), /What the trial made was removed/u);
+      assert.deepEqual(await trialObjects(world()), []);
+
+      const { exitCode, rows } = await resultOf(run('--address', fixedAddress(world(), 'doctor', 0)));
+      assert.equal(exitCode, 0, JSON.stringify(rows));
+      const tried = rows.slice(rows.findIndex(({ check }) => check === 'VM'));
+      assert.deepEqual(
+        tried.map(({ check, result }) => [check, result]),
+        ['VM', 'Node port', 'Disk', 'Fixed address'].map((check) => [check, 'ok']),
+        JSON.stringify(tried),
+      );
+      assert.deepEqual(await trialObjects(world()), []);
+    },
+  );
 });
 
-function start({ cluster, namespace }: ClusterWorld, stemcell: string): ChildProcess {
+/** Examines the nodes for Cloud Foundry. */
+const start = (world: ClusterWorld, stemcell: string): ChildProcess =>
+  startDoctor(world, '--with', 'cloud-foundry', '--stemcell', stemcell);
+
+function startDoctor({ namespace }: ClusterWorld, ...args: readonly string[]): ChildProcess {
   const main = join(checkout, 'src', 'cli', 'main.ts');
-  const flags = ['--with', 'cloud-foundry', '--stemcell', stemcell, '--namespace', namespace, '--json'];
   const { kubeconfig } = testCluster().layout;
-  assert.ok(cluster.nodes.length > 0);
-  return spawn(process.execPath, [main, 'doctor', ...flags, '--kubeconfig', kubeconfig], {
+  const flags = ['--namespace', namespace, '--json', '--kubeconfig', kubeconfig];
+  return spawn(process.execPath, [main, 'doctor', ...args, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 }
@@ -99,6 +182,20 @@ async function resultOf(child: ChildProcess): Promise<Result> {
 async function probes({ api, namespace }: ClusterWorld): Promise<string[]> {
   const { items } = await api.list(pods, { namespace });
   return items.map(({ metadata }) => metadata.name);
+}
+
+const attachments = async (world: ClusterWorld): Promise<readonly string[]> =>
+  (await probes(world)).filter((name) => name.startsWith('attach-'));
+
+/** Returns the names of the objects that trials made. */
+async function trialObjects({ api, namespace }: ClusterWorld): Promise<readonly string[]> {
+  const labelSelector = `${label.directorId}=${doctorUuid}`;
+  const all = await Promise.all(
+    [pods, secrets, services, persistentVolumeClaims].map((each) =>
+      api.list(each, { namespace, labelSelector }),
+    ),
+  );
+  return all.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
 }
 
 const nodeWide = kernelParameters.filter((name) => /^(?:vm|fs|kernel\.(?:dmesg|core))/u.test(name));

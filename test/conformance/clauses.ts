@@ -15,7 +15,7 @@ export const clauses: Readonly<Record<string, string>> = {
   '7b': 'works on a read-only disk',
   '8a': 'SIGTERM and SIGPIPE in mid-call leave a state that can be run again',
   '9a': 'no secret in stdout, log, stderr or error messages',
-  '10a': 'stderr stays small',
+  '10a': 'stderr has only the record of the call, which stays small',
   '11a': 'info succeeds without, with invalid configuration and without network',
   '11b': 'info returns api_version and a list of stemcell_formats',
   '12a': 'api_version absent, 2 and 3 are handled: create_stemcell takes a third argument',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { maxCpiRecordBytes } from '../../src/bosh/cpi-record.ts';
 import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
+import { parseTraceCall, type TraceCall } from '../../src/trace/trace-call.ts';
 
 export interface Artefact {
   readonly name: string;
@@ -56,6 +58,15 @@ export async function runCpi(
   return { stdout, stderr, code };
 }
 
+/** Checks that a log is the record of one call, and returns that. */
+export function assertOneRecord(stderr: string): TraceCall {
+  assert.match(stderr, /^\{"bosh_kubernetes_cpi":1,[^\n]*\}\n$/u);
+  assert.ok(Buffer.byteLength(stderr) <= maxCpiRecordBytes);
+  const parsed = parseTraceCall(stderr);
+  assert.ok(parsed !== undefined, stderr);
+  return parsed;
+}
+
 /** Runs a request, given as text, and checks that the output has the form of every response. */
 export async function call(
   artefact: Artefact,
@@ -66,7 +77,7 @@ export async function call(
   const outcome = await runCpi(artefact, input, options);
   assert.equal(outcome.code, 0, outcome.stderr);
   // a call reports what it waits for
-  assert.equal(outcome.stderr.replaceAll(/^waiting for .*\n/gmu, ''), '');
+  assertOneRecord(outcome.stderr.replaceAll(/^waiting for .*\n/gmu, ''));
   const response = JSON.parse(outcome.stdout) as CpiResponse;
   assert.deepEqual(Object.keys(response).toSorted(), ['error', 'log', 'result']);
   assert.equal(typeof response.log, 'string');

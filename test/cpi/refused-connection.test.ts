@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { CpiResponse } from '../../src/cpi/protocol/protocol.ts';
 import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
-import { isMissing, runCpi } from './artefact.ts';
+import { assertOneRecord, isMissing, runCpi } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
 let world: CpiWorld;
@@ -46,7 +46,9 @@ for (const name of ['executable', 'bundle'] as const) {
         onStart: (child) => void child.stderr?.once('data', () => server.listen(Number(port), '127.0.0.1')),
       });
 
-      assert.equal(stderr, `waiting for the Kubernetes API at ${host}, which refuses connections\n`);
+      const [progress, record] = stderr.split(/(?<=\n)/u);
+      assert.equal(progress, `waiting for the Kubernetes API at ${host}, which refuses connections\n`);
+      assert.equal(assertOneRecord(record ?? '').result, 'ok');
       const { result, error } = JSON.parse(stdout) as CpiResponse;
       assert.deepEqual([result, error], [false, null]);
       assert.deepEqual([...new Set(requests)], ['GET']);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ExecCommand } from '../../src/cpi/call.ts';
+import { processTime } from '../../src/cpi/protocol/call-recorder.ts';
 import { methodNames } from '../../src/cpi/protocol/methods.ts';
+import { ObservedCall } from '../../src/cpi/record/observed-call.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
@@ -40,18 +43,19 @@ for (const scenario of verbScenarios) {
     const { api, requests } = countingApi(cloud.api);
     const exec = scenario.exec?.(cloud) ?? cloud.exec;
     let execs = 0;
-    await verbOf(scenario.method)(
-      {
-        ...cloud,
-        api,
-        clock: patient,
-        exec: (command) => {
-          execs += 1;
-          return exec(command);
-        },
+    const call = {
+      ...cloud,
+      api,
+      clock: patient,
+      exec: (command: ExecCommand) => {
+        execs += 1;
+        return exec(command);
       },
-      args,
-    );
+    };
+    const observed = new ObservedCall(call, processTime);
+    await verbOf(scenario.method)(observed.call, args);
+    const { reads, writes } = requests;
+    assert.deepEqual(observed.requests, { reads: reads.length, writes: writes.length, execs });
     const row = rows.get(scenario.name);
     assert.ok(row !== undefined);
     const seen = JSON.stringify({ ...requests, execs });

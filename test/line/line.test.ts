@@ -268,7 +268,7 @@ for (const uid of users) {
         url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
         assert.equal(await answer(url), content);
         const status = await checkout.npm(['run', '--silent', 'status']);
-        assert.equal(status.stdout.match(/^vm-/gm)?.length, 1, status.stdout);
+        assert.equal(status.stdout.match(/ {2}vm-/g)?.length, 1, status.stdout);
       },
     );
 

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import product from '../../package.json' with { type: 'json' };
 import { openRelease } from '../../src/bosh/release/open-release.ts';
+import type { Release } from '../../src/bosh/release/release.ts';
 import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { parse } from 'yaml';
 import type { BillOfMaterials } from '../../scripts/package/make-bill-of-materials.ts';
@@ -105,6 +106,13 @@ test('both releases have the version, and the block of variables names the archi
     within,
   });
   assert.deepEqual([volumes.version, volumes.jobs.length], [version, 4]);
+  // The command makes the same release, so that an installation from the npm package has it too.
+  const packed = join(within, 'packed.tgz');
+  await run(process.execPath, [join(root, 'bin', 'bosh-kubernetes.mjs'), 'release', 'volumes', packed]);
+  const again = await openRelease({ archivePath: packed, directory: join(within, 'again'), within });
+  const prints = ({ jobs, packages }: Release): readonly string[] =>
+    [...jobs, ...packages].map(({ name, fingerprint }) => `${name}/${fingerprint}`);
+  assert.deepEqual([again.version, prints(again)], [version, prints(volumes)]);
 });
 
 test(

@@ -1,29 +1,77 @@
 import { resolve } from 'node:path';
 import { foundryParts, type FoundryPart } from '../../doctor/cloud-foundry-findings.ts';
+import type { Account } from '../../doctor/cluster/access-review.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../kubernetes/names.ts';
+import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
 import { clusterFlags } from './flags.ts';
-import { expandHome, invalidArguments, parseFlags } from './parse-command-line.ts';
+import { expandHome, invalidArguments, parseFlags, type InvalidArguments } from './parse-command-line.ts';
 
 /** What the nodes are examined for. */
 const purposes = ['cloud-foundry'] as const;
 
-export const doctorUsage = `--with ${purposes.join('|')} --stemcell FILE`;
-
-export interface DoctorArguments {
-  /** The absolute path of a light stemcell. */
-  readonly stemcell: string;
+interface ClusterArguments {
   /** Undefined: chosen like kubectl. */
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   /** The namespace of the VMs. */
   readonly namespace: string;
+}
+
+interface ImageArguments {
+  /** The absolute path of a light stemcell. */
+  readonly stemcell: string;
   readonly imagePullSecrets: readonly string[];
+}
+
+/** Nodes are examined for the jobs of Cloud Foundry. */
+export interface NodesArguments extends ClusterArguments, ImageArguments {
+  readonly kind: 'nodes';
   /** The parts of the layout that need more of the nodes than every layout does. */
   readonly parts: readonly FoundryPart[];
 }
 
+/** What `--try` makes. */
+export interface TrialArguments extends ImageArguments {
+  /** Undefined: the default class. */
+  readonly storageClass: string | undefined;
+  readonly diskSizeMiB: number;
+  /** A free address of the network of the pods. */
+  readonly address: string | undefined;
+  readonly kubeletRootDirectory: string | undefined;
+}
+
+/** The cluster is examined for the CPI. */
+export interface ExaminationArguments extends ClusterArguments {
+  readonly kind: 'cluster';
+  readonly diskNamespace: string;
+  /** The account of the CPI. Undefined: the user of the kubeconfig. */
+  readonly account: Account | undefined;
+  /** Undefined: nothing is changed. */
+  readonly trial: TrialArguments | undefined;
+}
+
+const trialFlags = {
+  stemcell: { type: 'string', value: 'FILE', help: 'Light stemcell whose image the nodes run' },
+  'image-pull-secret': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'Secret with the login of the registry',
+  },
+  'storage-class': { type: 'string', value: 'NAME', help: 'StorageClass of the disk' },
+  'disk-size': { type: 'string', value: 'MIB', help: 'Size of the disk (default: 1024)' },
+  address: { type: 'string', value: 'IP', help: 'Free address of the network of the pods' },
+  'kubelet-root-dir': { type: 'string', value: 'FOLDER', help: 'Folder of the kubelets' },
+} as const;
+
 export const doctorFlags = {
-  with: { type: 'string', values: purposes, help: 'What the nodes are examined for' },
+  ...clusterFlags,
+  namespace: { type: 'string', value: 'NAME', help: 'Namespace of the VMs (default: bosh)' },
+  'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks' },
+  as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME' },
+  try: { type: 'boolean', help: 'Also make a VM, a Service and a disk' },
+  ...trialFlags,
+  with: { type: 'string', values: purposes, help: 'Examine only the nodes, for these jobs' },
   needs: {
     type: 'string',
     multiple: true,
@@ -31,38 +79,83 @@ export const doctorFlags = {
     values: foundryParts,
     help: foundryParts.join(', '),
   },
-  stemcell: { type: 'string', value: 'FILE', help: 'Light stemcell whose image the nodes run' },
-  ...clusterFlags,
-  namespace: { type: 'string', value: 'NAME', default: 'bosh', help: 'Namespace of the VMs' },
-  'image-pull-secret': {
-    type: 'string',
-    multiple: true,
-    value: 'NAME',
-    help: 'Secret with the login of the registry',
-  },
 } as const;
 
+type Values = ReturnType<typeof parseFlags<typeof doctorFlags>>;
+
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
-export function parseDoctorArguments(args: readonly string[]): DoctorArguments {
-  const invalid = invalidArguments(`doctor ${doctorUsage}`);
+export function parseDoctorArguments(args: readonly string[]): NodesArguments | ExaminationArguments {
+  const invalid = invalidArguments('doctor [FLAGS]');
   const values = parseFlags(args, doctorFlags, invalid);
-  const { with: purpose, stemcell, kubeconfig, context, namespace } = values;
-  if (!purposes.some((each) => each === purpose))
+  return values.with === undefined ? parseExamination(values, invalid) : parseNodes(values, invalid);
+}
+
+function parseNodes(values: Values, invalid: InvalidArguments): NodesArguments {
+  if (!purposes.some((each) => each === values.with))
     throw invalid(`--with must be one of: ${purposes.join(', ')}`);
-  if (stemcell === undefined)
-    throw invalid('--stemcell FILE is missing: the light stemcell of the cells, whose image the nodes run');
-  if (!isDnsLabel(namespace)) throw invalid('--namespace is not a valid name of a namespace');
-  const { 'image-pull-secret': imagePullSecrets = [] } = values;
-  if (!imagePullSecrets.every(isDnsSubdomain))
-    throw invalid('--image-pull-secret is not a valid name of a Secret');
+  for (const name of ['try', 'as', 'disk-namespace', 'storage-class', 'disk-size', 'address'] as const)
+    if (values[name] !== undefined) throw invalid(`--${name} is not for --with`);
   const parts = (values.needs ?? []).map((name) => {
     const part = foundryParts.find((each) => each === name);
     if (part === undefined) throw invalid(`--needs '${name}' must be one of: ${foundryParts.join(', ')}`);
     return part;
   });
-  const path = (given: string): string => resolve(expandHome(given));
   return {
-    ...{ stemcell: path(stemcell), context, namespace, imagePullSecrets, parts },
-    kubeconfig: kubeconfig === undefined ? undefined : path(kubeconfig),
+    ...{ kind: 'nodes', ...parseCluster(values, invalid, 'bosh'), ...parseImage(values, invalid), parts },
   };
 }
+
+function parseExamination(values: Values, invalid: InvalidArguments): ExaminationArguments {
+  if (values.needs !== undefined) throw invalid('--needs is for --with');
+  const account = values.as === undefined ? undefined : parseAccount(values.as, invalid);
+  const common = parseCluster(values, invalid, account?.namespace ?? 'bosh');
+  const diskNamespace = values['disk-namespace'] ?? common.namespace;
+  if (!isDnsLabel(diskNamespace)) throw invalid('--disk-namespace is not a valid name of a namespace');
+  const given = Object.keys(trialFlags).find((name) => values[name as keyof Values] !== undefined);
+  if (values.try !== true && given !== undefined) throw invalid(`--${given} is for --try`);
+  const trial = values.try === true ? parseTrial(values, invalid) : undefined;
+  return { kind: 'cluster', ...common, diskNamespace, account, trial };
+}
+
+function parseAccount(given: string, invalid: InvalidArguments): Account {
+  const [, namespace = '', name = ''] = /^system:serviceaccount:([^:]+):([^:]+)$/u.exec(given) ?? [];
+  if (isDnsLabel(namespace) && isDnsSubdomain(name)) return { namespace, name };
+  throw invalid('--as must be a service account, such as system:serviceaccount:bosh:bosh-cpi');
+}
+
+function parseCluster(
+  { kubeconfig, context, namespace = '' }: Values,
+  invalid: InvalidArguments,
+  defaultNamespace: string,
+): ClusterArguments {
+  const chosen = namespace === '' ? defaultNamespace : namespace;
+  if (!isDnsLabel(chosen)) throw invalid('--namespace is not a valid name of a namespace');
+  const file = kubeconfig === undefined ? undefined : absolute(kubeconfig);
+  return { kubeconfig: file, context, namespace: chosen };
+}
+
+function parseImage(
+  { stemcell, 'image-pull-secret': imagePullSecrets = [] }: Values,
+  invalid: InvalidArguments,
+): ImageArguments {
+  if (stemcell === undefined)
+    throw invalid('--stemcell FILE is missing: a light stemcell, whose image the nodes run');
+  if (!imagePullSecrets.every(isDnsSubdomain))
+    throw invalid('--image-pull-secret is not a valid name of a Secret');
+  return { stemcell: absolute(stemcell), imagePullSecrets };
+}
+
+function parseTrial(values: Values, invalid: InvalidArguments): TrialArguments {
+  const { 'storage-class': storageClass, 'disk-size': size = '1024', address } = values;
+  if (!/^[1-9]\d{0,8}$/u.test(size)) throw invalid('--disk-size must be a number of MiB');
+  if (address !== undefined && familyOf(address) === undefined)
+    throw invalid('--address is not an IP address');
+  return {
+    ...parseImage(values, invalid),
+    ...{ storageClass, diskSizeMiB: Number(size) },
+    address: address === undefined ? undefined : canonicalAddress(address),
+    kubeletRootDirectory: values['kubelet-root-dir'],
+  };
+}
+
+const absolute = (path: string): string => resolve(expandHome(path));

@@ -1,6 +1,6 @@
 import { inputOptions } from './env-arguments.ts';
 import { clusterFlags } from './flags.ts';
-import { expandHome, invalidArguments, parseCommandLine, parseFlags } from './parse-command-line.ts';
+import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 export interface KubernetesArguments {
   /** The default is the embedded cluster. */
@@ -20,18 +20,13 @@ export const kubernetesFlags = {
   'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of disks (default: that of VMs)' },
 } as const;
 
-/**
- * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
- */
-export function parseKubernetesArguments(command: string, args: readonly string[]): KubernetesArguments {
-  return withHome(parseFlags(args, kubernetesFlags, invalidArguments(command)));
-}
-
 export const statusUsage = '[MANIFEST]';
 
 export const statusFlags = {
   ...kubernetesFlags,
   state: inputOptions.state,
+  details: { type: 'boolean', help: 'Show more columns' },
+  watch: { type: 'boolean', help: 'Follow the changes until Ctrl-C' },
 } as const;
 
 export interface StatusArguments extends KubernetesArguments {
@@ -39,6 +34,9 @@ export interface StatusArguments extends KubernetesArguments {
   readonly manifestPath?: string;
   /** The state file of the deployment whose recorded VM must exist. */
   readonly state?: string;
+  /** Shows all columns. */
+  readonly details: boolean;
+  readonly watch: boolean;
 }
 
 /** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
@@ -49,11 +47,13 @@ export function parseStatusArguments(args: readonly string[]): StatusArguments {
   if (extra !== undefined) throw invalid('Name one manifest');
   return {
     ...withHome(values),
+    details: values.details === true,
+    watch: values.watch === true,
     ...(values.state === undefined ? {} : { state: expandHome(values.state) }),
     ...(manifestPath === undefined ? {} : { manifestPath: expandHome(manifestPath) }),
   };
 }
 
-function withHome(values: KubernetesArguments): KubernetesArguments {
+function withHome<T extends KubernetesArguments>(values: T): T {
   return values.kubeconfig === undefined ? values : { ...values, kubeconfig: expandHome(values.kubeconfig) };
 }

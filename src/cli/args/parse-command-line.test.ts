@@ -6,7 +6,8 @@ import { parseBuildArguments } from '../stemcell/build-arguments.ts';
 import { parseLoadArguments } from '../stemcell/load.ts';
 import { parsePushTarget } from '../stemcell/push-arguments.ts';
 import { parseEnvArguments } from './env-arguments.ts';
-import { parseKubernetesArguments, parseStatusArguments } from './kubernetes-arguments.ts';
+import { parseStatusArguments } from './kubernetes-arguments.ts';
+import { parseOrphansArguments } from './orphans-arguments.ts';
 import { expandHome } from './parse-command-line.ts';
 
 const inHome = (name: string): string => join(homedir(), name);
@@ -31,8 +32,9 @@ test('each path that create-env and delete-env take may begin with ~/', () => {
 });
 
 test('each path that the other commands take may begin with ~/', () => {
-  assert.deepEqual(parseKubernetesArguments('orphans', ['--kubeconfig=~/k']), { kubeconfig: inHome('k') });
+  assert.equal(parseOrphansArguments(['--kubeconfig=~/k']).kubeconfig, inHome('k'));
   assert.deepEqual(parseStatusArguments(['~/m', '--kubeconfig=~/k', '--state=~/s']), {
+    ...{ details: false, watch: false },
     manifestPath: inHome('m'),
     kubeconfig: inHome('k'),
     state: inHome('s'),

@@ -8,10 +8,9 @@ import {
   stopDaemon,
 } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { removeTree } from '../../platform/remove-tree.ts';
 import type { Installation } from '../installation.ts';
 import { kubeconfigPath } from './kubeconfig.ts';
-import { findStartedVersion, findPrograms, placePrograms } from './place-programs.ts';
+import { findPrograms, findStartedVersion, placePrograms, removePrograms } from './place-programs.ts';
 
 export interface StartOptions {
   /** Each is `NAME` or `NAME=ZONE`. */
@@ -32,7 +31,7 @@ export interface EmbeddedCluster {
 }
 
 export function embeddedCluster(installation: Installation): EmbeddedCluster {
-  const { clusterDirectory, programsDirectory } = installation;
+  const { clusterDirectory } = installation;
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
     async start(report, { nodes } = { nodes: [] }) {
@@ -57,7 +56,7 @@ export function embeddedCluster(installation: Installation): EmbeddedCluster {
     async destroy() {
       await stop();
       await removeClusterDirectory(clusterDirectory);
-      await removeTree(programsDirectory, { within: dirname(programsDirectory) });
+      await removePrograms(installation);
     },
     async isRunning() {
       return (await daemonStatus(clusterDirectory)).state === 'running';

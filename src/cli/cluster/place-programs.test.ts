@@ -6,7 +6,7 @@ import product from '../../../package.json' with { type: 'json' };
 import { builtCluster } from '../../../embedded-cluster/index.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import type { Installation } from '../installation.ts';
-import { findStartedVersion, findPrograms, placePrograms } from './place-programs.ts';
+import { findStartedVersion, findPrograms, placePrograms, removePrograms } from './place-programs.ts';
 
 async function writePackage(root: string, agent: string): Promise<void> {
   const cluster = dirname(builtCluster(root));
@@ -50,6 +50,10 @@ test('the programs of a cluster stay after npm has removed the package, and the 
   await mkdir(`${programsDirectory}.new/cluster`, { recursive: true });
   await placePrograms(installation);
   assert.equal(await readFile(join(placed.runtimeDirectory, 'agent.cjs'), 'utf8'), 'another agent');
+
+  await mkdir(`${programsDirectory}.new`);
+  await removePrograms(installation);
+  assert.deepEqual(await readdir(dirname(programsDirectory)), []);
 });
 
 test('users of a VM can run the programs of a package that only its owner can read', async (t) => {

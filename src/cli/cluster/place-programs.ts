@@ -38,7 +38,7 @@ export function findPrograms({ programsDirectory }: Installation): ClusterProgra
 export async function placePrograms(installation: Installation): Promise<ClusterPrograms> {
   const { root, nodeBinary, runtimeDirectory, programsDirectory } = installation;
   const within = dirname(programsDirectory);
-  const draft = `${programsDirectory}.new`;
+  const draft = draftOf(programsDirectory);
   await removeTree(draft, { within });
   const placed = programsIn(draft);
   await mkdir(placed.runtimeDirectory, { recursive: true });
@@ -54,6 +54,14 @@ export async function placePrograms(installation: Installation): Promise<Cluster
   await rename(draft, programsDirectory);
   return programsIn(programsDirectory);
 }
+
+/** Removes the copies of a cluster that is removed, also those that a killed start left. */
+export async function removePrograms({ programsDirectory }: Installation): Promise<void> {
+  for (const path of [programsDirectory, draftOf(programsDirectory)])
+    await removeTree(path, { within: dirname(programsDirectory) });
+}
+
+const draftOf = (programsDirectory: string): string => `${programsDirectory}.new`;
 
 /** The package.json of the copies. The cluster sees its folder, and it records the version of the last start. */
 const recordIn = (directory: string): string => join(directory, 'package.json');

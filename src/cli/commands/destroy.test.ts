@@ -159,7 +159,7 @@ describeInNamespace(import.meta.filename, () => {
     const statePath = statePathOf(installation);
     const vault = join(installation.home, 'vault');
     await mkdir(vault);
-    for (const end of ['', '.cluster', '.cpi', '.digest'])
+    for (const end of ['', '.cluster', '.cpi', '.digest', '.trace'])
       await rename(`${statePath}${end}`, join(vault, `state.json${end}`));
     await symlink(join(vault, 'state.json'), statePath);
 

@@ -103,6 +103,7 @@ async function removeAll(parsed: EnvArguments, { installation, secrets }: Comman
   await removeWorkspace(workspace);
   if (record !== undefined) await deployment.recordCluster(record);
   await cluster.destroy();
+  await deployment.removeCallLog();
   await deployment.removeAllButCluster();
   for (const path of credentials) await rm(path, { force: true });
   await deployment.removeCluster();

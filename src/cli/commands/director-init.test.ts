@@ -235,7 +235,7 @@ describe('director init', () => {
     );
     assert.match(
       problem,
-      /Pod Security: namespace 'bosh' rejects .*: kubectl label namespace bosh --overwrite/u,
+      /Pod Security: namespace 'bosh': .* admits only VMs of the profile baseline: .*: kubectl label namespace bosh --overwrite/u,
     );
     assert.equal(await isThere(directory), false);
   });
@@ -258,7 +258,7 @@ describe('director init', () => {
 
     assert.match(
       problem,
-      /^DIRECTOR_NOT_POSSIBLE .*Rights: may not create serviceaccounts\/token in 'bosh', .* and \d+ more; use/u,
+      /^DIRECTOR_NOT_POSSIBLE .*Rights: may not create serviceaccounts\/token in 'bosh', .* and \d+ more: use/u,
     );
     assert.equal(await isThere(directory), false);
   });

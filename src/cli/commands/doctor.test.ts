@@ -66,11 +66,11 @@ test('every node has its rows; a closed one is a warning; no pod stays, also not
   await cluster.api.create<Pod>(pods, probePod(request));
   const { exitCode, out, errors } = await run();
   assert.equal(exitCode, 0, errors.join());
-  assert.match(out, /^Node +Check +Result +Details +Needed by +What to do\n/u);
-  assert.match(out, /^node-1 +Link veth +ok +it works /mu);
+  assert.match(out, /^Subject +Check +Result +Detail\n/u);
+  assert.match(out, /^node-1 +Link veth +ok +it works$/mu);
   assert.match(
     out,
-    /^node-2 +Node for VMs +warning +not examined, because it has the taint .*control-plane:NoSchedule/mu,
+    /^node-2 +Node for VMs +warning +not examined, because it has the taint .*control-plane:NoSchedule$/mu,
   );
   assert.equal(out.match(/^node-1 /gmu)?.length, attempts.length);
   assert.deepEqual(await probes(), []);
@@ -83,10 +83,10 @@ test('a cluster in which no node can run a VM of the stemcell fails', async (t) 
   await cluster.api.patch({ resource: nodes, name: 'node-2' }, { metadata: { labels } });
   const { exitCode, out } = await run();
   assert.equal(exitCode, 1);
-  assert.match(out, /^node-1 +Node for VMs +failed +not examined, because it is unschedulable /mu);
+  assert.match(out, /^node-1 +Node for VMs +failed +not examined, because it is unschedulable$/mu);
   assert.match(
     out,
-    /^node-2 +Node for VMs +failed +not examined, because its operating system is windows /mu,
+    /^node-2 +Node for VMs +failed +not examined, because its operating system is windows$/mu,
   );
 });
 
@@ -104,14 +104,14 @@ test('a failed check gives exit code 1, and --json has every row', async (t) => 
   };
   const failed = Tables[0]?.Rows.filter((row) => row['result'] === 'failed') ?? [];
   assert.deepEqual(
-    failed.map((row) => [row['node'], row['check'], row['what_to_do']]),
+    failed.map((row) => [row['subject'], row['check'], row['remedy']]),
     ['node-1', 'node-2'].map((node) => [
       node,
       'Overlay',
       'load the module overlay on the node (modprobe overlay)',
     ]),
   );
-  assert.match(Lines[0] ?? '', /^2 of \d+ checks failed/u);
+  assert.match(Lines[0] ?? '', /^2 of \d+ checks failed$/u);
   assert.deepEqual(await probes(), []);
 });
 
@@ -155,10 +155,10 @@ test('a namespace that admits no privileged pods, or does not exist, is a failed
   assert.equal(rejected.exitCode, 1);
   assert.match(
     rejected.out,
-    /^node-1 +VM of profile privileged +failed .*violates PodSecurity.* kubectl label namespace bosh --overwrite pod-security\.kubernetes\.io\/enforce=privileged$/mu,
+    /^node-1 +VM of profile privileged +failed .*violates PodSecurity[^]*^ {2}kubectl label namespace bosh --overwrite pod-security\.kubernetes\.io\/enforce=privileged$/mu,
   );
   const missing = await run(['--namespace', 'elsewhere']);
-  assert.match(missing.out, /^node-2 .* failed .*not found.* kubectl create namespace elsewhere$/mu);
+  assert.match(missing.out, /^node-2 .* failed .*not found[^]*^ {2}kubectl create namespace elsewhere$/mu);
 });
 
 test('an interrupt while a probe runs ends the command, and no pod stays', async (t) => {
@@ -181,7 +181,7 @@ test('bad arguments, a heavy stemcell and the embedded cluster are refused befor
   const run = (...args: string[]): Promise<number> => doctor.run(args, { ...context, installation });
   const invalid = (message: RegExp): object => ({ code: 'INVALID_ARGUMENT', message });
   await assert.rejects(
-    run('--stemcell', 'x'),
+    run('--with', 'x', '--stemcell', 'x'),
     invalid(/--with must be one of: cloud-foundry\. Usage: doctor/u),
   );
   await assert.rejects(run('--with', 'cloud-foundry'), invalid(/--stemcell FILE is missing/u));

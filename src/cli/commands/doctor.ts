@@ -1,57 +1,121 @@
+import { existsSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { examineCluster } from '../../doctor/cluster/examine-cluster.ts';
 import { examineNodes } from '../../doctor/examine-nodes.ts';
 import type { Finding } from '../../doctor/finding.ts';
-import { readStemcellImage } from '../../doctor/read-stemcell-image.ts';
+import { readStemcellImage, type StemcellImage } from '../../doctor/read-stemcell-image.ts';
+import { tryCluster } from '../../doctor/trial/try-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { runScript } from '../../kubernetes/client/exec.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { doctorFlags, doctorUsage, parseDoctorArguments } from '../args/doctor-arguments.ts';
+import {
+  doctorFlags,
+  parseDoctorArguments,
+  type ExaminationArguments,
+  type NodesArguments,
+} from '../args/doctor-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
-import { printTable } from '../output/terminal.ts';
+import { printFindings } from '../output/print-findings.ts';
 
 /**
- * Shows whether the nodes of a cluster can run a deployment, by trying it in a pod on each node. The exit
- * code is 1 if a check failed. Nothing stays in the cluster, also after an interrupt.
+ * Shows whether a cluster can run VMs, what the CPI may do there and, with --try, whether it works; or, with
+ * --with, whether the nodes can run a deployment. The exit code is 1 if a check failed. Nothing stays in the
+ * cluster, also after an interrupt.
  */
 export const doctor: Command = {
   name: 'doctor',
-  usage: doctorUsage,
+  usage: '',
   flags: doctorFlags,
   operands: ['other'],
-  example: '--with cloud-foundry --stemcell stemcell/stemcell.tgz',
-  summary: 'Try on each node of a cluster what the VMs of Cloud Foundry need, and say what to do',
-  documentation: 'docs/operating.md',
+  example: '--kubeconfig ~/.kube/config --namespace bosh',
+  summary: 'Check whether a cluster has what the CPI needs, and say what to do; --try also tries it',
+  documentation: 'docs/doctor.md',
   json: true,
   async run(args, context) {
-    const findings = await examine(args, context);
+    const parsed = parseDoctorArguments(args);
+    const findings = await (parsed.kind === 'nodes' ? nodes(parsed, context) : cluster(parsed, context));
     const { terminal } = context;
-    printTable(terminal, {
-      content: 'checks',
-      header: ['Node', 'Check', 'Result', 'Details', 'Needed by', 'What to do'],
-      rows: findings.map(({ subject, check, result, detail, neededBy, remedy }) => [
-        ...[subject, check, result, detail, neededBy, remedy],
-      ]),
-    });
+    printFindings(terminal, findings);
     const failed = findings.filter(({ result }) => result === 'failed').length;
     if (failed === 0) return 0;
-    terminal.error(`${failed} of ${findings.length} checks failed; their rows say what to do`);
+    terminal.error(`${failed} of ${findings.length} checks failed`);
     return 1;
   },
 };
 
-async function examine(
-  args: readonly string[],
-  { installation, terminal, secrets, environment, signal }: CommandContext,
-): Promise<Finding[]> {
-  const { namespace, imagePullSecrets, parts, context, ...parsed } = parseDoctorArguments(args);
-  const kubeconfig = resolve(
-    parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
+interface ChosenCluster {
+  readonly kubeconfig: string;
+  readonly isEmbedded: boolean;
+}
+
+/** Chooses like kubectl. If kubectl has no kubeconfig, and an embedded cluster exists, chooses that. */
+function chooseCluster(
+  named: string | undefined,
+  { installation, environment }: CommandContext,
+): ChosenCluster {
+  const embedded = kubeconfigPath(installation.clusterDirectory);
+  const usual = environmentKubeconfig(environment) ?? expandHome('~/.kube/config');
+  const isAbsent = named === undefined && !existsSync(usual) && existsSync(embedded);
+  const kubeconfig = isAbsent ? embedded : resolve(named ?? usual);
+  return { kubeconfig, isEmbedded: kubeconfig === embedded };
+}
+
+/** A stemcell, or no trial of it. */
+async function readTrialImage({ trial }: ExaminationArguments): Promise<StemcellImage | undefined> {
+  return trial === undefined ? undefined : readStemcellImage(trial.stemcell);
+}
+
+async function cluster(request: ExaminationArguments, context: CommandContext): Promise<readonly Finding[]> {
+  const { installation, environment, secrets } = context;
+  const { kubeconfig, isEmbedded } = chooseCluster(request.kubeconfig, context);
+  if (isEmbedded && request.trial !== undefined) throw noImages('doctor --try');
+  const image = await readTrialImage(request);
+  return withKubernetes(
+    kubeconfig,
+    async (api, access) => {
+      const examined = { ...request, root: installation.root, isEmbedded };
+      const { findings, facts } = await examineCluster(api, examined, systemClock);
+      if (request.trial === undefined || image === undefined || facts === undefined) return findings;
+      const trial = { ...request, ...request.trial, image };
+      const { signal, terminal } = context;
+      const work = tryCluster(trial, {
+        ...{ api, facts, signal, clock: systemClock, newUuid: randomUUID, connect: connectTcp },
+        exec: ({ namespace = trial.namespace, ...command }) => runScript(access, { namespace, ...command }),
+        onProgress: (line) => terminal.error(line),
+      });
+      const tried = await interruptible(work, signal, {
+        result: 'The trial was stopped',
+        next: 'the same command starts again, and first removes what is left',
+      });
+      return [...findings, ...tried];
+    },
+    { environment, context: request.context, onSecrets: secrets.add },
   );
-  if (kubeconfig === kubeconfigPath(installation.clusterDirectory)) throw embedded();
-  const stemcell = await readStemcellImage(parsed.stemcell);
+}
+
+const connectTimeout = 5000;
+
+async function connectTcp(host: string, port: number): Promise<void> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(connectTimeout) });
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function nodes(request: NodesArguments, context: CommandContext): Promise<readonly Finding[]> {
+  const { namespace, imagePullSecrets, parts } = request;
+  const { terminal, secrets, environment, signal } = context;
+  const { kubeconfig, isEmbedded } = chooseCluster(request.kubeconfig, context);
+  if (isEmbedded) throw noImages('a Diego cell');
+  const stemcell = await readStemcellImage(request.stemcell);
   const work = withKubernetes(
     kubeconfig,
     (api, access) =>
@@ -63,7 +127,7 @@ async function examine(
             runScript(access, { namespace, pod, container, command, deadlineMs: 30_000 }),
         },
       ),
-    { environment, context, onSecrets: secrets.add },
+    { environment, context: request.context, onSecrets: secrets.add },
   );
   return interruptible(work, signal, {
     result: 'The nodes were not examined, and the pods were removed',
@@ -71,8 +135,8 @@ async function examine(
   });
 }
 
-const embedded = (): ProductError =>
+const noImages = (what: string): ProductError =>
   new ProductError(
     'NOT_SUPPORTED',
-    'The embedded cluster runs no containers of images, so it cannot run a Diego cell; name another cluster with --kubeconfig',
+    `The embedded cluster runs no containers of images, so ${what} is not possible there; name another cluster with --kubeconfig`,
   );

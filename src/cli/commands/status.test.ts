@@ -49,6 +49,17 @@ test('status fails with an error if the recorded VM of the manifest is not in th
   for (const args of deployment) assert.deepEqual(await run(...args), { exitCode: 0, errors: '' });
 });
 
+test('status and orphans reject flags that contradict each other', async () => {
+  const { context } = recordOutput();
+  const structured = { table: () => undefined, block: () => undefined };
+  const json = { ...context, terminal: { ...context.terminal, structured } };
+  const rejects = (run: Promise<number>, message: RegExp) =>
+    assert.rejects(run, { code: 'INVALID_ARGUMENT', message });
+  await rejects(status.run(['--watch'], json), /leave out --watch/u);
+  await rejects(orphans.run(['--delete', '--force'], context), /--delete needs --state or --director-json/u);
+  await rejects(orphans.run(['--force'], context), /--force is only for --delete/u);
+});
+
 test('status names a missing manifest or state file, and reports a manifest that was never deployed', async (t) => {
   const { directory } = await startTestServer(t);
   const installation = { clusterDirectory: directory } as Installation;
@@ -112,7 +123,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with its neighbourin
     return at.out;
   };
 
-  assert.match(await run(status, environment), /VM .*Instance/u);
+  assert.match(await run(status, environment), /Instance .*VM/u);
   assert.match(await run(orphans, environment), /No objects that a killed call may have left/u);
   await assert.rejects(
     run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(otherDirectory, 'ca.crt')}` }),

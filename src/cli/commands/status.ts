@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { oneLine } from '../../errors/text.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { readLists, statusLists } from '../../inventory/object-lists.ts';
+import { clockDifference } from '../../kubernetes/timestamp.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { exampleManifestPath } from '../args/env-arguments.ts';
 import {
   parseStatusArguments,
@@ -9,18 +11,20 @@ import {
   statusUsage,
   type StatusArguments,
 } from '../args/kubernetes-arguments.ts';
-import { listBoshObjects, type DiskSummary, type VmSummary } from '../cluster/bosh-objects.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
-import type { Command } from '../command.ts';
-import { formatTable } from '../output/table.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { statusTables, statusText } from '../inventory/status-tables.ts';
+import { toStatusView, watchStatus } from '../inventory/watch-status.ts';
+import { printTable } from '../output/terminal.ts';
 
 /**
- * Shows what the CPI has in a cluster: VMs, disks, VMs of an earlier version of the CPI, and unclaimed disks,
- * which a killed caller may have left. Reads only. The exit code is 3 if the embedded cluster does not run,
- * and 1 if the VM that a deployment's state file records is not in the cluster.
+ * Shows what the CPI has in a cluster: problems with their next steps, VMs, disks, snapshots and networks.
+ * Reads only. With `--watch` it follows the changes until Ctrl-C, which is no error. The exit code is 3 if
+ * the embedded cluster does not run, and 1 if the VM that a deployment's state file records is not in the
+ * cluster.
  */
 export const status: Command = {
   name: 'status',
@@ -28,43 +32,80 @@ export const status: Command = {
   operands: ['deployment', 'other'],
   flags: statusFlags,
   example: 'hello/manifest.yml',
-  summary: 'List VMs and disks in the cluster, including unclaimed disks, and check the VM of a manifest',
-  async run(args, { installation, terminal, secrets, environment }) {
-    const values = parseStatusArguments(args);
-    const deployment = await findDeployment(await withExample(values));
+  summary: 'List problems, VMs, disks, snapshots and networks in the cluster, and check the VM of a manifest',
+  json: true,
+  documentation: 'docs/status.md',
+  async run(args, context) {
+    const { installation, terminal, environment } = context;
+    const values = await withExample(parseStatusArguments(args));
+    if (values.watch && terminal.structured !== undefined)
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `--json shows one moment; leave out --watch. Usage: status ${statusUsage}`,
+      );
+    const deployment = await findDeployment(values);
     const cluster = embeddedCluster(installation);
-    const { clusterDirectory } = installation;
-    const chosen = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
+    const chosen = chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
     if (chosen.isEmbedded) {
       terminal.out(`${await cluster.describe()}\n`);
       if (!(await cluster.isRunning())) return 3;
     }
-    const kubeconfig = chosen.path;
-    const options = { environment, onSecrets: secrets.add };
-    const { vms, disks } = await withKubernetes(
-      kubeconfig,
-      (api, access) => listBoshObjects(api, values.namespace ?? access.namespace, values['disk-namespace']),
-      options,
-    );
-    terminal.out(report(vms, disks));
-    if (deployment === undefined) return 0;
-    const { files, isRecorded } = deployment;
-    const { statePath } = files;
-    if (!isRecorded) {
-      terminal.out(`\n'${values.manifestPath}' is not deployed: there is no state file '${statePath}'\n`);
-      return 0;
-    }
-    const { missingVm } = await inspectCluster(files, kubeconfig, {
-      namespace: values.namespace,
-      ...options,
-    });
-    if (missingVm === undefined) return 0;
-    terminal.error(
-      `VM '${missingVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
-    );
-    return 1;
+    await showCluster(chosen.path, values, context);
+    if (deployment === undefined || values.watch) return 0;
+    return checkDeployment(deployment, chosen.path, values, context);
   },
 };
+
+/** Shows the cluster once, or until the signal. */
+function showCluster(
+  kubeconfig: string,
+  { namespace, 'disk-namespace': diskNamespace, details, watch }: StatusArguments,
+  { terminal, secrets, environment, signal }: CommandContext,
+): Promise<void> {
+  return withKubernetes(
+    kubeconfig,
+    async (api, access) => {
+      const vms = namespace ?? access.namespace;
+      const namespaces = { vms, disks: diskNamespace ?? vms };
+      const clock = systemClock;
+      if (watch) return watchStatus({ api, namespaces, terminal, clock, signal, details });
+      const lists = await readLists(api, namespaces, statusLists);
+      const view = toStatusView(lists, clock.now() + clockDifference(api, clock));
+      if (terminal.structured === undefined) {
+        const width = terminal.screen?.size().columns ?? Infinity;
+        terminal.out(`\n${statusText(view, { width, details })}`);
+      } else for (const table of statusTables(view)) printTable(terminal, table);
+    },
+    { environment, onSecrets: secrets.add },
+  );
+}
+
+interface Deployment {
+  readonly files: DeploymentFiles;
+  readonly isRecorded: boolean;
+}
+
+/** Returns the exit code: 1 if the VM that the state file records does not exist. */
+async function checkDeployment(
+  { files, isRecorded }: Deployment,
+  kubeconfig: string,
+  { manifestPath, namespace }: StatusArguments,
+  { terminal, secrets, environment }: CommandContext,
+): Promise<number> {
+  const { statePath } = files;
+  if (!isRecorded) {
+    terminal.out(`\n'${manifestPath}' is not deployed: there is no state file '${statePath}'\n`);
+    return 0;
+  }
+  const { missingVm } = await inspectCluster(files, kubeconfig, {
+    ...{ namespace, environment, onSecrets: secrets.add },
+  });
+  if (missingVm === undefined) return 0;
+  terminal.error(
+    `VM '${missingVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
+  );
+  return 1;
+}
 
 /** Returns the arguments with the manifest that `up` without a manifest deploys, if it is here. */
 async function withExample(values: StatusArguments): Promise<StatusArguments> {
@@ -76,10 +117,7 @@ async function withExample(values: StatusArguments): Promise<StatusArguments> {
  * Returns undefined if no deployment was named. Rejects with FILE_NOT_FOUND if the `--state`, or the manifest
  * of a deployment without a state, does not exist.
  */
-async function findDeployment({
-  manifestPath,
-  state,
-}: StatusArguments): Promise<{ readonly files: DeploymentFiles; readonly isRecorded: boolean } | undefined> {
+async function findDeployment({ manifestPath, state }: StatusArguments): Promise<Deployment | undefined> {
   if ((manifestPath ?? state) === undefined) return undefined;
   const files = await DeploymentFiles.find(manifestPath ?? '', state);
   const isRecorded = (await files.readState()) !== undefined;
@@ -88,35 +126,4 @@ async function findDeployment({
   if (!isRecorded && manifestPath !== undefined && !existsSync(manifestPath))
     throw new ProductError('FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
   return { files, isRecorded };
-}
-
-/**
- * Returns the output of the command: tables, then one sentence for each VM or disk that needs an action of
- * the operator.
- */
-export function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
-  const vmTable = formatTable(
-    ['VM', 'Instance', 'Phase', 'Address', 'Disks'],
-    vms.map((vm) => [vm.cid, vm.instance, vm.phase, vm.address, vm.disks.join(', ') || '-']),
-  );
-  const diskTable = formatTable(
-    ['Disk', 'Size', 'Phase', 'Attached to'],
-    disks.map((disk) => [disk.cid, disk.size, disk.phase, disk.vm ?? (disk.unclaimed ? 'unclaimed' : '-')]),
-  );
-  const outdated = vms
-    .filter((vm) => vm.outdated)
-    .map(
-      ({ cid }) =>
-        `VM '${oneLine(cid)}' was made by an earlier version of the CPI and keeps its scripts, which lack security fixes, ` +
-        'until it is recreated: run up or create-env with --recreate, or bosh recreate if a director created it\n',
-    );
-  const unclaimed = disks
-    .filter((disk) => disk.unclaimed && disk.vm === undefined)
-    .map(
-      ({ cid }) =>
-        `Disk '${oneLine(cid)}' was created and then neither attached nor described: its caller may have been killed. ` +
-        `If no state file names it, remove it with: kubectl delete pvc ${oneLine(cid)}\n`,
-    );
-  const notes = [...outdated, ...unclaimed];
-  return `\n${vmTable}\n${diskTable}${notes.length > 0 ? `\n${notes.join('')}` : ''}`;
 }

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { oneLine } from '../../errors/text.ts';
 import { openDisplay, type Display } from './display.ts';
+import { openScreen, type Screen } from './screen.ts';
 import { formatTable, mapCells, type OutputTable } from './table.ts';
 
 /** The output and the questions of a command. */
@@ -17,6 +18,8 @@ export interface Terminal {
   };
   /** Writes one message. Its lines after the first are indented. */
   error(message: string): void;
+  /** Absent if the output is not a terminal, or with `--json`. */
+  readonly screen?: Screen;
   /** False if input is not a terminal, so that nothing can answer a question. */
   readonly canAsk: boolean;
   /**
@@ -28,12 +31,13 @@ export interface Terminal {
 
 /** Returns a terminal that removes secrets from all output. The output of all commands goes through it. */
 export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
-  const { display, structured } = terminal;
+  const { display, screen, structured } = terminal;
   return {
     ...terminal,
     display: display && redactingDisplay(display, redact),
     out: (text) => terminal.out(redact(text)),
     error: (message) => terminal.error(redact(message)),
+    ...(screen !== undefined && { screen: { ...screen, draw: (text: string) => screen.draw(redact(text)) } }),
     ...(structured === undefined
       ? {}
       : {
@@ -81,8 +85,12 @@ export function processTerminal(): Terminal {
     if (display === undefined) stream.write(text);
     else display.beside(text, () => void stream.write(text));
   };
+  const screen = openScreen(process.stdout, process.env['TERM']);
   return {
     display,
+    ...(screen !== undefined && {
+      screen: { ...screen, draw: (text: string) => screen.draw(escapeControls(text)) },
+    }),
     out: (text) => write(process.stdout, escapeControls(text)),
     error: (message) => write(process.stderr, `${escapeControls(indentFollowing(message))}\n`),
     canAsk: isatty(process.stdin.fd),

@@ -110,6 +110,32 @@ test('our own agent comes with the notices of its contents', { skip: notRoot || 
   assert.equal(files.get(`${documents}/NOTICE`)?.text, 'Bun and packages');
 });
 
+test(
+  'the npm package gives a stemcell the agent that it contains, or names the option for another one',
+  { skip: notRoot || noAgent },
+  async (t) => {
+    const directory = await scratchDirectory(t);
+    const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+    const root = join(directory, 'package');
+    const agents = join(root, 'dist', 'agent');
+    await mkdir(agents, { recursive: true });
+    const build = (output: string): Promise<number> => {
+      const { context } = recordOutput(environment);
+      const installation = { ...context.installation, root, isPackage: true };
+      const args = ['--from-debian', '--profile', 'baseline', '--output', join(directory, output)];
+      return buildStemcell(args, { ...context, installation });
+    };
+
+    await assert.rejects(build('none'), { code: 'STEMCELL_BUILD_FAILED', message: /--agent FILE/ });
+    for (const name of ['bosh-agent', 'NOTICE']) await writeFile(join(agents, name), name);
+    await build('out');
+
+    const files = await filesOverRoot(join(directory, 'out', 'image'));
+    assert.equal(files.get('usr/lib/bosh-kubernetes/bosh-agent')?.text, 'bosh-agent');
+    assert.equal(files.get('usr/share/doc/bosh-kubernetes/NOTICE')?.text, 'NOTICE');
+  },
+);
+
 /** Makes this process create its temporary files in a directory until the test ends. */
 async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
   await mkdir(path);

@@ -81,7 +81,7 @@ export async function startDirectorSetting(
  * namespace bosh, the rights `get` and `create` in the cluster, and `list` for these resources.
  */
 export async function useAccount(
-  { cluster: { api }, kubeconfig }: DirectorSetting,
+  { cluster: { api }, kubeconfig }: Pick<DirectorSetting, 'cluster' | 'kubeconfig'>,
   lists?: readonly string[],
 ): Promise<void> {
   const [name, namespace] = ['limited', 'default'];

@@ -23,7 +23,7 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
     join(home, 'workspace', 'installation', 'cpi'),
     ...[
       '-state.json',
-      ...['.pending', '.cluster', '.cpi', '.digest'].map((end) => `-state.json${end}`),
+      ...['.pending', '.cluster', '.cpi', '.digest', '.trace'].map((end) => `-state.json${end}`),
       '-creds.yml',
     ].map((end) => join(directory, `manifest${end}`)),
   ];

@@ -25,6 +25,7 @@ export class Arguments {
   readonly #values: readonly unknown[];
   #index = 0;
   #first: ContextClaim | undefined;
+  readonly #cids: string[] = [];
 
   constructor(method: string, values: readonly unknown[]) {
     this.#method = method;
@@ -36,9 +37,14 @@ export class Arguments {
     return this.#first?.context;
   }
 
+  /** The valid cids that were read or qualified so far, each once. */
+  get cids(): readonly string[] {
+    return this.#cids;
+  }
+
   /** Returns the cid of an object in the context of the call, for the caller to use in later calls. */
   qualify(name: string): string {
-    return formatCid(this.context, name);
+    return this.#note(formatCid(this.context, name));
   }
 
   string(name: string): string {
@@ -155,8 +161,14 @@ export class Arguments {
   #nameOf(text: string, kind: CidKind): string {
     const cid = parseCid(text, kind);
     if (cid === undefined) return text;
+    this.#note(text);
     this.#claim({ what: `${kind} '${cid.name}'`, context: cid.context });
     return cid.name;
+  }
+
+  #note(cid: string): string {
+    if (!this.#cids.includes(cid)) this.#cids.push(cid);
+    return cid;
   }
 
   #cloudProperties(): { context: string | undefined; rest: JsonObject } {

@@ -73,4 +73,5 @@ export const nodeProcess: ProcessIo = {
   readInput: async () => readDescriptor(0, maxInputBytes, inputTooLargeError),
   readFile: async (path) => readFile(path, 'utf8'),
   writeOutput: async (text) => writeDescriptor(1, text),
+  writeError: async (text) => writeDescriptor(2, text),
 };

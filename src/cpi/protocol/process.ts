@@ -9,6 +9,7 @@ interface BunFile {
 interface BunFiles {
   readonly stdin: BunFile;
   readonly stdout: BunFile;
+  readonly stderr: BunFile;
   file(path: string): BunFile;
   write(file: BunFile, text: string): Promise<number>;
 }
@@ -21,14 +22,17 @@ export function bunProcess(bun: BunFiles): ProcessIo {
   return {
     readInput: () => readInput(bun.stdin),
     readFile: (path) => bun.file(path).text(),
-    writeOutput: async (text) => {
-      try {
-        await bun.write(bun.stdout, text);
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
-      }
-    },
+    writeOutput: (text) => writeUnlessClosed(bun, bun.stdout, text),
+    writeError: (text) => writeUnlessClosed(bun, bun.stderr, text),
   };
+}
+
+async function writeUnlessClosed(bun: BunFiles, file: BunFile, text: string): Promise<void> {
+  try {
+    await bun.write(file, text);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
+  }
 }
 
 export async function readInput(stdin: BunFile): Promise<string> {
@@ -57,6 +61,8 @@ export interface ProcessIo {
    * not an error.
    */
   writeOutput(text: string): Promise<void>;
+  /** Writes the text to stderr, in the same way. */
+  writeError(text: string): Promise<void>;
 }
 
 /** The maximum length of a request in bytes: a create_vm with all certificates of a VM has some 100 KB. */

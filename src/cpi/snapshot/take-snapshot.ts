@@ -2,6 +2,7 @@ import { ignoreNotFound, type ObjectReference } from '../../kubernetes/api.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isMissingResource } from '../../kubernetes/client/api-error.ts';
 import { describeEventsIfAllowed } from '../../kubernetes/describe-pod.ts';
+import type { OwnerReference } from '../../kubernetes/object.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/types/storage.ts';
 import { waitForObject } from '../objects/wait-for-object.ts';
@@ -16,6 +17,8 @@ export interface SnapshotSpec {
   readonly className: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** Kubernetes deletes the snapshot after its owners. Without owners it stays until it is deleted. */
+  readonly owners?: readonly OwnerReference[];
 }
 
 /**
@@ -66,12 +69,15 @@ export async function removeSnapshot(
 }
 
 async function createSnapshot(call: CallContext, spec: SnapshotSpec): Promise<void> {
-  const { name, namespace, claimName, className, labels, annotations } = spec;
+  const { name, namespace, claimName, className, owners, ...metadata } = spec;
   try {
     await createOrGet<VolumeSnapshot>(call.api, volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
-      metadata: { name, namespace, labels: { ...labels }, annotations: { ...annotations } },
+      metadata: {
+        ...{ name, namespace, labels: { ...metadata.labels }, annotations: { ...metadata.annotations } },
+        ...(owners !== undefined && { ownerReferences: [...owners] }),
+      },
       spec: {
         source: { persistentVolumeClaimName: claimName },
         ...(className !== undefined && { volumeSnapshotClassName: className }),

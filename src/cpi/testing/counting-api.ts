@@ -1,4 +1,5 @@
-import type { KubernetesApi, ObjectReference, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { observedApi } from '../record/observed-api.ts';
 
 /** The requests that reached the API, each as `create pods` or `patch persistentvolumeclaims`. */
 export interface Requests {
@@ -12,49 +13,12 @@ export function countingApi(api: KubernetesApi): {
   readonly requests: Requests;
 } {
   const requests: Requests = { reads: [], writes: [] };
-  const note = (kind: keyof Requests, verb: string, { plural }: Resource): void => {
-    requests[kind].push(`${verb} ${plural}`);
-  };
-  const of = (reference: ObjectReference): Resource => reference.resource;
+  const end = { see: () => undefined, end: () => undefined };
   return {
     requests,
-    api: {
-      get: (reference) => {
-        note('reads', 'get', of(reference));
-        return api.get(reference);
-      },
-      list: (resource, query) => {
-        note('reads', 'list', resource);
-        return api.list(resource, query);
-      },
-      watch: (resource, query) => {
-        note('reads', 'watch', resource);
-        return api.watch(resource, query);
-      },
-      groups: () => {
-        requests.reads.push('get groups');
-        return api.groups();
-      },
-      create: (resource, object) => {
-        note('writes', 'create', resource);
-        return api.create(resource, object);
-      },
-      dryRunCreate: (resource, object) => {
-        note('reads', 'try to create', resource);
-        return api.dryRunCreate(resource, object);
-      },
-      replace: (resource, object, ...more) => {
-        note('writes', 'replace', resource);
-        return api.replace(resource, object, ...more);
-      },
-      patch: (reference, patch, ...more) => {
-        note('writes', 'patch', of(reference));
-        return api.patch(reference, patch, ...more);
-      },
-      delete: (reference, ...more) => {
-        note('writes', 'delete', of(reference));
-        return api.delete(reference, ...more);
-      },
-    },
+    api: observedApi(api, ({ kind, verb, resource }) => {
+      requests[kind === 'write' ? 'writes' : 'reads'].push(`${verb} ${resource?.plural ?? 'groups'}`);
+      return end;
+    }),
   };
 }

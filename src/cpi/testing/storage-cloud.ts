@@ -3,6 +3,7 @@ import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import type { ControllerContext } from '../../../embedded-cluster/controllers/controller-context.ts';
 import type { Controller } from '../../kubernetes/controllers/controller.ts';
+import { GarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
 import { SnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
 import { SnapshotSidecar } from '../../../embedded-cluster/controllers/snapshots/snapshot-sidecar.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
@@ -34,6 +35,7 @@ const controllers = (context: ControllerContext): Controller[] => [
   new VolumeReclaimer(context),
   new SnapshotController(context),
   new SnapshotSidecar(context),
+  new GarbageCollector(context),
 ];
 
 /**

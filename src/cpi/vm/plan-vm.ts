@@ -1,6 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { type ApiError, isApiError } from '../../kubernetes/client/api-error.ts';
 import { pods } from '../../kubernetes/resources.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
 import { buildAttachmentPod } from '../disk/attach/attachment-pod-spec.ts';
 import { type CallContext } from '../call.ts';
 import { type AttachStrategy } from '../config/cluster-access.ts';
@@ -50,13 +51,16 @@ function recreateOrThrow(call: CallContext, { cid }: VmSpec, why: string): Attac
   );
 }
 
-/** Returns the permanent rejection of an attachment pod. A full quota is not permanent. */
-async function attachmentRejection(call: CallContext, spec: VmSpec): Promise<ApiError | undefined> {
+/** Returns an attachment pod as a VM of that request would have, for a dry run. */
+export function plannedAttachment(
+  call: Pick<CallContext, 'config' | 'namespace' | 'diskNamespace' | 'directorUuid' | 'newUuid'>,
+  spec: VmSpec,
+): Pod {
   // only a VM under `hot` has attachment pods, and they copy nothing that depends on the other facts
   const networking = { labels: {}, annotations: {} };
   const vm = podTemplate(call, { spec, facts: { attach: 'hot', networking, volumeTerms: [] } });
   const uid = call.newUuid();
-  const attachment = buildAttachmentPod({
+  return buildAttachmentPod({
     diskCid: `disk-${uid}`,
     namespace: call.diskNamespace,
     vm: { ...vm, metadata: { ...vm.metadata, uid } },
@@ -64,8 +68,12 @@ async function attachmentRejection(call: CallContext, spec: VmSpec): Promise<Api
     kubeletRootDirectory: call.config.kubernetes.kubeletRootDirectory,
     directorUuid: call.directorUuid,
   });
+}
+
+/** Returns the permanent rejection of an attachment pod. A full quota is not permanent. */
+async function attachmentRejection(call: CallContext, spec: VmSpec): Promise<ApiError | undefined> {
   try {
-    await call.api.dryRunCreate(pods, attachment);
+    await call.api.dryRunCreate(pods, plannedAttachment(call, spec));
     return undefined;
   } catch (error) {
     if (isApiError(error) && [400, 403, 422].includes(error.code)) {

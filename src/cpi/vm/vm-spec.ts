@@ -56,7 +56,7 @@ export interface ClusterFacts {
  * without Kubernetes.
  */
 export function parseVmSpec(
-  { config }: CallContext,
+  { config }: Pick<CallContext, 'config'>,
   request: CreateVmRequest,
   method: 'create_vm' | 'check_vm' = 'create_vm',
 ): VmSpec {

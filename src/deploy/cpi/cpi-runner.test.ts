@@ -54,6 +54,8 @@ test('sends the exact envelope, calls info once and passes its folders to the CP
 
 test('only the progress and the notes in the log of a CPI are shown during a call', async (t) => {
   const told: string[] = [];
+  const records: string[] = [];
+  const record = `{"bosh_kubernetes_cpi":1,"method":"${'m'.repeat(3000)}"}`;
   const hasTold = Promise.withResolvers<void>();
   const directory = await scratchDirectory(t);
   const go = join(directory, 'go');
@@ -61,9 +63,10 @@ test('only the progress and the notes in the log of a CPI are shown during a cal
   const { cloud } = await scriptedCpi(
     t,
     `cat > /dev/null; echo 'secret log' >&2; printf 'waiting for ' >&2; echo 'the Kubernetes API at 10.0.0.1:6443' >&2
-     echo 'waiting for ${long}' >&2; echo 'note: the VM got limits' >&2; echo 'notes of a log' >&2
+     echo '${record}' >&2; echo 'waiting for ${long}' >&2; echo 'note: the VM got limits' >&2; echo 'notes of a log' >&2
      while ! [ -e '${go}' ]; do sleep 0.01; done; echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}'`,
     {
+      onRecord: (line) => void records.push(line),
       onWaiting: (line) => {
         told.push(line);
         if (told.length === 2) hasTold.resolve();
@@ -77,6 +80,7 @@ test('only the progress and the notes in the log of a CPI are shown during a cal
   await answer;
 
   assert.deepEqual(told, ['waiting for the Kubernetes API at 10.0.0.1:6443', 'note: the VM got limits']);
+  assert.deepEqual(records, [record]);
 });
 
 test('garbage is reported with the last output of the CPI', async (t) => {

@@ -1,3 +1,4 @@
+import { cpiRecordStart } from '../../bosh/cpi-record.ts';
 import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, progressPrefixes } from '../../errors/text.ts';
@@ -38,6 +39,8 @@ export interface CpiRunnerOptions {
    * of the call.
    */
   readonly onWaiting?: (line: string) => void;
+  /** Called at the end of a call of our CPI with its record (src/bosh/cpi-record.ts). */
+  readonly onRecord?: (line: string) => void;
 }
 
 export type CpiRunner = (request: CpiRequest) => Promise<CpiResponse>;
@@ -67,6 +70,8 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
 const isForOperator = (line: string): boolean =>
   Object.values(progressPrefixes).some((prefix) => line.startsWith(prefix));
 
+const isRecord = (line: string): boolean => line.startsWith(cpiRecordStart);
+
 async function call(
   executable: CpiExecutable,
   request: CpiRequest,
@@ -87,7 +92,8 @@ async function call(
       graceMs: options.grace,
       onStart: (pid) => options.onStart?.(pid, request.method),
       onErrorLine: (line) => {
-        if (isForOperator(line)) options.onWaiting?.(line);
+        if (isRecord(line)) options.onRecord?.(line);
+        else if (isForOperator(line)) options.onWaiting?.(line);
       },
     });
   } catch (error) {
@@ -143,7 +149,11 @@ function truncate(text: string): string {
 }
 
 function lastLines(text: string): string {
-  return text.trimEnd().split('\n').slice(-20).join('\n');
+  const lines = text.trimEnd().split('\n');
+  return lines
+    .filter((line) => !isRecord(line))
+    .slice(-20)
+    .join('\n');
 }
 
 export interface CpiErrorObject {

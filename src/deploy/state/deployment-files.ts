@@ -6,6 +6,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../../platform/field.ts';
 import { readOwnJson } from '../../platform/read-own-json.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
+import { callLogPathFor } from './call-log.ts';
 import type { DeploymentState } from './deployment-state.ts';
 import { KnownResources } from './known-resources.ts';
 import { pendingPathFor, readPending } from './pending-file.ts';
@@ -189,7 +190,7 @@ export class DeploymentFiles {
     await writeDurably(this.#digestsPath, `${JSON.stringify({ sha512, sha512WithoutCredentials })}\n`);
   }
 
-  /** Removes all files. A run that is killed before the end can be repeated. */
+  /** Removes all files but the records of the CPI calls. A run that is killed before the end can be repeated. */
   async removeAll(): Promise<void> {
     await this.removeAllButCluster();
     await this.removeCluster();
@@ -206,6 +207,11 @@ export class DeploymentFiles {
 
   async removeCluster(): Promise<void> {
     await removeDurably(this.#clusterPath);
+  }
+
+  /** Removes the records of the CPI calls. `removeAll` keeps them: they show how the deletion went. */
+  async removeCallLog(): Promise<void> {
+    await removeDurably(callLogPathFor(this.statePath));
   }
 }
 

@@ -1,9 +1,9 @@
 import { findStorageClass, defaultClassName } from '../../cpi/disk/classes.ts';
 import { attachmentRequests } from '../../cpi/disk/attach/attachment-pod-spec.ts';
 import { addAmounts, type Amounts } from '../../kubernetes/types/usage.ts';
-import type { DirectorFacts } from '../cluster-facts.ts';
+import type { ClusterFacts } from '../../doctor/cluster/cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
-import { isNodeAddress, nodeAddress } from '../node-address.ts';
+import { isNodeAddress, nodeAddress } from '../../doctor/cluster/node-address.ts';
 import {
   amountsIn,
   describeRequests,
@@ -13,7 +13,7 @@ import {
   requestsOf,
   totalRoom,
   type NodeRoom,
-} from '../node-room.ts';
+} from '../../doctor/cluster/node-room.ts';
 import type { Check } from '../preflight-checks.ts';
 import { zonesIn } from './choose-variables.ts';
 import type { FoundryRecord } from './foundry-record.ts';
@@ -37,7 +37,7 @@ export interface FoundrySpec extends FoundryRecord {
 }
 
 export interface FoundryFacts {
-  readonly facts: DirectorFacts;
+  readonly facts: ClusterFacts;
   /** Undefined: the user may not list nodes and pods. Pods of the same Cloud Foundry count as room. */
   readonly rooms: readonly NodeRoom[] | undefined;
   readonly names: readonly ResolvedName[];
@@ -205,7 +205,7 @@ function tooLargeVm(
 /** Provisioners that make folders, whose size nothing limits. */
 const unlimitedProvisioners = ['rancher.io/local-path', 'k8s.io/minikube-hostpath'];
 
-function classCheck({ variables }: FoundrySpec, { classes }: DirectorFacts): Check {
+function classCheck({ variables }: FoundrySpec, { classes }: ClusterFacts): Check {
   const name = 'Disks of VMs';
   const { ephemeral_storage_class: className = '' } = variables;
   if (classes === undefined)

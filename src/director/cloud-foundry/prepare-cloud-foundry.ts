@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { VmProperties } from '../../cpi/vm/properties.ts';
-import { tryService, type DirectorApi, type DirectorFacts } from '../cluster-facts.ts';
+import { tryService, type ClusterApi, type ClusterFacts } from '../../doctor/cluster/cluster-facts.ts';
 import type { DirectorStemcell } from '../director-stemcell.ts';
 import { formatVariables } from '../format-variables.ts';
-import { nodeAddress } from '../node-address.ts';
-import { roomOnNodes, zonesByRoom } from '../node-room.ts';
+import { nodeAddress } from '../../doctor/cluster/node-address.ts';
+import { roomOnNodes, zonesByRoom } from '../../doctor/cluster/node-room.ts';
 import type { Check } from '../preflight-checks.ts';
 import { chooseVariables, type ClusterValues } from './choose-variables.ts';
 import { deployedChecks } from './deployed-checks.ts';
@@ -69,8 +69,8 @@ export interface PreparedFoundry {
  */
 export async function prepareCloudFoundry(
   request: FoundryRequest,
-  facts: DirectorFacts,
-  { api, lookup }: { readonly api: DirectorApi; readonly lookup: NameLookup },
+  facts: ClusterFacts,
+  { api, lookup }: { readonly api: ClusterApi; readonly lookup: NameLookup },
 ): Promise<PreparedFoundry> {
   const { previous, root, namespace, stemcell, deployed, hasOneCell, hasVolumeServices } = request;
   const { layout = previous?.layout ?? 'smallest' } = request;
@@ -119,7 +119,7 @@ export async function prepareCloudFoundry(
   };
 }
 
-function suggestedValues(facts: DirectorFacts, namespace: string): ClusterValues {
+function suggestedValues(facts: ClusterFacts, namespace: string): ClusterValues {
   const { nodes, pods = [], classes = [] } = facts;
   return {
     address: nodeAddress(facts, ['InternalIP', 'ExternalIP']),

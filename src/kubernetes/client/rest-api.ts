@@ -217,7 +217,7 @@ export class RestApi implements KubernetesApi {
           'KUBERNETES_API',
           `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${maxJsonValues} values; check that the kubeconfig names the right server`,
         );
-      const page = JSON.parse(body) as ObjectList<T>;
+      const page = parseBody(body) as ObjectList<T>;
       for (const item of page.items) items.push(item);
       token = page.metadata.continue;
       if (token === undefined || token === '') {
@@ -242,7 +242,7 @@ export class RestApi implements KubernetesApi {
         'KUBERNETES_API',
         `the Kubernetes API answers with more than ${maxJsonValues} values; check that the kubeconfig names the right server`,
       );
-    return JSON.parse(response.body) as T;
+    return parseBody(response.body) as T;
   }
 }
 
@@ -258,6 +258,19 @@ function assertStored({ plural, namespaced }: Resource, object: Partial<Kubernet
         'KUBERNETES_API',
         `the Kubernetes API answers with an object of ${plural} without metadata.${key}; check that the kubeconfig names the right server`,
       );
+}
+
+/** Throws KUBERNETES_API for a page of a server that is no API server, without quoting it. */
+function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ProductError(
+      'KUBERNETES_API',
+      'the Kubernetes API answers with a text that is not JSON; check that the kubeconfig names the right server',
+    );
+  }
 }
 
 function checkedEvent<T extends KubernetesObject>(resource: Resource, event: WatchEvent<T>): WatchEvent<T> {

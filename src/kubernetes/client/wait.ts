@@ -47,7 +47,7 @@ type StatusText = string | WaitStatus;
 
 const pauseMs = 200;
 const progressIntervalMs = 5_000;
-/** create-env drops lines of more than 1 KiB (src/platform/run-program.ts). */
+/** create-env drops lines of more than 4 KiB (src/platform/run-program.ts). */
 const maxLineLength = 900;
 /**
  * How long, in milliseconds, an API server that has just started may refuse all requests, until it has read

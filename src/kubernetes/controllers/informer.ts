@@ -1,5 +1,5 @@
 import { ApiError, isApiError } from '../client/api-error.ts';
-import type { KubernetesApi, Resource } from '../api.ts';
+import type { KubernetesApi, ListQuery, Resource } from '../api.ts';
 import type { KubernetesObject, Stored } from '../object.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -10,7 +10,10 @@ export interface Change<T extends KubernetesObject> {
   readonly after: Stored<T> | undefined;
 }
 
-type InformerRuntime = Pick<ControllerRuntime, 'clock' | 'onError'>;
+interface InformerRuntime extends Pick<ControllerRuntime, 'clock' | 'onError'> {
+  /** Called after each list, so also after the end of a failure. */
+  readonly onList?: () => void;
+}
 
 const baseDelayMs = 100;
 const maximumDelayMs = 10_000;
@@ -38,23 +41,18 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly resource: Resource;
   readonly #api: KubernetesApi;
   readonly #runtime: InformerRuntime;
-  readonly #fieldSelector: string | undefined;
+  readonly #selection: ListQuery;
   readonly #objects = new Map<string, Stored<T>>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
 
-  /** Watches the objects of the resource in all namespaces, or those that the field selector selects. */
-  constructor(
-    api: KubernetesApi,
-    resource: Resource,
-    runtime: InformerRuntime,
-    { fieldSelector }: { readonly fieldSelector?: string } = {},
-  ) {
+  /** Watches the objects of the resource in all namespaces, or those that the query selects. */
+  constructor(api: KubernetesApi, resource: Resource, runtime: InformerRuntime, selection: ListQuery = {}) {
     this.#api = api;
     this.resource = resource;
     this.#runtime = runtime;
-    this.#fieldSelector = fieldSelector;
+    this.#selection = selection;
   }
 
   /** Adds a handler. Must be called before `run`. */
@@ -103,12 +101,12 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   }
 
   async #listAndWatch(): Promise<void> {
-    const selection = this.#fieldSelector === undefined ? {} : { fieldSelector: this.#fieldSelector };
-    const list = await this.#api.list<T>(this.resource, selection);
+    const list = await this.#api.list<T>(this.resource, this.#selection);
     this.#replace(list.items);
     this.#synced.resolve();
+    this.#runtime.onList?.();
     const { resourceVersion } = list.metadata;
-    const query = { ...selection, resourceVersion, signal: this.#stopped.signal };
+    const query = { ...this.#selection, resourceVersion, signal: this.#stopped.signal };
     for await (const event of this.#api.watch<T>(this.resource, query)) {
       switch (event.type) {
         case 'ADDED':

@@ -11,10 +11,11 @@ const firstOf = {
   recreate: 24,
   stock: 40,
   director: 60,
+  doctor: 90,
 } as const;
 /**
  * The number of addresses that all suites need together, except those that run only on the suite's own
- * cluster: `stock`, `director` and loss-driver.test.ts.
+ * cluster: `stock`, `director`, `doctor` and loss-driver.test.ts.
  */
 const needed = 27;
 

@@ -57,7 +57,7 @@ export async function assertConverged(line: OperatorEnvironment, { unclaimed = 0
   const status = await line.command(['status']);
   assertSucceeded(status);
   for (const cid of others)
-    assert.match(status.stdout, new RegExp(`^Disk '${cid}' was created and then neither attached`, 'm'));
+    assert.match(status.stdout, new RegExp(`^disk '${cid}': it was created and then neither attached`, 'm'));
   return line.jobResponse();
 }
 

@@ -130,6 +130,25 @@ test('a copy that a killed update_disk left does not bring a deleted disk back',
   assert.deepEqual(await copiesOf(world, disk), []);
 });
 
+test('a snapshot that a slow update_disk takes after its copy was discarded is deleted with the disk', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, disk } = world;
+  let isDead = false;
+  const slow = seen(cloud, async (request) => {
+    if (isDead) throw new Error('killed');
+    if (!request.startsWith('create volumesnapshots ')) return;
+    await attachDisk(cloud, { vmCid, diskCid: disk });
+    await detachDisk(cloud, { vmCid, diskCid: disk });
+    isDead = true;
+  });
+  await assert.rejects(updateDisk(slow, { diskCid: disk, sizeMiB: 64, cloudProperties: other }), /killed/u);
+  const snapshots = async (): Promise<string[]> =>
+    (await diskObjects(world)).filter((name) => name.startsWith('copy-'));
+  assert.equal((await snapshots()).length, 1);
+  await deleteDisk(cloud, { diskCid: disk });
+  while ((await snapshots()).length > 0) await cloud.clock.sleep(5);
+});
+
 test('a copy that a killed update_disk left is not the answer of the next: what was written since is not in it', async (t) => {
   const world = await vmAndDisk(t);
   const { cloud, disk } = world;

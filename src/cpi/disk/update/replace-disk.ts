@@ -156,13 +156,15 @@ async function createDataSource(
   { claim, snapshotClass }: ReplacementSpec,
   { snapshotName: name }: Replacement,
 ): Promise<DataSource> {
-  const { name: claimName } = claim.metadata;
+  const { name: claimName, uid } = claim.metadata;
   if (snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
   const { diskNamespace: namespace } = call;
   const labels = baseLabels(call, 'copy');
   await takeSnapshot(call, {
     ...{ name, namespace, claimName, className: snapshotClass },
     ...{ labels, annotations: {} },
+    // If this call is slow, another call may have discarded the replacement, and no call removes this snapshot.
+    owners: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: claimName, uid }],
   });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
 }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { AccessMode } from './director-directory.ts';
 
 /** ResourceAttributes of authorization.k8s.io/v1. */
 export interface Permission {
@@ -12,13 +11,6 @@ export interface Permission {
   readonly namespace?: string;
 }
 
-export interface PermissionQuery {
-  readonly namespace: string;
-  readonly way: AccessMode;
-  /** The account and its roles exist: an administrator created them. */
-  readonly hasAccount: boolean;
-}
-
 interface RoleDocument {
   readonly kind: string;
   readonly rules?: readonly { apiGroups: string[]; resources: string[]; verbs: string[] }[];
@@ -26,39 +18,44 @@ interface RoleDocument {
 
 /** The roles in manifests/rbac. */
 export interface Roles {
-  /** The roles of the CPI's account. */
-  readonly account: readonly RoleDocument[];
-  /** The roles that an operator needs for a tunnel. */
+  /** The role of the CPI in the namespace of its VMs. */
+  readonly vms: readonly RoleDocument[];
+  /** The role of the CPI in the namespace of the disks, if that is another one. */
+  readonly disks: readonly RoleDocument[];
+  /** The role of the CPI at the scope of the cluster. Each of its rights is optional. */
+  readonly cluster: readonly RoleDocument[];
+  /** The role that an operator needs for a tunnel. */
   readonly tunnel: readonly RoleDocument[];
 }
 
 /** Reads the roles in manifests/rbac of that installation. */
 export async function readRoles(root: string): Promise<Roles> {
-  const read = async (name: string): Promise<RoleDocument[]> => {
-    const text = await readFile(join(root, 'manifests', 'rbac', name), 'utf8');
+  const read = async (...path: readonly string[]): Promise<RoleDocument[]> => {
+    const text = await readFile(join(root, 'manifests', 'rbac', ...path), 'utf8');
     return parseAllDocuments(text).map((each) => each.toJS() as RoleDocument);
   };
-  const account = await Promise.all(['namespaced.yaml', 'cluster.yaml'].map(read));
-  return { account: account.flat(), tunnel: await read('tunnel.yaml') };
+  const [vms, disks, cluster, tunnel] = await Promise.all([
+    read('namespaced.yaml'),
+    read('disks', 'disk-namespace.yaml'),
+    read('cluster.yaml'),
+    read('tunnel.yaml'),
+  ]);
+  return { vms, disks, cluster, tunnel };
 }
 
 /**
- * Returns the rights that the operator needs: creating a token of the account, the requests of the tunnel,
- * and, if the account does not exist yet, creating it and its roles. For that the operator also needs each
+ * Returns the rights that an operator needs to create the account of the CPI and its roles. They include each
  * right in the roles, because Kubernetes lets no user grant more rights than they have.
  */
-export function requiredPermissions(
-  { namespace, way, hasAccount }: PermissionQuery,
-  { account, tunnel }: Roles,
-): Permission[] {
-  const core = { group: '', namespace };
-  const token: Permission = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
-  return [
-    token,
-    ...(way === 'tunnel' ? permissionsIn(namespace, tunnel) : []),
-    ...(hasAccount ? [] : [...permissionsToInstall(namespace), ...permissionsIn(namespace, account)]),
-  ];
+export function installPermissions(namespace: string, { vms, cluster }: Roles): Permission[] {
+  return [...permissionsToInstall(namespace), ...permissionsIn(namespace, [...vms, ...cluster])];
 }
+
+/** Returns the right that an operator needs to give the CPI on this machine a token of its account. */
+export const tokenPermission = (namespace: string): Permission => ({
+  ...{ verb: 'create', group: '', resource: 'serviceaccounts' },
+  ...{ subresource: 'token', namespace },
+});
 
 function permissionsToInstall(namespace: string): Permission[] {
   const rbac = 'rbac.authorization.k8s.io';
@@ -76,7 +73,8 @@ function permissionsToInstall(namespace: string): Permission[] {
   ].map((each) => ({ verb: 'create', ...each }));
 }
 
-function permissionsIn(namespace: string, roles: readonly RoleDocument[]): Permission[] {
+/** Returns the rights in the roles; those of a Role are in that namespace. */
+export function permissionsIn(namespace: string, roles: readonly RoleDocument[]): Permission[] {
   return roles.flatMap(({ kind, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>
@@ -97,4 +95,14 @@ function permissionsIn(namespace: string, roles: readonly RoleDocument[]): Permi
 export function describePermission({ verb, resource, subresource, namespace }: Permission): string {
   const name = subresource === undefined ? resource : `${resource}/${subresource}`;
   return `${verb} ${name}${namespace === undefined ? '' : ` in '${namespace}'`}`;
+}
+
+/** A message with more names would not help. */
+const maxShownPermissions = 3;
+
+/** Describes the rights that are missing: the first ones, and how many more. */
+export function describePermissions(permissions: readonly Permission[]): string {
+  const more = permissions.length - maxShownPermissions;
+  const names = permissions.slice(0, maxShownPermissions).map(describePermission).join(', ');
+  return more > 0 ? `${names} and ${more} more` : names;
 }

@@ -1,10 +1,10 @@
-import { isSameAddress } from '../bosh/manifest/ip-range.ts';
-import type { Node } from '../kubernetes/types/node.ts';
-import type { DirectorFacts } from './cluster-facts.ts';
+import { isSameAddress } from '../../bosh/manifest/ip-range.ts';
+import type { Node } from '../../kubernetes/types/node.ts';
+import type { ClusterFacts } from './cluster-facts.ts';
 
 /** Returns an address of a ready node: of the first of these types that a node has. */
 export function nodeAddress(
-  { nodes = [] }: Pick<DirectorFacts, 'nodes'>,
+  { nodes = [] }: Pick<ClusterFacts, 'nodes'>,
   types: readonly string[],
 ): string | undefined {
   const ready = nodes.filter(({ status }) =>

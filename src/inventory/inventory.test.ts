@@ -3,13 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Volume } from '../../kubernetes/types/pod.ts';
-import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import { plannedPod } from '../../cpi/testing/planned-pod.ts';
-import { report } from '../commands/status.ts';
-import { listBoshObjects } from './bosh-objects.ts';
+import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { Volume } from '../kubernetes/types/pod.ts';
+import { namespaces, persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
+import { plannedPod } from '../cpi/testing/planned-pod.ts';
+import { findProblems } from './find-problems.ts';
+import { type Inventory, takeInventory } from './inventory.ts';
+import { readLists, statusLists } from './object-lists.ts';
+
+const take = async (api: LocalApi, vms: string, disks = vms): Promise<Inventory> =>
+  takeInventory(await readLists(api, { vms, disks }, statusLists));
 
 const label = (name: string): string => `bosh.cloudfoundry.org/${name}`;
 
@@ -44,7 +48,7 @@ test('each disk is shown with its VM, for every way of attachment and every cont
   const attached = { [label('kind')]: 'attachment', [label('vm-id')]: 'vm-b', [label('disk-id')]: 'disk-2' };
   await pod('attach-disk-2', 'bosh-disks', attached);
 
-  const here = await listBoshObjects(api, 'bosh');
+  const here = await take(api, 'bosh');
   assert.deepEqual(
     here.vms.map(({ cid, disks }) => [cid, disks]),
     [
@@ -59,7 +63,7 @@ test('each disk is shown with its VM, for every way of attachment and every cont
       ['disk-2', undefined],
     ],
   );
-  const apart = await listBoshObjects(api, 'bosh', 'bosh-disks');
+  const apart = await take(api, 'bosh', 'bosh-disks');
   assert.deepEqual(apart.vms[1]?.disks, ['disk-2']);
   assert.equal(apart.disks[1]?.vm, 'vm-b');
 });
@@ -84,13 +88,13 @@ test('only a VM of an earlier CPI version is listed as one to recreate', async (
       spec: { containers: [{ name: 'c', image: 'i' }] },
     });
 
-  const { vms } = await listBoshObjects(api, 'bosh');
+  const lists = await readLists(api, { vms: 'bosh', disks: 'bosh' }, statusLists);
+  const problems = findProblems(takeInventory(lists), lists, Date.now());
 
   assert.deepEqual(
-    vms.filter(({ outdated }) => outdated).map(({ cid }) => cid),
+    problems.map(({ object }) => object),
     ['vm-before', 'vm-unknown'],
   );
-  const output = report(vms, []);
-  assert.match(output, /^VM 'vm-before' was made by an earlier version of the CPI .*--recreate/mu);
-  assert.doesNotMatch(output, /VM 'vm-(?:now|later)'/u);
+  assert.match(problems[0]?.problem ?? '', /earlier version of the CPI/u);
+  assert.match(problems[0]?.next ?? '', /--recreate/u);
 });

@@ -1,9 +1,9 @@
-import { requestsOnNode, type Compute } from '../cpi/vm/properties.ts';
-import { zoneLabel } from '../cpi/vm/placement-properties.ts';
-import { whyClosed, type Node } from '../kubernetes/types/node.ts';
-import { isTerminal, type Pod } from '../kubernetes/types/pod.ts';
-import { parseMilli } from '../kubernetes/types/quantity.ts';
-import { podRequests, type Amounts } from '../kubernetes/types/usage.ts';
+import { requestsOnNode, type Compute } from '../../cpi/vm/properties.ts';
+import { zoneLabel } from '../../cpi/vm/placement-properties.ts';
+import { whyClosed, type Node } from '../../kubernetes/types/node.ts';
+import { isTerminal, type Pod } from '../../kubernetes/types/pod.ts';
+import { parseMilli } from '../../kubernetes/types/quantity.ts';
+import { podRequests, type Amounts } from '../../kubernetes/types/usage.ts';
 
 /** What pods can still request of a node that VMs can be scheduled to. */
 export interface NodeRoom {

@@ -1,0 +1,116 @@
+import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
+import { deleteOrphan } from '../../inventory/delete-orphan.ts';
+import { type Orphan, listOrphans } from '../../inventory/find-orphans.ts';
+import { type DeletableKind, judgeOrphan } from '../../inventory/judge-orphan.ts';
+import type { ObjectLists } from '../../inventory/object-lists.ts';
+import type { CallContext } from '../../inventory/open-call.ts';
+import { type RecordedUse, joinUse, useOfDirector, useOfStates } from '../../inventory/recorded-use.ts';
+import { clockDifference } from '../../kubernetes/timestamp.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { OrphansArguments } from '../args/orphans-arguments.ts';
+import type { CommandContext } from '../command.ts';
+import { formatTable } from '../output/table.ts';
+import { formatAge } from './format-age.ts';
+import { type JudgedOrphan, printOrphans } from './orphan-report.ts';
+import { readDirectorList, readRecordedState } from './read-recorded-use.ts';
+
+export interface CleanTarget {
+  /** The context in which objects are read and deleted. */
+  readonly call: CallContext;
+  /** The clock to which ages and the times of files are compared. */
+  readonly clock: Clock;
+}
+
+type Operator = Pick<CommandContext, 'terminal' | 'signal'>;
+
+/**
+ * Lists the orphans. With `delete` it deletes those that the records show not to be in use, after a question
+ * for each kind. Returns the exit code: 1 if an object that was to be deleted stays. A run that is killed has
+ * deleted some of them; the next one lists the others.
+ */
+export async function cleanOrphans(
+  target: CleanTarget,
+  values: OrphansArguments,
+  operator: Operator,
+): Promise<number> {
+  const { call, clock } = target;
+  const { api } = call;
+  const namespaces = { vms: call.namespace, disks: call.diskNamespace };
+  const records = await readRecords(values, clock);
+  const { found, unread, lists } = await listOrphans(api, namespaces);
+  const clockDifferenceMs = clockDifference(api, clock);
+  const use = records?.(lists);
+  const judged = found.map((orphan) => ({
+    orphan,
+    verdict: use === undefined ? undefined : judgeOrphan(orphan, { use, clockDifferenceMs }),
+  }));
+  printOrphans(operator.terminal, { judged, unread, now: clock.now() + clockDifferenceMs });
+  return values.delete ? deleteUnused(target, judged, { ...operator, force: values.force }) : 0;
+}
+
+/** Reads all records before the first request. Undefined if none was given. */
+async function readRecords(
+  { statePaths, listPaths }: OrphansArguments,
+  clock: Clock,
+): Promise<((cluster: ObjectLists) => RecordedUse) | undefined> {
+  if (statePaths.length + listPaths.length === 0) return undefined;
+  const states = await Promise.all(statePaths.map((path) => readRecordedState(path, clock)));
+  const lists = await Promise.all(listPaths.map((path) => readDirectorList(path, clock)));
+  return (cluster) => joinUse(useOfStates(states), useOfDirector(lists, cluster));
+}
+
+/** Disks are last: a VM or a snapshot that is deleted before them cannot need them any more. */
+const kindsInOrder: readonly DeletableKind[] = ['VM', 'snapshot', 'disk'];
+
+async function deleteUnused(
+  { call, clock }: CleanTarget,
+  judged: readonly JudgedOrphan[],
+  operator: Operator & { readonly force: boolean },
+): Promise<number> {
+  const { terminal, signal } = operator;
+  const unused = judged.filter(({ verdict }) => verdict?.is === 'unused').map(({ orphan }) => orphan);
+  if (unused.length === 0) {
+    terminal.out('Nothing was deleted: no object was shown not to be in use.\n');
+    return 0;
+  }
+  let exitCode = 0;
+  for (const kind of kindsInOrder) {
+    const group = unused.filter(({ what }) => what === kind);
+    if (group.length === 0) continue;
+    if (!(await isConfirmed(kind, group, clock.now(), operator))) {
+      exitCode = 1;
+      continue;
+    }
+    for (const orphan of group) {
+      throwIfInterrupted(signal);
+      const reason = await deleteOrphan(call, orphan);
+      if (reason === undefined) terminal.out(`Deleted ${kind} '${orphan.name}'.\n`);
+      else terminal.error(`${kind} '${orphan.name}' stays: ${reason}`);
+      if (reason !== undefined) exitCode = 1;
+    }
+  }
+  return exitCode;
+}
+
+/** Shows the objects with their sizes and ages, and asks. */
+async function isConfirmed(
+  kind: DeletableKind,
+  group: readonly Orphan[],
+  now: number,
+  { terminal, signal, force }: Operator & { readonly force: boolean },
+): Promise<boolean> {
+  if (force) return true;
+  const what = `${group.length} ${kind}${group.length === 1 ? '' : 's'}`;
+  if (!terminal.canAsk) {
+    terminal.error(
+      `${what} stay${group.length === 1 ? 's' : ''}: input is not a terminal. Use --force to delete without a question.`,
+    );
+    return false;
+  }
+  const rows = group.map(({ name, size, createdAt }) => [name, size ?? '-', formatAge(createdAt, now)]);
+  terminal.out(`\n${formatTable([kind, 'Size', 'Age'], rows)}\n`);
+  const answer = await terminal.ask(`Delete ${what}? [yes/no] `, signal);
+  if (answer?.trim().toLowerCase() === 'yes') return true;
+  terminal.error(`${answer === undefined ? '\n' : ''}No ${kind} was deleted.`);
+  return false;
+}

@@ -1,0 +1,163 @@
+import type { Problem } from '../../inventory/problem.ts';
+import type { DiskItem, Inventory, NetworkItem, SnapshotItem, VmItem } from '../../inventory/inventory.ts';
+import { fullName } from '../../inventory/bosh-name.ts';
+import type { ListName } from '../../inventory/object-lists.ts';
+import { type OutputTable, formatTable } from '../output/table.ts';
+import { type Column, fitColumns, wrapText } from './fit-columns.ts';
+import { formatAge } from './format-age.ts';
+
+export interface StatusView {
+  readonly inventory: Inventory;
+  readonly problems: readonly Problem[];
+  readonly unread: readonly ListName[];
+  /** Milliseconds since the epoch, by the clock of the server. */
+  readonly now: number;
+}
+
+export interface TextOptions {
+  /** The number of columns of the terminal; Infinity for a pipe. */
+  readonly width: number;
+  /** Shows all columns, whatever the width. */
+  readonly details: boolean;
+}
+
+const orDash = (text: string | undefined): string => (text === undefined || text === '' ? '-' : text);
+
+/** Cuts the uuid in a cid, for a table in which the other columns identify the object. */
+const shortCid = (cid: string): string => cid.replace(/(?<=^[a-z]+-[0-9a-f]{8})-[0-9a-f-]{27}$/u, '…');
+
+function vmColumns(now: number, details: boolean, isWhole = details): Column<VmItem>[] {
+  const basic: Column<VmItem>[] = [
+    { title: 'Instance', rank: 0, cell: ({ name, cid }) => fullName(name) ?? cid },
+    { title: 'State', rank: 0, cell: ({ state }) => state },
+    { title: 'Restarts', rank: 4, cell: ({ restarts }) => String(restarts) },
+    { title: 'Node', rank: 3, cell: ({ node }) => orDash(node) },
+    { title: 'Address', rank: 2, cell: ({ addresses }) => orDash(addresses.join(', ')) },
+    { title: 'Age', rank: 1, cell: ({ createdAt }) => formatAge(createdAt, now) },
+    { title: 'VM', rank: 5, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
+  ];
+  const further: Column<VmItem>[] = [
+    { title: 'ID', rank: 6, cell: ({ name }) => orDash(name.id) },
+    { title: 'Agent', rank: 6, cell: ({ agentId }) => orDash(agentId) },
+    { title: 'Disks', rank: 6, cell: ({ disks }) => orDash(disks.join(', ')) },
+  ];
+  return details ? [...basic, ...further] : basic;
+}
+
+function diskColumns(
+  { inventory: { vms }, now }: StatusView,
+  details: boolean,
+  isWhole = details,
+): Column<DiskItem>[] {
+  const nameOf = (cid: string): string => {
+    const vm = vms.find((each) => each.cid === cid);
+    return (vm && fullName(vm.name)) ?? cid;
+  };
+  const basic: Column<DiskItem>[] = [
+    { title: 'Disk', rank: 0, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
+    { title: 'Size', rank: 2, cell: ({ size }) => size },
+    { title: 'State', rank: 1, cell: ({ state }) => state },
+    {
+      title: 'Attached to',
+      rank: 0,
+      cell: ({ vm, unclaimed }) => (vm === undefined ? (unclaimed ? 'unclaimed' : '-') : nameOf(vm)),
+    },
+    { title: 'Of', rank: 3, cell: ({ name }) => orDash(fullName(name)) },
+    { title: 'Age', rank: 4, cell: ({ createdAt }) => formatAge(createdAt, now) },
+  ];
+  const further: Column<DiskItem>[] = [
+    { title: 'VM', rank: 5, cell: ({ vm }) => orDash(vm) },
+    { title: 'Class', rank: 5, cell: ({ storageClass }) => orDash(storageClass) },
+  ];
+  return details ? [...basic, ...further] : basic;
+}
+
+const snapshotColumns = (now: number, isWhole: boolean): Column<SnapshotItem>[] => [
+  { title: 'Snapshot', rank: 0, cell: ({ cid }) => (isWhole ? cid : shortCid(cid)) },
+  { title: 'State', rank: 0, cell: ({ state }) => state },
+  { title: 'Size', rank: 2, cell: ({ size }) => orDash(size) },
+  { title: 'Of disk', rank: 3, cell: ({ disk }) => orDash(disk && (isWhole ? disk : shortCid(disk))) },
+  { title: 'Of', rank: 4, cell: ({ name }) => orDash(fullName(name)) },
+  { title: 'Age', rank: 1, cell: ({ createdAt }) => formatAge(createdAt, now) },
+];
+
+const networkColumns = (now: number): Column<NetworkItem>[] => [
+  { title: 'Network', rank: 0, cell: ({ cid }) => cid },
+  { title: 'Kind', rank: 2, cell: ({ kind }) => kind },
+  { title: 'Range', rank: 1, cell: ({ range }) => orDash(range) },
+  { title: 'Age', rank: 3, cell: ({ createdAt }) => formatAge(createdAt, now) },
+];
+
+/** Returns all tables with all columns, for `--json`. */
+export function statusTables(view: StatusView): OutputTable[] {
+  const { inventory, problems, now } = view;
+  const table = <T>(content: string, columns: readonly Column<T>[], items: readonly T[]): OutputTable => ({
+    content,
+    header: columns.map(({ title }) => title),
+    rows: items.map((item) => columns.map(({ cell }) => cell(item))),
+  });
+  const problemColumns: Column<Problem>[] = [
+    { title: 'Kind', rank: 0, cell: ({ kind }) => kind },
+    { title: 'Object', rank: 0, cell: ({ object }) => object },
+    { title: 'Name', rank: 0, cell: ({ name }) => orDash(name) },
+    { title: 'Severity', rank: 0, cell: ({ severity }) => severity },
+    { title: 'Problem', rank: 0, cell: ({ problem }) => problem },
+    { title: 'Next step', rank: 0, cell: ({ next }) => next },
+  ];
+  return [
+    table('problems', problemColumns, problems),
+    table('vms', vmColumns(now, true), inventory.vms),
+    table('disks', diskColumns(view, true), inventory.disks),
+    table('snapshots', snapshotColumns(now, true), inventory.snapshots),
+    table('networks', networkColumns(now), inventory.networks),
+  ];
+}
+
+/** Returns the report for people: problems with their next steps, then the tables, as wide as the terminal. */
+export function statusText(view: StatusView, { width, details }: TextOptions): string {
+  const { inventory, problems, unread, now } = view;
+  // A program that reads the output needs whole cids.
+  const isWhole = details || width === Infinity;
+  const table = <T>(columns: readonly Column<T>[], items: readonly T[], isOptional = false): string[] => {
+    if (isOptional && items.length === 0) return [];
+    const fitting = details ? columns : fitColumns(columns, items, width);
+    return [
+      formatTable(
+        fitting.map(({ title }) => title),
+        items.map((item) => fitting.map(({ cell }) => cell(item))),
+      ),
+    ];
+  };
+  const notes = unread.flatMap((name) => unreadNotes[name] ?? []).map((note) => wrapText(note, width, ''));
+  return [
+    ...(problems.length === 0 ? [] : [problemsText(problems, width)]),
+    ...table(vmColumns(now, details, isWhole), inventory.vms),
+    ...table(diskColumns(view, details, isWhole), inventory.disks),
+    ...table(snapshotColumns(now, isWhole), inventory.snapshots, true),
+    ...table(networkColumns(now), inventory.networks, true),
+    ...(notes.length === 0 ? [] : [notes.join('')]),
+  ].join('\n');
+}
+
+const problemsText = (problems: readonly Problem[], width: number): string =>
+  problems
+    .map(({ kind, object, name, problem, next }) => {
+      const title = `${kind} '${object}'${name === undefined ? '' : ` (${name})`}: ${problem}`;
+      return wrapText(title, width, '    ') + wrapText(`    next: ${next}`, width, '    ');
+    })
+    .join('');
+
+/** What is not known if a list may not be read. */
+const unreadNotes: Readonly<Partial<Record<ListName, string>>> = {
+  vmPods: 'VMs are not known: the kubeconfig does not allow listing pods.',
+  diskPods:
+    'Attachments are not known: the kubeconfig does not allow listing pods in the namespace of the disks.',
+  claims: 'Disks are not known: the kubeconfig does not allow listing PersistentVolumeClaims.',
+  snapshots: 'Snapshots are not known: the kubeconfig does not allow listing VolumeSnapshots.',
+  policies: 'Networks are not known: the kubeconfig does not allow listing NetworkPolicies.',
+  definitions: 'Networks are not known: the kubeconfig does not allow listing NetworkAttachmentDefinitions.',
+  vmSecrets: 'VMs without a pod are not known: the kubeconfig does not allow listing Secrets.',
+  nodes: 'Lost nodes are not known: the kubeconfig does not allow listing nodes.',
+  quotas: 'Quotas are not known: the kubeconfig does not allow listing ResourceQuotas.',
+  warnings: 'Warnings are not known: the kubeconfig does not allow listing events.',
+};

@@ -1,0 +1,132 @@
+import { isSameAddress } from '../../bosh/manifest/ip-range.ts';
+import { fixedIpNetwork, type PinningNetwork } from '../../kubernetes/address-pinning.ts';
+import { ifAllowed, type Resource } from '../../kubernetes/api.ts';
+import { isApiError } from '../../kubernetes/client/api-error.ts';
+import type { RestApi } from '../../kubernetes/client/rest-api.ts';
+import {
+  daemonSets,
+  namespaces,
+  nodes,
+  pods,
+  serviceAccounts,
+  services,
+  storageClasses,
+} from '../../kubernetes/resources.ts';
+import type { Node } from '../../kubernetes/types/node.ts';
+import type { Pod } from '../../kubernetes/types/pod.ts';
+import type { Service } from '../../kubernetes/types/service.ts';
+import type { StorageClass } from '../../kubernetes/types/storage.ts';
+import { tryPods, type PodAdmission, type VmNamespaces } from './pod-admission.ts';
+
+/** The verbs of the API that a check uses which changes nothing. */
+export type ClusterApi = Pick<
+  RestApi,
+  'get' | 'list' | 'dryRunCreate' | 'review' | 'groups' | 'version' | 'serverTime'
+>;
+
+/** The name of the CPI's service account in manifests/rbac. */
+export const accountName = 'bosh-cpi';
+
+/** The namespace of VMs that manifests/cluster creates. */
+export const clusterNamespace = 'bosh';
+
+/** Facts about the cluster. Undefined: the user may not read it. */
+export interface ClusterFacts extends VmNamespaces {
+  /** A version such as `v1.36.3`. */
+  readonly version: string | undefined;
+  /** The API groups that the cluster serves. */
+  readonly groups: readonly string[];
+  /** False: the namespace of the VMs does not exist. */
+  readonly hasNamespace: boolean;
+  readonly hasDiskNamespace: boolean;
+  readonly hasAccount: boolean;
+  /** Undefined: one of the namespaces does not exist. */
+  readonly admission: PodAdmission | undefined;
+  readonly classes: readonly StorageClass[] | undefined;
+  readonly fixedIpSupport: PinningNetwork | 'static-ip' | undefined;
+  readonly nodes: readonly Node[] | undefined;
+  /** The pods of all namespaces. */
+  readonly pods: readonly Pod[] | undefined;
+  readonly services: readonly Service[] | undefined;
+}
+
+/** Reads all facts about a cluster for VMs and disks in these namespaces. Changes nothing. */
+export async function readClusterFacts(api: ClusterApi, vms: VmNamespaces): Promise<ClusterFacts> {
+  const { namespace, diskNamespace } = vms;
+  const [version, groups, found, hasDisks, hasAccount, classes, allNodes, allPods, allServices] =
+    await Promise.all([
+      ifAllowed(api.version()),
+      ifAllowed(api.groups()),
+      exists(api, { resource: namespaces, name: namespace }),
+      exists(api, { resource: namespaces, name: diskNamespace }),
+      exists(api, { resource: serviceAccounts, namespace, name: accountName }),
+      ifAllowed(api.list<StorageClass>(storageClasses)),
+      ifAllowed(api.list<Node>(nodes)),
+      ifAllowed(api.list<Pod>(pods)),
+      ifAllowed(api.list<Service>(services)),
+    ]);
+  // if the user may not read the namespace, the check of rights reports that
+  const [hasNamespace, hasDiskNamespace] = [found ?? true, hasDisks ?? true];
+  return {
+    ...{ version, groups: groups ?? [], namespace, diskNamespace, hasNamespace, hasDiskNamespace },
+    // the account cannot exist without its namespace
+    hasAccount: hasAccount ?? false,
+    admission: hasNamespace && hasDiskNamespace ? await tryPods(api, vms) : undefined,
+    classes: classes?.items,
+    fixedIpSupport: await readFixedIpSupport(api, groups ?? []),
+    nodes: allNodes?.items,
+    pods: allPods?.items,
+    services: allServices?.items,
+  };
+}
+
+/**
+ * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
+ * facts show that a Service has the address already.
+ */
+export function tryClusterIp(api: ClusterApi, facts: ClusterFacts, address: string): Promise<string> {
+  const isTaken = facts.services?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address));
+  return isTaken === true ? Promise.resolve('') : tryService(api, facts, { clusterIP: address });
+}
+
+/** Creates a Service in a dry run. Returns the message with which the API rejects it; '' if it accepts it. */
+export async function tryService(
+  api: ClusterApi,
+  { hasNamespace, namespace }: ClusterFacts,
+  spec: Service['spec'],
+): Promise<string> {
+  const service: Service = {
+    ...{ apiVersion: 'v1', kind: 'Service' },
+    metadata: { name: '', generateName: 'dry-run-', namespace: hasNamespace ? namespace : 'default' },
+    spec: { ports: [{ port: 25555 }], ...spec },
+  };
+  try {
+    await api.dryRunCreate(services, service);
+    return '';
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return error.message;
+  }
+}
+
+async function readFixedIpSupport(
+  api: ClusterApi,
+  groups: readonly string[],
+): Promise<ClusterFacts['fixedIpSupport']> {
+  const found = fixedIpNetwork(groups);
+  if (found !== undefined) return found;
+  const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };
+  return (await exists(api, daemonSet)) === true ? 'static-ip' : undefined;
+}
+
+async function exists(
+  api: ClusterApi,
+  reference: { resource: Resource; namespace?: string; name: string },
+): Promise<boolean | undefined> {
+  try {
+    return (await ifAllowed(api.get(reference))) === undefined ? undefined : true;
+  } catch (error) {
+    if (isApiError(error, 404)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,193 @@
+import { label } from '../cpi/objects/labels.ts';
+import { recordedDiskCids } from '../cpi/vm/recorded-pod.ts';
+import type { VmSecret } from '../cpi/vm/vms.ts';
+import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
+import { type ContainerStatus, type Pod, isPodReady } from '../kubernetes/types/pod.ts';
+import type { PersistentVolumeClaim, VolumeSnapshot } from '../kubernetes/types/storage.ts';
+import { type BoshName, boshNameOf } from './bosh-name.ts';
+import { formatSize, isKind, labelOf, recordOf } from './managed-objects.ts';
+import type { ObjectLists } from './object-lists.ts';
+
+export interface VmItem {
+  readonly cid: string;
+  readonly name: BoshName;
+  /** As kubectl shows it: the phase, or the reason why a container waits. */
+  readonly state: string;
+  readonly restarts: number;
+  readonly node: string | undefined;
+  readonly addresses: readonly string[];
+  readonly disks: readonly string[];
+  readonly createdAt: string;
+  readonly agentId: string | undefined;
+  /** Absent if the pod does not exist. */
+  readonly pod: Stored<Pod> | undefined;
+  /** Absent if the Secret does not exist, or Secrets may not be listed. */
+  readonly secret: Stored<VmSecret> | undefined;
+}
+
+export interface DiskItem {
+  readonly cid: string;
+  readonly name: BoshName;
+  readonly state: string;
+  readonly size: string;
+  readonly storageClass: string | undefined;
+  /** The VM that the disk is attached to. */
+  readonly vm: string | undefined;
+  /** The attachment pod, with the strategy `hot`. */
+  readonly attachmentPod: Stored<Pod> | undefined;
+  /** True if the disk was never attached and never got metadata: its creator may not know its cid. */
+  readonly unclaimed: boolean;
+  readonly createdAt: string;
+  readonly claim: Stored<PersistentVolumeClaim>;
+}
+
+export interface SnapshotItem {
+  readonly cid: string;
+  readonly name: BoshName;
+  readonly disk: string | undefined;
+  readonly state: 'Ready' | 'Not ready' | 'Error' | 'Terminating';
+  readonly size: string | undefined;
+  readonly createdAt: string;
+  readonly error: string | undefined;
+}
+
+export interface NetworkItem {
+  readonly cid: string;
+  readonly kind: 'policy' | 'attachment';
+  readonly range: string | undefined;
+  readonly createdAt: string;
+  readonly isTerminating: boolean;
+}
+
+/** The BOSH objects of a cluster. */
+export interface Inventory {
+  readonly vms: readonly VmItem[];
+  readonly disks: readonly DiskItem[];
+  readonly snapshots: readonly SnapshotItem[];
+  readonly networks: readonly NetworkItem[];
+}
+
+/** Joins the objects of the cluster to VMs, disks, snapshots and networks, sorted by their names. */
+export function takeInventory(lists: ObjectLists): Inventory {
+  const attachmentPods = (lists.diskPods ?? []).filter(isKind('attachment'));
+  const vms = findVms(lists, attachmentPods);
+  const vmOfDisk = new Map(vms.flatMap(({ cid, disks }) => disks.map((disk) => [disk, cid] as const)));
+  return {
+    vms: sortByName(vms),
+    disks: sortByName((lists.claims ?? []).map((claim) => toDisk(claim, vmOfDisk, attachmentPods))),
+    snapshots: sortByName((lists.snapshots ?? []).filter(isKind('snapshot')).map(toSnapshot)),
+    networks: [
+      ...(lists.policies ?? []).map((object) => toNetwork(object, 'policy')),
+      ...(lists.definitions ?? []).map((object) => toNetwork(object, 'attachment')),
+    ],
+  };
+}
+
+const sortByName = <T extends { readonly cid: string; readonly name: BoshName }>(items: readonly T[]): T[] =>
+  items.toSorted(
+    ({ name: one, cid }, { name: other, cid: otherCid }) =>
+      compare(one.deployment, other.deployment) ||
+      compare(one.instance, other.instance) ||
+      cid.localeCompare(otherCid),
+  );
+
+/** Sorts numbers in names by their value, and items without a name last. */
+const compare = (one: string | undefined, other: string | undefined): number =>
+  Number(one === undefined) - Number(other === undefined) ||
+  (one ?? '').localeCompare(other ?? '', 'en', { numeric: true });
+
+function findVms({ vmPods, vmSecrets }: ObjectLists, attachmentPods: readonly Pod[]): VmItem[] {
+  const podOf = new Map((vmPods ?? []).filter(isKind('vm')).map((pod) => [pod.metadata.name, pod]));
+  const secretOf = new Map(
+    (vmSecrets ?? []).filter(isKind('vm')).map((secret) => [secret.metadata.name, secret]),
+  );
+  return [...new Set([...podOf.keys(), ...secretOf.keys()])].map((cid) => {
+    const pod = podOf.get(cid);
+    const secret = secretOf.get(cid);
+    const attached = attachmentPods
+      .filter((each) => labelOf(each, label.vmId) === cid)
+      .map((each) => labelOf(each, label.diskId) ?? '');
+    const owner = secret ?? pod;
+    return {
+      ...ofPod(pod),
+      ...{ cid, pod, secret },
+      name: boshNameOf(pod ?? (secret && recordOf(secret)) ?? secret ?? { metadata: { name: cid } }),
+      disks: [...attached, ...(pod === undefined ? [] : recordedDiskCids(pod))],
+      createdAt: (pod ?? secret)?.metadata.creationTimestamp ?? '',
+      agentId: owner && labelOf(owner, label.agentId),
+    };
+  });
+}
+
+function ofPod(pod: Pod | undefined): Pick<VmItem, 'state' | 'restarts' | 'node' | 'addresses'> {
+  const { podIP, podIPs } = pod?.status ?? {};
+  return {
+    state: stateOf(pod),
+    restarts: containersOf(pod).reduce((sum, { restartCount }) => sum + restartCount, 0),
+    node: pod?.spec.nodeName,
+    addresses: podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]),
+  };
+}
+
+export const containersOf = (pod: Pod | undefined): readonly ContainerStatus[] => [
+  ...(pod?.status?.initContainerStatuses ?? []),
+  ...(pod?.status?.containerStatuses ?? []),
+];
+
+function stateOf(pod: Pod | undefined): string {
+  if (pod === undefined) return 'No pod';
+  if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating';
+  const waiting = containersOf(pod).find(
+    ({ state }) => (state?.waiting?.reason ?? 'PodInitializing') !== 'PodInitializing',
+  );
+  const reason = pod.status?.reason ?? waiting?.state?.waiting?.reason;
+  if (reason !== undefined) return reason;
+  const phase = pod.status?.phase ?? 'Pending';
+  return phase === 'Running' && !isPodReady(pod) ? 'Not ready' : phase;
+}
+
+function toDisk(
+  claim: Stored<PersistentVolumeClaim>,
+  vmOfDisk: ReadonlyMap<string, string>,
+  attachmentPods: readonly Stored<Pod>[],
+): DiskItem {
+  const { name: cid, deletionTimestamp, creationTimestamp, labels } = claim.metadata;
+  return {
+    cid,
+    name: boshNameOf(claim),
+    state: deletionTimestamp === undefined ? (claim.status?.phase ?? 'Pending') : 'Terminating',
+    size:
+      formatSize(claim.status?.capacity?.['storage'] ?? claim.spec.resources?.requests?.['storage']) ?? '-',
+    storageClass: claim.spec.storageClassName,
+    vm: vmOfDisk.get(cid) ?? labels?.[label.vmId],
+    attachmentPod: attachmentPods.find((pod) => pod.metadata.labels?.[label.diskId] === cid),
+    unclaimed: labels?.[label.unclaimed] !== undefined,
+    createdAt: creationTimestamp ?? '',
+    claim,
+  };
+}
+
+function toSnapshot(snapshot: Stored<VolumeSnapshot>): SnapshotItem {
+  const { name: cid, labels, creationTimestamp, deletionTimestamp } = snapshot.metadata;
+  const { readyToUse, restoreSize, error } = snapshot.status ?? {};
+  const state = error === undefined ? (readyToUse === true ? 'Ready' : 'Not ready') : 'Error';
+  return {
+    cid,
+    name: boshNameOf(snapshot),
+    disk: labels?.[label.diskId],
+    state: deletionTimestamp === undefined ? state : 'Terminating',
+    size: formatSize(restoreSize),
+    createdAt: creationTimestamp ?? '',
+    error: error?.message,
+  };
+}
+
+function toNetwork({ metadata }: KubernetesObject, kind: NetworkItem['kind']): NetworkItem {
+  return {
+    cid: metadata.name,
+    kind,
+    range: metadata.annotations?.['bosh.cloudfoundry.org/range'],
+    createdAt: metadata.creationTimestamp ?? '',
+    isTerminating: metadata.deletionTimestamp !== undefined,
+  };
+}

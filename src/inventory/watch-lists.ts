@@ -1,0 +1,84 @@
+import { Informer } from '../kubernetes/controllers/informer.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import type { Clock } from '../platform/clock.ts';
+import { errorChain } from '../platform/error-chain.ts';
+import {
+  type ListName,
+  type Namespaces,
+  type ObjectLists,
+  asObjectLists,
+  listSources,
+  missingKind,
+  readList,
+} from './object-lists.ts';
+
+/** What a watch knows at one time. */
+export interface WatchedLists {
+  readonly lists: ObjectLists;
+  /**
+   * Undefined while all lists are up to date. Otherwise the time since which a list could not be read, in
+   * milliseconds since the epoch, and the reason.
+   */
+  readonly failure: { readonly since: number; readonly reason: string } | undefined;
+}
+
+export interface WatchOptions {
+  readonly clock: Clock;
+  /** Ends the iteration. */
+  readonly signal: AbortSignal;
+  /** Yields also without a change after this time, because ages are shown. */
+  readonly refreshMs: number;
+}
+
+/** Changes within this time are reported together. */
+const coalesceMs = 100;
+
+/**
+ * Yields the lists at once, and again after each change. A connection that fails is opened again, with
+ * growing delays, and is reported as `failure` until then; the lists stay as they were. Rejects if the first
+ * read fails. A list that the account may not read, or whose kind the cluster does not have, is not watched.
+ */
+export async function* watchLists(
+  api: KubernetesApi,
+  namespaces: Namespaces,
+  names: readonly ListName[],
+  { clock, signal, refreshMs }: WatchOptions,
+): AsyncGenerator<WatchedLists> {
+  const sources = listSources(namespaces);
+  const first = await Promise.all(
+    names.map(async (name) => [name, await readList(api, sources[name])] as const),
+  );
+  const missing = first.filter(([, list]) => list === missingKind);
+  const readable = first.filter(([, list]) => list !== undefined && list !== missingKind);
+  const failures = new Map<ListName, { since: number; reason: string }>();
+  let changed = Promise.withResolvers<void>();
+  const notify = (): void => changed.resolve();
+  const informers = readable.map(([name]) => {
+    const { resource, query } = sources[name];
+    const onError = (error: unknown): void => {
+      const since = failures.get(name)?.since ?? clock.now();
+      failures.set(name, { since, reason: errorChain(error).at(-1) ?? '' });
+      notify();
+    };
+    const onList = (): void => void (failures.delete(name) && notify());
+    const informer = new Informer(api, resource, { clock, onError, onList }, query);
+    informer.onChange(notify);
+    return { name, informer, running: informer.run() };
+  });
+  const stop = (): void => informers.forEach(({ informer }) => informer.stop());
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await Promise.all(informers.map(({ informer }) => informer.synced));
+    while (!signal.aborted) {
+      changed = Promise.withResolvers<void>();
+      const current = informers.map(({ name, informer }) => [name, informer.list()] as const);
+      const [failure] = [...failures.values()].toSorted((one, other) => one.since - other.since);
+      yield { lists: asObjectLists(Object.fromEntries([...missing, ...current])), failure };
+      await Promise.race([changed.promise, clock.sleep(refreshMs, signal)]);
+      await clock.sleep(coalesceMs, signal);
+    }
+  } finally {
+    stop();
+    await Promise.all(informers.map(({ running }) => running));
+  }
+}
