@@ -16,7 +16,10 @@ import {
 import { runMain } from './run-main.mjs';
 
 const [command, ...args] = process.argv.slice(2);
-const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled() && existsSync(commandLine);
+const isReady =
+  ['stop', 'status', 'destroy', '__complete'].includes(command) && wasInstalled() && existsSync(commandLine);
+// A shell that completes a command line waits for it, and shows no progress.
+if (!isReady && command === '__complete') process.exit(0);
 // Options may name another cluster.
 const isOfHere = args.every((word) => !word.startsWith('-'));
 if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { buildExecutable } from '../../scripts/build-executable.ts';
 import { noNatsServer, type TestNatsServer } from '../../src/agent/testing/nats-server.ts';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { DirectorSetup } from '../../test/director/scripted/director-setup.ts';
 import { checkout } from '../../test/support/embedded-environment.ts';
 import { residentMemory } from '../broker/child-server.ts';

@@ -1,4 +1,4 @@
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { credhubStub, uaaClient } from '../../src/volumes/credhub/testing/credhub-stub.ts';
 import { noPostgres, postgresServer } from '../../src/volumes/broker/testing/postgres-server.ts';
 import { auth } from '../../src/volumes/broker/testing/test-broker.ts';

@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildCpi, executableSetting } from '../../scripts/build-cpi.ts';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { buildGoProgram } from './build-go-program.ts';
 import { startBenchServer } from './bench-server.ts';
 import { measure, type Contestant, type Times } from './measure.ts';

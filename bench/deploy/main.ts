@@ -4,7 +4,7 @@ import { mkdtemp, mkdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { StageClock, type StageTime } from './stage-clock.ts';
 import { wholeStart } from './whole-start.ts';
 

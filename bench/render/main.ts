@@ -8,7 +8,7 @@ import {
   type RubyCommand,
 } from '../../src/bosh/template/ruby-command.ts';
 import type { TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { childrenOf } from '../../test/support/machine.ts';
 import { median } from '../median.ts';
 

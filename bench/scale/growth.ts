@@ -1,4 +1,4 @@
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { methodNames, offlineMethods } from '../../src/cpi/protocol/methods.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../src/kubernetes/resources.ts';

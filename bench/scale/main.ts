@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCpi } from '../../scripts/build-cpi.ts';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { openTransport } from '../../src/kubernetes/client/open-transport.ts';
 import { RestApi } from '../../src/kubernetes/client/rest-api.ts';

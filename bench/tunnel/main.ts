@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { socks5Connect } from '../../src/bosh/agent-client/socks5-connect.ts';
 import { mainModulePath } from '../../src/cli/installation.ts';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { PodWorld } from '../../test/cluster/pod-world.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';
 import { median } from '../median.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import type { CallContext } from '../../src/cpi/call.ts';
 import { parseConfig } from '../../src/cpi/config/config.ts';
 import { verbOf } from '../../src/cpi/testing/verb-of.ts';

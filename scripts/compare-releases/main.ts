@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { findRuby } from '../../src/bosh/template/create-template-renderer.ts';
-import { formatTable } from '../../src/cli/output/terminal.ts';
+import { formatTable } from '../../src/cli/output/table.ts';
 import { compareRelease, type ComparedRelease } from './compare-release.ts';
 import { nativeEngine, upstreamEngine, wasmEngine } from './engines.ts';
 import { findReleases } from './find-releases.ts';

@@ -1,4 +1,5 @@
 import type { KnownSecrets } from '../errors/redact/redactor.ts';
+import type { Flags } from './args/flags.ts';
 import type { Installation } from './installation.ts';
 import type { Terminal } from './output/terminal.ts';
 
@@ -12,21 +13,33 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** A sub-command of `bosh-kubernetes`. `run` returns the exit code. If it rejects, the error is printed. */
-export interface Command {
+/** What an operand of a command line is, for completion. */
+export type Operand = 'deployment' | 'directory' | 'file' | 'path in VM' | 'other';
+
+/** What the help and completion know about a command or a sub-command. */
+export interface SubCommand {
   readonly name: string;
-  /** Alternative names, from the bosh CLI. */
-  readonly aliases?: readonly string[];
-  /** The text after the command's name in a usage line. */
+  /** The operands and the flags that are always needed, for example `MANIFEST`. */
   readonly usage: string;
   readonly summary: string;
+  readonly flags?: Flags;
+  /** The operands in their order; the last one may be repeated. The default is a file. */
+  readonly operands?: readonly Operand[];
+  /** Arguments that work, without the names of the commands. */
+  readonly example?: string;
+  /** Path of the page in this repository that explains more. */
+  readonly documentation?: string | undefined;
+  /** Returns the exit code. If it rejects, the error is printed. */
+  run(args: readonly string[], context: CommandContext): Promise<number>;
+}
+
+/** A command of `bosh-kubernetes`. */
+export interface Command extends SubCommand {
+  /** Alternative names, from the bosh CLI. */
+  readonly aliases?: readonly string[];
   /** True if the command supports `--json`. `run` does not see this flag: it gets another terminal. */
   readonly json?: boolean;
-  /** Usage and summary of each sub-command, if each has its own line in the help. */
-  readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
-  /** Usage of each sub-command, shown only in the help of this command. */
-  readonly verbs?: readonly string[];
-  /** Path of the page in this repository that explains the flags. */
-  readonly documentation?: string;
-  run(args: readonly string[], context: CommandContext): Promise<number>;
+  readonly subCommands?: readonly SubCommand[];
+  /** True if no operator needs the command: the list of all commands does not show it. */
+  readonly isHidden?: boolean;
 }

@@ -3,6 +3,7 @@ import { cluster, stop } from './commands/cluster.ts';
 import { destroy } from './commands/destroy.ts';
 import { director } from './commands/director.ts';
 import { doctor } from './commands/doctor.ts';
+import { completeCommand, completion } from './commands/completion.ts';
 import { createEnv, deleteEnv, startEnv, stopEnv } from './commands/env.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
@@ -16,7 +17,7 @@ import { trace } from './commands/trace.ts';
 import { up } from './commands/up.ts';
 import { volumes } from './commands/volumes.ts';
 
-/** All sub-commands, in the order of the help text. */
+/** All commands, in the order of the help text. */
 export const commands: readonly Command[] = [
   up,
   stop,
@@ -43,4 +44,6 @@ export const commands: readonly Command[] = [
   tunnel,
   stemcell,
   volumes,
+  completion,
+  completeCommand(() => commands),
 ];

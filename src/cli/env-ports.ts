@@ -13,6 +13,7 @@ export function envPorts({ terminal, environment, installation }: CommandContext
   const path = [dirname(installation.nodeBinary), environment['PATH'] ?? ''].join(delimiter);
   return {
     write: (text) => terminal.out(text),
+    live: terminal.display?.live,
     warn: (message) => terminal.error(`Warning: ${message}`),
     clock: systemClock,
     uuid: randomUUID,

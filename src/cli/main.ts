@@ -1,4 +1,6 @@
 import { knownSecrets } from '../errors/redact/redactor.ts';
+import { similar } from './args/nearest.ts';
+import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { locateInstallation } from './installation.ts';
 import { interruption } from './interruption.ts';
@@ -12,20 +14,24 @@ delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
 const [name, ...given] = process.argv.slice(2);
 const secrets = knownSecrets();
 const plain = processTerminal();
-const command = commands.find(
-  (candidate) => candidate.name === name || (name !== undefined && candidate.aliases?.includes(name)),
-);
+const findCommand = (word: string): Command | undefined =>
+  commands.find(({ name: each, aliases = [] }) => each === word || aliases.includes(word));
+const command = name === undefined ? undefined : findCommand(name);
 const json =
   command?.json === true && given.includes('--json') ? jsonTerminal((text) => plain.out(text)) : undefined;
 const args = json === undefined ? given : given.filter((word) => word !== '--json');
 const terminal = redactingTerminal(json?.terminal ?? plain, secrets.redact);
-const help = command && commandHelp(command, given);
+const columns = plain.display?.columns;
+const help = command && commandHelp(command, given, columns);
 
 if (command === undefined) {
-  const isHelpRequest = name === undefined || name === 'help' || name === '--help' || name === '-h';
-  if (isHelpRequest) terminal.out(usage(commands));
-  else terminal.error(`bosh-kubernetes: there is no command '${name}'; bosh-kubernetes help lists all`);
-  process.exitCode = isHelpRequest ? 0 : 1;
+  const [topic, ...rest] = given;
+  const about = topic === undefined ? undefined : findCommand(topic);
+  if (name === undefined || ['help', '--help', '-h'].includes(name)) {
+    if (about !== undefined) plain.out(commandHelp(about, [...rest, '--help'], columns) ?? '');
+    else if (topic === undefined || topic.startsWith('-')) plain.out(usage(commands, columns));
+    else unknown(topic);
+  } else unknown(name);
 } else if (help !== undefined) {
   plain.out(help);
 } else {
@@ -55,4 +61,12 @@ if (command === undefined) {
   }
   process.exitCode = exitCode;
   json?.finish(exitCode);
+}
+
+function unknown(word: string): void {
+  const names = commands.filter(({ isHidden }) => isHidden !== true).map((each) => each.name);
+  terminal.error(
+    `bosh-kubernetes: there is no command '${word}'${similar(word, names)}; bosh-kubernetes help lists all`,
+  );
+  process.exitCode = 1;
 }

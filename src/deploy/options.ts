@@ -2,6 +2,7 @@ import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
 import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { LiveLine } from '../platform/live-progress.ts';
 import type { ClusterIdentity } from './state/recorded-cluster.ts';
 
 /**
@@ -56,6 +57,8 @@ export interface CreateEnvOptions extends EnvOptions {
 export interface EnvPorts {
   /** Writes progress as bosh prints it. */
   readonly write: (text: string) => void;
+  /** Set if the operator sees a terminal: shows the running step. */
+  readonly live?: LiveLine | undefined;
   /** Reports a problem that does not end the run. */
   readonly warn: (message: string) => void;
   readonly clock: Clock;

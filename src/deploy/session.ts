@@ -58,7 +58,7 @@ export async function withSession<T>(
       return undefined;
     }
     await assertNoLegacyState(manifestPath, files);
-    const stage = new PrintedStage({ clock, write, signal: options.signal });
+    const stage = new PrintedStage({ clock, write, signal: options.signal, live: ports.live });
     const children: ChildWatch = {
       onStart: (pid, purpose) => lock.recordChild(pid, purpose),
     };

@@ -9,6 +9,7 @@ import { readText } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { MbusConnection } from './mbus-connection.ts';
+import type { OnBytes } from '../../platform/live-progress.ts';
 import { writing } from '../../platform/write-file.ts';
 
 const attempts = 3;
@@ -37,12 +38,13 @@ export class AgentBlobs {
   }
 
   /** Uploads the file under that id. Makes up to three attempts. */
-  async put(id: string, path: string): Promise<void> {
+  async put(id: string, path: string, onBytes?: OnBytes): Promise<void> {
     const { size } = await stat(path).catch((error: unknown) => {
       throw fileNotFound(path, error) ?? error;
     });
     await this.#retry(() => {
-      const body = { stream: createReadStream(path, { highWaterMark: 1 << 18 }), length: size };
+      const stream = createReadStream(path, { highWaterMark: 1 << 18 });
+      const body = { stream, length: size, onBytes };
       const request = { method: 'PUT', path: blobPath(id), body, idleTimeoutMs, deadline } as const;
       return this.#connection.send(request, async (answer) => {
         if (answer.statusCode === 201 || answer.statusCode === 204) return;

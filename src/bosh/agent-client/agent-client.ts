@@ -1,3 +1,4 @@
+import type { OnBytes } from '../../platform/live-progress.ts';
 import type { JsonObject } from '../../platform/json.ts';
 
 /** A blob in the agent's blobstore, or a package that is stored as one. */
@@ -75,7 +76,7 @@ export interface AgentClient {
   unmountDisk(cid: string): Promise<void>;
   migrateDisk(): Promise<void>;
   /** Uploads a file to the agent's blobstore and returns its blob id. */
-  putBlob(path: string): Promise<string>;
+  putBlob(path: string, onBytes?: OnBytes): Promise<string>;
   /** Downloads a blob. The file appears complete or not at all. */
   getBlob(blobstoreId: string, path: string): Promise<void>;
   /** Creates an account `bosh_…` in the VM with one login key. */

@@ -1,3 +1,4 @@
+import type { OnBytes } from '../../platform/live-progress.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
@@ -144,9 +145,9 @@ class MbusAgentClient implements AgentClient {
     await this.#tasks.runTask('migrate_disk', [], longTaskOptions);
   }
 
-  async putBlob(path: string): Promise<string> {
+  async putBlob(path: string, onBytes?: OnBytes): Promise<string> {
     const id = this.#uuid();
-    await this.#blobs.put(id, path);
+    await this.#blobs.put(id, path, onBytes);
     return id;
   }
 

@@ -12,6 +12,7 @@ import { connect as connectTls, createSecureContext, type SecureContext } from '
 import { ProductError } from '../../errors/product-error.ts';
 import { isLoopback, parseSecretUrl, type SecretUrl } from '../parse-secret-url.ts';
 import { socks5Connect, type Socks5Proxy } from './socks5-connect.ts';
+import { countBytes, type OnBytes } from '../../platform/live-progress.ts';
 
 export interface MbusOptions {
   /** `https://user:password@host:port`. http is allowed only for a loopback address. */
@@ -22,11 +23,17 @@ export interface MbusOptions {
   readonly proxy?: Socks5Proxy | undefined;
 }
 
+interface MbusBody {
+  readonly stream: Readable;
+  readonly length: number;
+  readonly onBytes?: OnBytes | undefined;
+}
+
 export interface MbusRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** The path below the bus's URL, with a leading slash. */
   readonly path: string;
-  readonly body?: { readonly stream: Readable; readonly length: number } | undefined;
+  readonly body?: MbusBody | undefined;
   /** Milliseconds without a byte after which the agent counts as unreachable. */
   readonly idleTimeoutMs: number;
   /** Milliseconds for the whole exchange, even if its bytes arrive slowly. */
@@ -122,7 +129,10 @@ export class MbusConnection {
     const answered = responseFor(outgoing);
     if (body === undefined) outgoing.end();
     // The agent may respond before it has read the whole body (for example with 401). That response counts.
-    else await Promise.race([pipeline(body.stream, outgoing).catch(() => answered), answered]);
+    else {
+      const counted = countBytes(body.onBytes, body.length);
+      await Promise.race([pipeline(body.stream, counted, outgoing).catch(() => answered), answered]);
+    }
     return answered;
   }
 

@@ -7,6 +7,7 @@ import { layouts } from '../../director/cloud-foundry/layout-vms.ts';
 import { targets, type Target } from '../../director/commands-script.ts';
 import { accessModes, type AccessMode } from '../../director/director-directory.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
+import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 /** The arguments of `director init`, validated as far as possible without other data. Paths are absolute. */
@@ -38,42 +39,72 @@ export interface InitArguments {
 /** The values of `--with`. */
 const purposes = ['cloud-foundry'] as const;
 
-export const initUsage =
-  `init [--for ${targets.join('|')}] [--way ${accessModes.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
-  '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--static-ip] ' +
-  '[--lasting-nats-credentials] [--release FILE] [--vm-stemcell FILE] ' +
-  `[--with ${purposes.join('|')} [--layout ${layouts.join('|')}] [--system-domain DOMAIN] [--ephemeral-storage-class NAME] ` +
-  '[--one-cell] [--volume-services]] --stemcell FILE DIRECTORY';
+export const initUsage = '--stemcell FILE DIRECTORY';
 
-const options = {
-  for: { type: 'string', default: 'any' },
-  way: { type: 'string', default: 'tunnel' },
-  kubeconfig: { type: 'string' },
-  context: { type: 'string' },
-  namespace: { type: 'string', default: 'bosh' },
-  'internal-ip': { type: 'string' },
-  'internal-cidr': { type: 'string' },
-  'internal-gw': { type: 'string' },
-  address: { type: 'string' },
-  'static-volumes': { type: 'boolean', default: false },
-  'static-ip': { type: 'boolean', default: false },
-  release: { type: 'string' },
-  'lasting-nats-credentials': { type: 'boolean', default: false },
-  stemcell: { type: 'string' },
-  'vm-stemcell': { type: 'string' },
-  with: { type: 'string' },
-  layout: { type: 'string' },
-  'system-domain': { type: 'string' },
-  'ephemeral-storage-class': { type: 'string' },
-  'one-cell': { type: 'boolean', default: false },
-  'volume-services': { type: 'boolean', default: false },
+export const initFlags = {
+  stemcell: { type: 'string', value: 'FILE', help: "Light stemcell of the director's own VM" },
+  'vm-stemcell': { type: 'string', value: 'FILE', help: 'Another stemcell for the VMs of the director' },
+  for: { type: 'string', values: targets, default: 'any', help: 'Kind of cluster' },
+  way: {
+    type: 'string',
+    value: 'WAY',
+    values: accessModes,
+    default: 'tunnel',
+    help: accessModes.join('|'),
+  },
+  ...clusterFlags,
+  namespace: { type: 'string', value: 'NAME', default: 'bosh', help: 'Namespace of director and VMs' },
+  address: { type: 'string', value: 'HOST', help: 'Address of the node or load balancer' },
+  'internal-ip': { type: 'string', value: 'IP', help: 'Address of the director in the cluster' },
+  'internal-cidr': {
+    type: 'string',
+    value: 'CIDR',
+    help: 'Network of the pods, with --way direct',
+    isRare: true,
+  },
+  'internal-gw': {
+    type: 'string',
+    value: 'IP',
+    help: 'Gateway of the pods, with --way direct',
+    isRare: true,
+  },
+  'static-volumes': {
+    type: 'boolean',
+    default: false,
+    help: 'Use the volumes of manifests/cluster',
+    isRare: true,
+  },
+  'static-ip': { type: 'boolean', default: false, help: 'The nodes have the plugin static-ip', isRare: true },
+  release: {
+    type: 'string',
+    value: 'FILE',
+    help: 'Release of the CPI (default: of this version)',
+    isRare: true,
+  },
+  'lasting-nats-credentials': {
+    type: 'boolean',
+    default: false,
+    isRare: true,
+    help: 'VMs keep their first NATS certificate',
+  },
+  with: { type: 'string', values: purposes, help: 'Also check and write Cloud Foundry' },
+  layout: { type: 'string', value: 'LAYOUT', values: layouts, help: layouts.join(' or ') },
+  'system-domain': { type: 'string', value: 'DOMAIN', help: 'Domain of Cloud Foundry' },
+  'ephemeral-storage-class': { type: 'string', value: 'NAME', help: 'StorageClass of its VMs', isRare: true },
+  'one-cell': { type: 'boolean', default: false, help: 'Cloud Foundry with one cell', isRare: true },
+  'volume-services': {
+    type: 'boolean',
+    default: false,
+    help: 'Services for NFS and SMB shares',
+    isRare: true,
+  },
 } as const;
 
-type Values = ReturnType<typeof parseCommandLine<typeof options>>['values'];
+type Values = ReturnType<typeof parseCommandLine<typeof initFlags>>['values'];
 
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseInitArguments(args: readonly string[]): InitArguments {
-  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const { values, positionals } = parseCommandLine(args, initFlags, invalid);
   const [directory, extra] = positionals;
   if (directory === undefined)
     throw invalid('DIRECTORY is missing; the files of the director are written to it');
@@ -157,4 +188,4 @@ function oneOf<T extends string>(flag: string, known: readonly T[], text: string
   return found;
 }
 
-const invalid = invalidArguments(`director ${initUsage}`);
+const invalid = invalidArguments(`director init ${initUsage}`);

@@ -3,17 +3,11 @@ import { foundryParts, type FoundryPart } from '../../doctor/cloud-foundry-findi
 import type { Account } from '../../doctor/cluster/access-review.ts';
 import { isDnsLabel, isDnsSubdomain } from '../../kubernetes/names.ts';
 import { canonicalAddress, familyOf } from '../../platform/ip-address.ts';
+import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseFlags, type InvalidArguments } from './parse-command-line.ts';
 
 /** What the nodes are examined for. */
 const purposes = ['cloud-foundry'] as const;
-
-const clusterUsage = '[--kubeconfig FILE] [--context NAME] [--namespace NAME]';
-const imageUsage = '--stemcell FILE [--image-pull-secret NAME]...';
-export const doctorUsage =
-  `${clusterUsage} [--disk-namespace NAME] [--as system:serviceaccount:NAMESPACE:NAME] ` +
-  `[--try ${imageUsage} [--storage-class NAME] [--disk-size MIB] [--address IP] [--kubelet-root-dir FOLDER]] | ` +
-  `--with ${purposes.join('|')} [--needs ${foundryParts.join('|')}]... ${imageUsage} ${clusterUsage}`;
 
 interface ClusterArguments {
   /** Undefined: chosen like kubectl. */
@@ -64,19 +58,18 @@ const trialFlags = {
     value: 'NAME',
     help: 'Secret with the login of the registry',
   },
-  'storage-class': { type: 'string', value: 'NAME', help: 'Class of the disk (default: the default class)' },
+  'storage-class': { type: 'string', value: 'NAME', help: 'StorageClass of the disk' },
   'disk-size': { type: 'string', value: 'MIB', help: 'Size of the disk (default: 1024)' },
   address: { type: 'string', value: 'IP', help: 'Free address of the network of the pods' },
   'kubelet-root-dir': { type: 'string', value: 'FOLDER', help: 'Folder of the kubelets' },
 } as const;
 
 export const doctorFlags = {
-  kubeconfig: { type: 'string', value: 'FILE', help: 'Kubeconfig (default: like kubectl)' },
-  context: { type: 'string', value: 'CONTEXT', help: 'Context (default: the current one)' },
+  ...clusterFlags,
   namespace: { type: 'string', value: 'NAME', help: 'Namespace of the VMs (default: bosh)' },
-  'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks, if it is another one' },
-  as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME of the CPI' },
-  try: { type: 'boolean', help: 'Also make a VM, a Service and a disk, and remove them' },
+  'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of the disks' },
+  as: { type: 'string', value: 'ACCOUNT', help: 'system:serviceaccount:NAMESPACE:NAME' },
+  try: { type: 'boolean', help: 'Also make a VM, a Service and a disk' },
   ...trialFlags,
   with: { type: 'string', values: purposes, help: 'Examine only the nodes, for these jobs' },
   needs: {
@@ -92,7 +85,7 @@ type Values = ReturnType<typeof parseFlags<typeof doctorFlags>>;
 
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseDoctorArguments(args: readonly string[]): NodesArguments | ExaminationArguments {
-  const invalid = invalidArguments(`doctor ${doctorUsage}`);
+  const invalid = invalidArguments('doctor [FLAGS]');
   const values = parseFlags(args, doctorFlags, invalid);
   return values.with === undefined ? parseExamination(values, invalid) : parseNodes(values, invalid);
 }

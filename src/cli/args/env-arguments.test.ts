@@ -98,7 +98,7 @@ test('rejects a flag that has no effect on the command, and names it', () => {
       (error: Error) =>
         error.message.startsWith(`'${command}' takes no `) &&
         error.message.includes(flag[0]) &&
-        /Usage: [a-z-]+ (MANIFEST|\[MANIFEST\]) /.test(error.message),
+        /Usage: [a-z-]+ (MANIFEST|\[MANIFEST\]);/.test(error.message),
       `${command} ${flag.join(' ')}`,
     );
 

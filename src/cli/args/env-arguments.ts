@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { parseVariable } from '../../bosh/variables/parse-variable.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { pickFlags, type Flags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 /** The parsed flags of `bosh create-env` and `delete-env` that this program supports. */
@@ -30,54 +31,73 @@ export interface EnvArguments {
   readonly varErrsUnused: boolean;
 }
 
-const inputs =
-  '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
-const withInputs = `[--state FILE] ${inputs}`;
-export const existing = `MANIFEST ${withInputs}`;
-const running = '[--skip-drain] [-n] [--tty]';
-const deployment = `${existing} ${running}`;
-const recreating = '[--recreate] [--recreate-persistent-disks]';
-/** `main` reads this flag. */
-const json = '[--json]';
-const remote = '[--tunnel]';
-
-/** Usage after the names of the commands that take a manifest. */
+/** Operands of the commands that take a manifest. */
 export const envUsage = {
-  up: `[MANIFEST] ${withInputs} ${running} ${recreating}`,
-  'create-env': `${deployment} ${recreating} ${remote} ${json}`,
-  'delete-env': `${deployment} [--force] ${remote} ${json}`,
-  'stop-env': `${deployment} ${remote} ${json}`,
-  'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
-  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
-  destroy: '[MANIFEST] [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
+  up: '[MANIFEST]',
+  'create-env': 'MANIFEST',
+  'delete-env': 'MANIFEST',
+  'stop-env': 'MANIFEST',
+  'start-env': 'MANIFEST',
+  interpolate: 'FILE',
+  destroy: '[MANIFEST]',
 } as const;
 
 export type EnvCommand = keyof typeof envUsage;
 
 /** Flags of every command with a manifest. */
 export const inputOptions = {
-  state: { type: 'string' },
-  'vars-store': { type: 'string' },
-  var: { type: 'string', short: 'v', multiple: true },
-  'var-file': { type: 'string', multiple: true },
-  'vars-file': { type: 'string', short: 'l', multiple: true },
-  'vars-env': { type: 'string', multiple: true },
-  'ops-file': { type: 'string', short: 'o', multiple: true },
-  tunnel: { type: 'boolean' },
+  state: { type: 'string', value: 'FILE', help: 'State file (default: MANIFEST-state.json)' },
+  'vars-store': { type: 'string', value: 'FILE', help: 'File in which generated variables are kept' },
+  var: {
+    type: 'string',
+    short: 'v',
+    multiple: true,
+    value: 'NAME=VALUE',
+    help: 'Set a variable; the value is YAML',
+  },
+  'var-file': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME=FILE',
+    help: 'Set a variable to the text of a file',
+  },
+  'vars-file': {
+    type: 'string',
+    short: 'l',
+    multiple: true,
+    value: 'FILE',
+    help: 'Load variables from a YAML file',
+  },
+  'vars-env': {
+    type: 'string',
+    multiple: true,
+    value: 'PREFIX',
+    help: 'Load variables PREFIX_name of the environment',
+  },
+  'ops-file': {
+    type: 'string',
+    short: 'o',
+    multiple: true,
+    value: 'FILE',
+    help: 'Apply an ops file to the manifest',
+  },
+  tunnel: { type: 'boolean', help: 'Reach the VM through the Kubernetes API' },
 } as const;
 
 const options = {
   ...inputOptions,
-  path: { type: 'string' },
-  'var-errs': { type: 'boolean' },
-  'var-errs-unused': { type: 'boolean' },
-  recreate: { type: 'boolean' },
-  'recreate-persistent-disks': { type: 'boolean' },
-  'skip-drain': { type: 'boolean' },
+  path: { type: 'string', value: 'PATH', help: 'Print only the value at a path such as /name' },
+  'var-errs': { type: 'boolean', help: 'Fail if a variable has no value' },
+  'var-errs-unused': { type: 'boolean', help: 'Fail if a given variable is not used' },
+  recreate: { type: 'boolean', help: 'Recreate the VM in any case' },
+  'recreate-persistent-disks': {
+    type: 'boolean',
+    help: 'Move the data to a new disk in any case',
+  },
+  'skip-drain': { type: 'boolean', help: 'Do not run the drain scripts of jobs' },
   force: { type: 'boolean', short: 'f' },
-  'non-interactive': { type: 'boolean', short: 'n' },
-  // Has no effect: the output is the same on a terminal and in a pipe.
-  tty: { type: 'boolean' },
+  'non-interactive': { type: 'boolean', short: 'n', help: 'Ask no question' },
+  tty: { type: 'boolean', help: 'Has no effect; it is a flag of the bosh CLI' },
 } as const;
 
 type OptionName = keyof typeof options;
@@ -97,7 +117,7 @@ const interpolateFlags: readonly OptionName[] = [
 ];
 const deployFlags: readonly OptionName[] = [...interpolateFlags, 'state', 'skip-drain'];
 
-const allowedFlags: Readonly<Record<EnvCommand, readonly string[]>> = {
+const allowedFlags: Readonly<Record<EnvCommand, readonly OptionName[]>> = {
   up: [...deployFlags, 'recreate', 'recreate-persistent-disks'],
   'create-env': [...deployFlags, 'recreate', 'recreate-persistent-disks', 'tunnel'],
   'delete-env': [...deployFlags, 'force', 'tunnel'],
@@ -107,6 +127,15 @@ const allowedFlags: Readonly<Record<EnvCommand, readonly string[]>> = {
   destroy: [...commonFlags, 'state', 'force'],
 };
 
+/** The flags of a command that takes a manifest. */
+export function envFlags(command: EnvCommand): Flags {
+  const force = {
+    ...options.force,
+    help: command === 'destroy' ? 'Remove without a question' : 'Continue although VM and disks are missing',
+  };
+  return pickFlags({ ...options, force }, allowedFlags[command]);
+}
+
 /**
  * Throws INVALID_ARGUMENT for an unknown flag, for a flag that the command does not support, and for a
  * missing manifest.
@@ -114,7 +143,8 @@ const allowedFlags: Readonly<Record<EnvCommand, readonly string[]>> = {
 export function parseEnvArguments(command: EnvCommand, args: readonly string[]): EnvArguments {
   const invalid = invalidArguments(`${command} ${envUsage[command]}`);
   const { values, positionals } = parseCommandLine(args, options, invalid);
-  const unsupported = Object.keys(values).find((name) => !allowedFlags[command].includes(name));
+  const allowed: readonly string[] = allowedFlags[command];
+  const unsupported = Object.keys(values).find((name) => !allowed.includes(name));
   if (unsupported !== undefined) throw invalid(`'${command}' takes no ${flagOf(unsupported)}`);
   const [named, extra] = positionals;
   const manifestPath = named ?? (commandsWithExample.includes(command) ? exampleManifestPath : undefined);

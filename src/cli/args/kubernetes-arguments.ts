@@ -1,6 +1,6 @@
+import { inputOptions } from './env-arguments.ts';
+import { clusterFlags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
-
-export const kubernetesUsage = '[--kubeconfig FILE] [--namespace NAME] [--disk-namespace NAME]';
 
 export interface KubernetesArguments {
   /** The default is the embedded cluster. */
@@ -12,12 +12,22 @@ export interface KubernetesArguments {
 }
 
 export const kubernetesFlags = {
-  kubeconfig: { type: 'string' },
-  namespace: { type: 'string' },
-  'disk-namespace': { type: 'string' },
+  kubeconfig: {
+    ...clusterFlags.kubeconfig,
+    help: 'Kubeconfig (default: the embedded cluster)',
+  },
+  namespace: { type: 'string', value: 'NAME', help: 'Namespace of VMs (default: of the context)' },
+  'disk-namespace': { type: 'string', value: 'NAME', help: 'Namespace of disks (default: that of VMs)' },
 } as const;
 
-export const statusUsage = `[MANIFEST] [--state FILE] [--details] [--watch | --json] ${kubernetesUsage}`;
+export const statusUsage = '[MANIFEST]';
+
+export const statusFlags = {
+  ...kubernetesFlags,
+  state: inputOptions.state,
+  details: { type: 'boolean', help: 'Show more columns' },
+  watch: { type: 'boolean', help: 'Follow the changes until Ctrl-C' },
+} as const;
 
 export interface StatusArguments extends KubernetesArguments {
   /** The manifest of the deployment whose recorded VM must exist. */
@@ -31,14 +41,8 @@ export interface StatusArguments extends KubernetesArguments {
 
 /** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
 export function parseStatusArguments(args: readonly string[]): StatusArguments {
-  const options = {
-    ...kubernetesFlags,
-    state: { type: 'string' },
-    details: { type: 'boolean' },
-    watch: { type: 'boolean' },
-  } as const;
   const invalid = invalidArguments(`status ${statusUsage}`);
-  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const { values, positionals } = parseCommandLine(args, statusFlags, invalid);
   const [manifestPath, extra] = positionals;
   if (extra !== undefined) throw invalid('Name one manifest');
   return {

@@ -1,7 +1,18 @@
 import { expandHome, invalidArguments, parseFlags } from './parse-command-line.ts';
-import { type KubernetesArguments, kubernetesFlags, kubernetesUsage } from './kubernetes-arguments.ts';
+import { type KubernetesArguments, kubernetesFlags } from './kubernetes-arguments.ts';
 
-export const orphansUsage = `[--state FILE]... [--director-json FILE]... [--delete [--force]] ${kubernetesUsage}`;
+export const orphansFlags = {
+  ...kubernetesFlags,
+  state: { type: 'string', multiple: true, value: 'FILE', help: 'A state file of create-env or up' },
+  'director-json': {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    help: 'A list of the director: bosh ... --json',
+  },
+  delete: { type: 'boolean', help: 'Delete what the files show not to be in use' },
+  force: { type: 'boolean', help: 'Delete without a question' },
+} as const;
 
 export interface OrphansArguments extends KubernetesArguments {
   /** The state files of create-env and up. */
@@ -15,20 +26,13 @@ export interface OrphansArguments extends KubernetesArguments {
 
 /** Parses the arguments of `orphans`. Throws INVALID_ARGUMENT with the usage. */
 export function parseOrphansArguments(args: readonly string[]): OrphansArguments {
-  const options = {
-    ...kubernetesFlags,
-    state: { type: 'string', multiple: true },
-    'director-json': { type: 'string', multiple: true },
-    delete: { type: 'boolean' },
-    force: { type: 'boolean' },
-  } as const;
-  const invalid = invalidArguments(`orphans ${orphansUsage}`);
+  const invalid = invalidArguments('orphans [FLAGS]');
   const {
     state = [],
     'director-json': lists = [],
     kubeconfig,
     ...values
-  } = parseFlags(args, options, invalid);
+  } = parseFlags(args, orphansFlags, invalid);
   const isDeletion = values.delete === true;
   if (isDeletion && state.length + lists.length === 0)
     throw invalid('--delete needs --state or --director-json, which show what is in use');

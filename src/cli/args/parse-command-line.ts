@@ -2,13 +2,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
+import { similar } from './nearest.ts';
 
 /** Returns the error for arguments that a command rejects, from a problem without a full stop. */
 export type InvalidArguments = (problem: string) => ProductError;
 
 /** Returns a function for INVALID_ARGUMENT errors that show the usage of one command. */
 export function invalidArguments(usage: string): InvalidArguments {
-  return (problem) => new ProductError('INVALID_ARGUMENT', `${problem}. Usage: ${usage}`);
+  return (problem) => new ProductError('INVALID_ARGUMENT', `${problem}. Usage: ${usage}; --help explains it`);
 }
 
 /**
@@ -23,7 +24,8 @@ export function parseCommandLine<T extends ParseArgsOptionsConfig>(
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw invalid(firstSentence(error.message));
+    const problem = firstSentence(error.message);
+    throw invalid(`${problem}${similarFlag(problem, Object.keys(options))}`);
   }
 }
 
@@ -37,6 +39,17 @@ export function parseFlags<T extends ParseArgsOptionsConfig>(
   const [extra] = positionals;
   if (extra !== undefined) throw invalid(`Unexpected argument '${extra}'`);
   return values;
+}
+
+/** Names the flag that is most similar to the unknown one in Node's message. */
+function similarFlag(message: string, names: readonly string[]): string {
+  const [, unknown] = /^Unknown option '(--[^']*)'/u.exec(message) ?? [];
+  return unknown === undefined
+    ? ''
+    : similar(
+        unknown,
+        names.map((name) => `--${name}`),
+      );
 }
 
 /** Removes what Node appends to the message: the advice to write `--` before the argument. */

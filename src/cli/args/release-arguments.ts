@@ -7,24 +7,30 @@ import { parseReleaseVersion } from '../../bosh/release/release-version.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
 import type { CommandContext } from '../command.ts';
+import { pickFlags, type Flags } from './flags.ts';
 import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
 const options = {
-  dir: { type: 'string' },
-  name: { type: 'string' },
-  version: { type: 'string' },
-  'timestamp-version': { type: 'boolean' },
-  final: { type: 'boolean' },
-  force: { type: 'boolean' },
-  tarball: { type: 'string' },
-  url: { type: 'string' },
-  // Has no effect: digests are always SHA-256.
-  sha2: { type: 'boolean' },
-  'non-interactive': { type: 'boolean', short: 'n' },
-  tty: { type: 'boolean' },
+  dir: { type: 'string', value: 'DIRECTORY', help: 'The release directory (default: the current one)' },
+  name: { type: 'string', value: 'NAME', help: 'Default: the name in config/final.yml' },
+  version: { type: 'string', value: 'VERSION', help: 'Default: the version after the last one' },
+  'timestamp-version': { type: 'boolean', help: 'A dev version with the time instead of a counter' },
+  final: { type: 'boolean', help: 'Make a final version, and write to the blobstore' },
+  force: { type: 'boolean', help: 'Accept changes that are not committed' },
+  tarball: { type: 'string', value: 'FILE', help: 'Also write the archive to this path' },
+  url: { type: 'string', value: 'URL', help: 'Where a director downloads the archive' },
+  sha2: { type: 'boolean', help: 'Has no effect: digests are always SHA-256' },
+  'non-interactive': { type: 'boolean', short: 'n', help: 'Has no effect: there is no question' },
+  tty: { type: 'boolean', help: 'Has no effect; it is a flag of the bosh CLI' },
 } as const;
 
-type Flag = keyof typeof options;
+export type ReleaseFlag = keyof typeof options;
+
+const commonFlags: readonly ReleaseFlag[] = ['sha2', 'non-interactive', 'tty'];
+
+/** The flags of a release command. */
+export const releaseFlags = (own: readonly ReleaseFlag[]): Flags =>
+  pickFlags(options, [...own, ...commonFlags]);
 
 export interface ReleaseArguments extends CreateReleaseOptions {
   readonly url?: string;
@@ -37,11 +43,11 @@ export interface ReleaseArguments extends CreateReleaseOptions {
  */
 export function parseReleaseArguments(
   args: readonly string[],
-  { usage, allowedFlags }: { readonly usage: string; readonly allowedFlags: readonly Flag[] },
+  { usage, allowedFlags }: { readonly usage: string; readonly allowedFlags: readonly ReleaseFlag[] },
 ): ReleaseArguments {
   const invalid = invalidArguments(usage);
   const { values, positionals } = parseCommandLine(args, options, invalid);
-  const allowed: readonly string[] = [...allowedFlags, 'sha2', 'non-interactive', 'tty'];
+  const allowed: readonly string[] = [...allowedFlags, ...commonFlags];
   const unsupported = Object.keys(values).find((flag) => !allowed.includes(flag));
   if (unsupported !== undefined) throw invalid(`This command does not accept --${unsupported}`);
   const { version, name, tarball, url } = values;

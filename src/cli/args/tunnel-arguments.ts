@@ -1,22 +1,9 @@
 import { resolve } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
 import { parseName, type Destination } from '../../tunnel/socks5.ts';
-import { expandHome, parseCommandLine } from './parse-command-line.ts';
+import { clusterFlags, type Flags } from './flags.ts';
+import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
-const flagsUsage =
-  "[--directory DIRECTORY] [--map '*.DOMAIN=SERVICE'] [--kubeconfig FILE] [--context NAME] [--namespace NAME] [--network CIDR]";
-
-export const tunnelUsages = [
-  [
-    `[--port N] [--allow-containers] ${flagsUsage} [-- COMMAND]`,
-    'Proxy into a cluster: SOCKS5 on 127.0.0.1, for COMMAND or until Ctrl-C',
-  ],
-  [
-    `--stdio HOST PORT ${flagsUsage}`,
-    'Connect stdin and stdout to a port in the cluster, as a ProxyCommand of ssh',
-  ],
-  ['stop [--directory DIRECTORY]', "Stop the tunnel that 'director print-env' started"],
-] as const;
+export const tunnelUsage = '[-- COMMAND]';
 
 /** The cluster and the namespaces that a tunnel leads to. */
 export interface TunnelFlags {
@@ -45,19 +32,38 @@ export type TunnelArguments =
       readonly isDetached: boolean;
     };
 
+const directoryFlag = {
+  type: 'string',
+  value: 'DIRECTORY',
+  help: "Folder of 'director init' (default: this one)",
+} as const;
+
 const options = {
-  directory: { type: 'string' },
-  port: { type: 'string' },
-  stdio: { type: 'boolean' },
-  map: { type: 'string', multiple: true },
-  kubeconfig: { type: 'string' },
-  context: { type: 'string' },
-  namespace: { type: 'string', multiple: true },
-  network: { type: 'string', multiple: true },
-  'allow-containers': { type: 'boolean' },
+  directory: directoryFlag,
+  port: { type: 'string', value: 'N', help: 'Port of the proxy on 127.0.0.1 (default: any)' },
+  stdio: { type: 'boolean', help: 'Connect stdin and stdout to HOST PORT' },
+  map: {
+    type: 'string',
+    multiple: true,
+    value: '*.DOMAIN=SERVICE',
+    help: 'Names below DOMAIN lead to a Service',
+  },
+  ...clusterFlags,
+  namespace: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'A namespace whose pods and Services are reached',
+  },
+  network: { type: 'string', multiple: true, value: 'CIDR', help: 'Addresses that belong to the cluster' },
+  'allow-containers': { type: 'boolean', help: "Serve also this user's containers" },
   // Only print-env uses this flag.
   detached: { type: 'boolean' },
 } as const;
+
+export const tunnelStopFlags = { directory: directoryFlag };
+const { detached: _, ...operatorFlags } = options;
+export const tunnelFlags: Flags = operatorFlags;
 
 /** Throws INVALID_ARGUMENT with the usage. */
 export function parseTunnelArguments(args: readonly string[]): TunnelArguments {
@@ -104,10 +110,7 @@ function parseFlags(values: Values): TunnelFlags {
 const directoryOf = ({ directory }: Values): Pick<TunnelFlags, 'directory'> =>
   directory === undefined ? {} : { directory: resolve(expandHome(directory)) };
 
-function invalid(problem: string): ProductError {
-  const lines = tunnelUsages.map(([usage]) => `\n  tunnel ${usage}`);
-  return new ProductError('INVALID_ARGUMENT', `${problem}. Usage:${lines.join('')}`);
-}
+const invalid = invalidArguments(`tunnel ${tunnelUsage}, or: tunnel --stdio HOST PORT, or: tunnel stop`);
 
 function parseDestination([host, port, ...more]: readonly string[]): Destination {
   const name = host === undefined ? undefined : parseName(host);

@@ -5,51 +5,91 @@ import { invalidArguments, parseFlags } from '../args/parse-command-line.ts';
 import { describeMissingCluster, embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import type { Command } from '../command.ts';
+import { withSubCommands } from '../with-sub-commands.ts';
+
+const nodeFlags = {
+  node: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME=ZONE',
+    help: 'A node and its availability zone',
+  },
+} as const;
 
 /** The embedded cluster without a deployment, for kubectl, for tests, or for another bosh CLI. */
-export const cluster: Command = {
+export const cluster = withSubCommands({
   name: 'cluster',
-  usage: 'start [--node NAME=ZONE]...|stop|status|kubeconfig',
-  summary: 'Run only the embedded cluster; kubeconfig prints the settings for kubectl',
-  async run([verb, ...rest], { installation, terminal }) {
-    if (rest.length > 0 && verb !== 'start')
-      throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further arguments`);
-    const embedded = embeddedCluster(installation);
-    const report = (line: string): void => terminal.error(line);
-    switch (verb) {
-      case 'start':
-        await withClusterLock(installation, 'start', () => embedded.start(report, nodesOf(rest)));
+  summary: 'Run only the embedded cluster, for example for kubectl',
+  subCommands: [
+    {
+      name: 'start',
+      usage: '',
+      operands: ['other'],
+      summary: 'Start the cluster',
+      flags: nodeFlags,
+      example: '--node a=z1 --node b=z2',
+      async run(args, { installation, terminal }) {
+        const embedded = embeddedCluster(installation);
+        const report = (line: string): void => terminal.error(line);
+        await withClusterLock(installation, 'start', () =>
+          withLiveProgress(terminal, 'Starting the cluster', () => embedded.start(report, nodesOf(args))),
+        );
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
-      case 'stop':
-        terminal.out(
-          (await withClusterLock(installation, 'stop', () => embedded.stop()))
-            ? 'Stopped.\n'
-            : 'Not running.\n',
+      },
+    },
+    {
+      name: 'stop',
+      usage: '',
+      operands: ['other'],
+      summary: 'Stop the cluster; all data is kept',
+      async run(args, { installation, terminal }) {
+        refuseArguments('cluster stop', args);
+        const stopped = await withClusterLock(installation, 'stop', () =>
+          withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
         );
+        terminal.out(stopped ? 'Stopped.\n' : 'Not running.\n');
         return 0;
-      case 'status':
+      },
+    },
+    {
+      name: 'status',
+      usage: '',
+      operands: ['other'],
+      summary: 'Show whether the cluster runs; the exit code is 3 if it does not',
+      async run(args, { installation, terminal }) {
+        refuseArguments('cluster status', args);
+        const embedded = embeddedCluster(installation);
         terminal.out(`${await embedded.describe()}\n`);
         return (await embedded.isRunning()) ? 0 : 3;
-      case 'kubeconfig':
-        if (!(await embedded.isRunning()))
+      },
+    },
+    {
+      name: 'kubeconfig',
+      usage: '',
+      operands: ['other'],
+      summary: 'Print the kubeconfig of the cluster, for kubectl',
+      example: '> kubeconfig.yml',
+      async run(args, { installation, terminal }) {
+        refuseArguments('cluster kubeconfig', args);
+        if (!(await embeddedCluster(installation).isRunning()))
           terminal.error('The cluster is not running; this kubeconfig is for when it runs.');
         terminal.out(await readKubeconfig(kubeconfigPath(installation.clusterDirectory)));
         return 0;
-      default:
-        throw new ProductError('INVALID_ARGUMENT', `'cluster' needs one of start, stop, status, kubeconfig`);
-    }
-  },
-};
+      },
+    },
+  ],
+});
+
+function refuseArguments(command: string, args: readonly string[]): void {
+  if (args.length > 0) throw new ProductError('INVALID_ARGUMENT', `'${command}' takes no further arguments`);
+}
 
 /** Parses `--node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT. */
-function nodesOf(args: string[]): StartOptions {
-  const { node: nodes = [] } = parseFlags(
-    args,
-    { node: { type: 'string', multiple: true } },
-    invalidArguments('cluster start [--node NAME=ZONE]...'),
-  );
+function nodesOf(args: readonly string[]): StartOptions {
+  const { node: nodes = [] } = parseFlags(args, nodeFlags, invalidArguments('cluster start'));
   for (const node of nodes) parseNodeArgument(node);
   return { nodes };
 }
@@ -70,7 +110,8 @@ async function readKubeconfig(path: string): Promise<string> {
 export const stop: Command = {
   name: 'stop',
   usage: '',
-  summary: 'Stop the embedded cluster with everything on it; all data is kept',
+  operands: ['other'],
+  summary: 'Stop the embedded cluster; all data is kept',
   async run([word], { installation, terminal }) {
     if (word !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further arguments, but got '${word}'`);
@@ -80,7 +121,9 @@ export const stop: Command = {
       terminal.out(`Not running; ${missing}\n`);
       return 0;
     }
-    const stopped = await withClusterLock(installation, 'stop', () => embeddedCluster(installation).stop());
+    const stopped = await withClusterLock(installation, 'stop', () =>
+      withLiveProgress(terminal, 'Stopping the cluster', () => embeddedCluster(installation).stop()),
+    );
     terminal.out(
       stopped ? 'Stopped. The data is kept; the next start brings the same VMs back.\n' : 'Not running.\n',
     );

@@ -8,6 +8,7 @@ import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import {
   defaultVarsStorePath,
+  envFlags,
   envUsage,
   parseEnvArguments,
   type EnvArguments,
@@ -17,6 +18,7 @@ import { hasExample } from '../cluster/example-manifest.ts';
 import { describeMissingCluster, embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import type { Installation } from '../installation.ts';
 
 /**
@@ -26,7 +28,10 @@ import type { Installation } from '../installation.ts';
 export const destroy: Command = {
   name: 'destroy',
   usage: envUsage.destroy,
-  summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
+  operands: ['deployment', 'other'],
+  flags: envFlags('destroy'),
+  example: 'hello/manifest.yml',
+  summary: 'Remove the embedded cluster, its disks and a deployment',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);
     if (parsed.isExample) await hasExample();
@@ -35,7 +40,7 @@ export const destroy: Command = {
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     const { lockPath } = context.installation;
     await withInstallationLock(lockPath, async () => {
-      await removeAll(parsed, context);
+      await withLiveProgress(context.terminal, 'Removing the cluster', () => removeAll(parsed, context));
       await removeTree(locksDirectory(lockPath), { within: dirname(lockPath) });
     });
     context.terminal.out('Destroyed.\n');

@@ -11,9 +11,7 @@ import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
-
-export { initUsage } from '../args/director-init-arguments.ts';
+import { formatTable } from '../output/table.ts';
 
 /** The ports of the command, which tests replace. */
 export interface InitPorts {

@@ -4,39 +4,41 @@ import { readDirectorFile } from '../../director/director-directory.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { shellWord } from '../../platform/shell-word.ts';
 import { expandHome } from '../args/parse-command-line.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { initFlags, initUsage } from '../args/director-init-arguments.ts';
+import type { CommandContext } from '../command.ts';
+import { withSubCommands } from '../with-sub-commands.ts';
 import { ensureDetachedTunnel } from '../tunnel/detached-tunnel.ts';
 import { proxyVariables } from '../tunnel/serve-tunnel.ts';
 import { noDirectorFile } from '../tunnel/with-tunnel.ts';
-import { initDirector, initUsage } from './director-init.ts';
+import { initDirector } from './director-init.ts';
 
-const printEnvUsage = 'print-env [DIRECTORY]';
-
-interface Verb {
-  readonly usage: string;
-  readonly run: (args: readonly string[], context: CommandContext) => Promise<number>;
-}
-
-const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
-  ['init', { usage: initUsage, run: initDirector }],
-  ['print-env', { usage: printEnvUsage, run: printDirectorEnv }],
-]);
+const printEnvUsage = '[DIRECTORY]';
 
 /** Commands for a BOSH director on Kubernetes (docs/director.md). */
-export const director: Command = {
+export const director = withSubCommands({
   name: 'director',
   documentation: 'docs/director.md',
-  usage: `${[...verbs.keys()].join('|')} ...`,
-  summary:
-    'Check whether a cluster can run a BOSH director, and write the files that create it; print its settings',
-  verbs: [...verbs.values()].map(({ usage }) => usage),
-  async run([name, ...args], context) {
-    const verb = verbs.get(name);
-    if (verb !== undefined) return verb.run(args, context);
-    const usages = [...verbs.values()].map(({ usage }) => `\n  director ${usage}`);
-    throw new ProductError('INVALID_ARGUMENT', `'director' needs one of:${usages.join('')}`);
-  },
-};
+  summary: 'Prepare a BOSH director, and print the settings of one',
+  subCommands: [
+    {
+      name: 'init',
+      usage: initUsage,
+      operands: ['directory', 'other'],
+      summary: 'Check whether a cluster can run a director, and write its files',
+      flags: initFlags,
+      example: '--for kind --stemcell stemcell/stemcell.tgz my-director',
+      run: initDirector,
+    },
+    {
+      name: 'print-env',
+      usage: printEnvUsage,
+      operands: ['directory', 'other'],
+      summary: 'Print the environment with which the bosh CLI uses a director',
+      example: 'my-director',
+      run: printDirectorEnv,
+    },
+  ],
+});
 
 /**
  * Prints shell code that makes the bosh CLI use the director of a directory: `eval "$(… print-env
@@ -68,6 +70,6 @@ function parseDirectory([directory, ...more]: readonly string[]): string {
   if (directory?.startsWith('-') !== true && more.length === 0) return directory ?? '.';
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `Name one folder that 'director init' wrote. Usage: director ${printEnvUsage}`,
+    `Name one folder that 'director init' wrote. Usage: director print-env ${printEnvUsage}`,
   );
 }

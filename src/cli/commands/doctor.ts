@@ -12,7 +12,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { runScript } from '../../kubernetes/client/exec.ts';
 import { systemClock } from '../../platform/clock.ts';
 import {
-  doctorUsage,
+  doctorFlags,
   parseDoctorArguments,
   type ExaminationArguments,
   type NodesArguments,
@@ -30,7 +30,10 @@ import { printFindings } from '../output/print-findings.ts';
  */
 export const doctor: Command = {
   name: 'doctor',
-  usage: doctorUsage,
+  usage: '',
+  flags: doctorFlags,
+  operands: ['other'],
+  example: '--kubeconfig ~/.kube/config --namespace bosh',
   summary: 'Check whether a cluster has what the CPI needs, and say what to do; --try also tries it',
   documentation: 'docs/doctor.md',
   json: true,

@@ -2,14 +2,20 @@ import type { Socks5Proxy } from '../../bosh/agent-client/socks5-connect.ts';
 import { startEnv as start, stopEnv as stop } from '../../deploy/agent-commands.ts';
 import { createEnv as deploy } from '../../deploy/create-env.ts';
 import { deleteEnv as remove } from '../../deploy/delete-env.ts';
-import { envUsage, parseEnvArguments, type EnvArguments, type EnvCommand } from '../args/env-arguments.ts';
+import {
+  envFlags,
+  envUsage,
+  parseEnvArguments,
+  type EnvArguments,
+  type EnvCommand,
+} from '../args/env-arguments.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
 
 export const createEnv = envCommand(
   'create-env',
-  'Create or update the VM of a manifest, as bosh create-env does',
+  'Create or update the VM of a manifest, like bosh',
   async (options, context) => {
     await deploy(options, envPorts(context));
   },
@@ -17,7 +23,7 @@ export const createEnv = envCommand(
 
 export const deleteEnv = envCommand(
   'delete-env',
-  'Delete VM, disks and stemcell of a manifest, as bosh delete-env does',
+  'Delete VM, disks and stemcell of a manifest, like bosh',
   async (options, context) => {
     const { unconfirmedDisks } = await remove(options, envPorts(context));
     for (const { id } of unconfirmedDisks)
@@ -29,13 +35,13 @@ export const deleteEnv = envCommand(
 
 export const stopEnv = envCommand(
   'stop-env',
-  'Stop the jobs of the VM of a manifest, as bosh stop-env does',
+  'Stop the jobs of the VM of a manifest, like bosh',
   (options, context) => stop(options, envPorts(context)),
 );
 
 export const startEnv = envCommand(
   'start-env',
-  'Start the jobs of the VM of a manifest, as bosh start-env does',
+  'Start the jobs of the VM of a manifest, like bosh',
   (options, context) => start(options, envPorts(context)),
 );
 
@@ -50,6 +56,10 @@ function envCommand(
   return {
     name,
     usage: envUsage[name],
+    operands: [name === 'create-env' ? 'file' : 'deployment', 'other'],
+    flags: envFlags(name),
+    example: 'director.yml --vars-store creds.yml -l vars.yml',
+    documentation: 'docs/deploying.md',
     summary,
     json: true,
     async run(args, context) {

@@ -1,5 +1,5 @@
 import { interpolateTemplate } from '../../bosh/manifest/interpolate-template.ts';
-import { envUsage, parseEnvArguments } from '../args/env-arguments.ts';
+import { envFlags, envUsage, parseEnvArguments } from '../args/env-arguments.ts';
 import type { Command } from '../command.ts';
 import { printBlock } from '../output/terminal.ts';
 
@@ -7,7 +7,10 @@ export const interpolate: Command = {
   name: 'interpolate',
   aliases: ['int'],
   usage: envUsage.interpolate,
-  summary: 'Print a file with its ops files and variables applied, as bosh interpolate does',
+  flags: envFlags('interpolate'),
+  documentation: 'docs/variables.md',
+  example: 'manifest.yml -o ops.yml -v name=value',
+  summary: 'Print a file with its ops files and variables applied',
   json: true,
   async run(args, { terminal, environment, secrets }) {
     const { manifestPath, ...parsed } = parseEnvArguments('interpolate', args);

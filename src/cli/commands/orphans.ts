@@ -1,6 +1,6 @@
 import { openCall } from '../../inventory/open-call.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { orphansUsage, parseOrphansArguments } from '../args/orphans-arguments.ts';
+import { orphansFlags, parseOrphansArguments } from '../args/orphans-arguments.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
@@ -14,7 +14,10 @@ import { cleanOrphans } from '../inventory/clean-orphans.ts';
  */
 export const orphans: Command = {
   name: 'orphans',
-  usage: orphansUsage,
+  usage: '',
+  operands: ['other'],
+  flags: orphansFlags,
+  example: '--kubeconfig ~/.kube/config --namespace bosh',
   summary: 'List VMs, disks, snapshots, copies, attachments and released volumes that calls may have left',
   json: true,
   documentation: 'docs/status.md',

@@ -9,10 +9,15 @@ import {
 import product from '../../../package.json' with { type: 'json' };
 import { openRelease } from '../../bosh/release/open-release.ts';
 import { readReleaseManifest, type ReleaseManifest } from '../../bosh/release/release-manifest.ts';
-import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { expandHome } from '../args/parse-command-line.ts';
-import { parseReleaseArguments, releasePorts } from '../args/release-arguments.ts';
+import { expandHome, invalidArguments } from '../args/parse-command-line.ts';
+import {
+  parseReleaseArguments,
+  releaseFlags,
+  releasePorts,
+  type ReleaseFlag,
+} from '../args/release-arguments.ts';
+import { withSubCommands } from '../with-sub-commands.ts';
 import { buildCpiRelease, type CpiRelease, type CpiReleaseOptions } from '../build-cpi-release.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { copyCpiRelease } from '../copy-cpi-release.ts';
@@ -20,26 +25,27 @@ import { printRelease } from '../output/release-tables.ts';
 import { printBlock, type Terminal } from '../output/terminal.ts';
 import { packVolumesRelease } from '../pack-volumes-release.ts';
 
-const createUsage =
-  '[RELEASE-MANIFEST] [--dir DIRECTORY] [--name NAME] [--version VERSION] [--timestamp-version] [--final] [--force] ' +
-  '[--tarball FILE] [--sha2] [--json]';
+const createUsage = '[RELEASE-MANIFEST]';
+const createFlags: readonly ReleaseFlag[] = [
+  ...(['dir', 'name', 'version', 'timestamp-version', 'final', 'force', 'tarball'] as const),
+];
 
 export const createRelease: Command = {
   name: 'create-release',
   usage: createUsage,
-  summary: 'Pack a release directory, as bosh create-release does',
+  flags: releaseFlags(createFlags),
+  example: '--dir my-release --tarball my-release.tgz',
+  documentation: 'docs/releases.md',
+  summary: 'Pack a release directory, like bosh',
   json: true,
   async run(args, context) {
     const { positionals, ...options } = parseReleaseArguments(args, {
       usage: `create-release ${createUsage}`,
-      allowedFlags: ['dir', 'name', 'version', 'timestamp-version', 'final', 'force', 'tarball'],
+      allowedFlags: createFlags,
     });
     const [manifest, extra] = positionals;
     if (extra !== undefined)
-      throw new ProductError(
-        'INVALID_ARGUMENT',
-        `Name one release manifest. Usage: create-release ${createUsage}`,
-      );
+      throw invalidArguments(`create-release ${createUsage}`)('Name one release manifest');
     const { terminal } = context;
     if (manifest !== undefined) {
       const manifestPath = resolve(expandHome(manifest));
@@ -62,18 +68,20 @@ function printCreated(terminal: Terminal, release: CreatedRelease): void {
   printRelease(terminal, { ...release, jobs, packages });
 }
 
-const inspectUsage = 'FILE [--json]';
+const inspectUsage = 'FILE';
 
 export const inspectLocalRelease: Command = {
   name: 'inspect-local-release',
   usage: inspectUsage,
-  summary: 'Verify a release archive and show what is in it, as bosh inspect-local-release does',
+  flags: releaseFlags([]),
+  example: 'my-release.tgz',
+  documentation: 'docs/releases.md',
+  summary: 'Verify a release archive and show what is in it',
   json: true,
   async run(args, { terminal }) {
     const usage = `inspect-local-release ${inspectUsage}`;
     const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
-    if (path === undefined || extra !== undefined)
-      throw new ProductError('INVALID_ARGUMENT', `Name one release archive. Usage: ${usage}`);
+    if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name one release archive');
     printManifest(terminal, await readManifest(resolve(expandHome(path))), path);
     return 0;
   },
@@ -104,30 +112,41 @@ function printManifest(
   });
 }
 
-const buildUsage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
-const volumesUsage = 'volumes FILE [--json]';
+const buildFlags: readonly ReleaseFlag[] = [
+  ...(['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'] as const),
+];
+const volumesUsage = 'FILE';
 
 /** Commands for the releases of this product: the CPI (docs/director.md) and the volume services. */
-export const release: Command = {
+export const release = withSubCommands({
   name: 'release',
-  usage: 'build|volumes ...',
   summary: 'Make the releases of this product',
-  subCommands: [
-    [buildUsage, "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml"],
-    [volumesUsage, "Make the release of the volume services, in this product's version"],
-  ],
   documentation: 'docs/releases.md',
   json: true,
-  async run([name, ...args], context) {
-    if (name === 'build') return buildRelease(args, context);
-    if (name === 'volumes') return buildVolumesRelease(args, context);
-    const usages = `\n  release ${buildUsage}\n  release ${volumesUsage}`;
-    throw new ProductError('INVALID_ARGUMENT', `'release' needs one of:${usages}`);
-  },
-};
+  subCommands: [
+    {
+      name: 'build',
+      usage: '',
+      operands: ['other'],
+      summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
+      flags: releaseFlags(buildFlags),
+      example: '--version 1.0.0 --tarball cpi.tgz',
+      documentation: 'docs/director.md',
+      run: buildRelease,
+    },
+    {
+      name: 'volumes',
+      usage: volumesUsage,
+      summary: "Make the release of the volume services, in this product's version",
+      flags: releaseFlags([]),
+      example: 'volume-services.tgz',
+      run: buildVolumesRelease,
+    },
+  ],
+});
 
 async function buildRelease(args: readonly string[], context: CommandContext): Promise<number> {
-  const usage = `release ${buildUsage}`;
+  const usage = 'release build';
   const {
     positionals,
     directory: _,
@@ -135,10 +154,9 @@ async function buildRelease(args: readonly string[], context: CommandContext): P
     ...options
   } = parseReleaseArguments(args, {
     usage,
-    allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
+    allowedFlags: buildFlags,
   });
-  if (positionals.length > 0)
-    throw new ProductError('INVALID_ARGUMENT', `'release build' takes only flags. Usage: ${usage}`);
+  if (positionals.length > 0) throw invalidArguments(usage)("'release build' takes only flags");
   const { terminal, installation } = context;
   const made = installation.isPackage
     ? await copyRelease(options, context)
@@ -181,10 +199,9 @@ async function buildVolumesRelease(
   args: readonly string[],
   { terminal, installation: { root, nodeBinary } }: CommandContext,
 ): Promise<number> {
-  const usage = `release ${volumesUsage}`;
+  const usage = `release volumes ${volumesUsage}`;
   const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
-  if (path === undefined || extra !== undefined)
-    throw new ProductError('INVALID_ARGUMENT', `Name the archive to write. Usage: ${usage}`);
+  if (path === undefined || extra !== undefined) throw invalidArguments(usage)('Name the archive to write');
   const outFile = resolve(expandHome(path));
   const made = await packVolumesRelease({ root, nodeBinary, version: product.version, outFile });
   terminal.out(`${outFile}: ${made.name}/${made.version}\n`);

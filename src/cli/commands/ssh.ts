@@ -1,13 +1,22 @@
 import type { Command } from '../command.ts';
 import { downloadLogs, tailCommand } from '../ssh/logs.ts';
 import { sshArguments, runOpenssh, scpArguments } from '../ssh/openssh.ts';
-import { parseSshArguments, sshUsage, parseScpArguments, parseLogsArguments } from '../ssh/ssh-arguments.ts';
+import {
+  parseSshArguments,
+  sshFlags,
+  sshUsage,
+  parseScpArguments,
+  parseLogsArguments,
+} from '../ssh/ssh-arguments.ts';
 import { withSshSession } from '../ssh/with-ssh-session.ts';
 
 export const ssh: Command = {
   name: 'ssh',
   usage: sshUsage.ssh,
-  summary: 'Log in to the VM of a manifest, or run a command there, as bosh ssh --director does',
+  operands: ['deployment', 'other'],
+  flags: sshFlags.ssh,
+  example: 'director.yml -- uptime',
+  summary: 'Log in to the VM of a manifest, or run a command there',
   async run(args, context) {
     const { command, ...request } = parseSshArguments(args);
     return withSshSession(request, context, ({ login }) =>
@@ -19,7 +28,10 @@ export const ssh: Command = {
 export const scp: Command = {
   name: 'scp',
   usage: sshUsage.scp,
-  summary: 'Copy files from or to the VM of a manifest, as bosh scp --director does',
+  operands: ['deployment', 'path in VM'],
+  flags: sshFlags.scp,
+  example: 'director.yml report.txt vm:/tmp/',
+  summary: 'Copy files from or to the VM of a manifest (vm:PATH)',
   async run(args, context) {
     const { paths, recursive, ...request } = parseScpArguments(args);
     return withSshSession(request, context, ({ login }) =>
@@ -34,7 +46,10 @@ export const scp: Command = {
 export const logs: Command = {
   name: 'logs',
   usage: sshUsage.logs,
-  summary: 'Download the logs of the VM of a manifest, or follow them, as bosh logs --director does',
+  operands: ['deployment', 'other'],
+  flags: sshFlags.logs,
+  example: 'director.yml --job hello --num 20',
+  summary: 'Download the logs of the VM of a manifest, or follow them',
   async run(args, context) {
     const parsed = parseLogsArguments(args);
     return withSshSession(parsed, context, async (session) => {

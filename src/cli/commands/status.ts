@@ -5,7 +5,12 @@ import { readLists, statusLists } from '../../inventory/object-lists.ts';
 import { clockDifference } from '../../kubernetes/timestamp.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { exampleManifestPath } from '../args/env-arguments.ts';
-import { parseStatusArguments, statusUsage, type StatusArguments } from '../args/kubernetes-arguments.ts';
+import {
+  parseStatusArguments,
+  statusFlags,
+  statusUsage,
+  type StatusArguments,
+} from '../args/kubernetes-arguments.ts';
 import { embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
@@ -24,6 +29,9 @@ import { printTable } from '../output/terminal.ts';
 export const status: Command = {
   name: 'status',
   usage: statusUsage,
+  operands: ['deployment', 'other'],
+  flags: statusFlags,
+  example: 'hello/manifest.yml',
   summary: 'List problems, VMs, disks, snapshots and networks in the cluster, and check the VM of a manifest',
   json: true,
   documentation: 'docs/status.md',

@@ -1,39 +1,54 @@
-import { ProductError } from '../../errors/product-error.ts';
-import type { Command, CommandContext } from '../command.ts';
-import { buildUsage } from '../stemcell/build-arguments.ts';
+import { withSubCommands } from '../with-sub-commands.ts';
+import { buildFlags, buildUsage } from '../stemcell/build-arguments.ts';
 import { buildStemcell } from '../stemcell/build.ts';
-import { load, loadUsage } from '../stemcell/load.ts';
-import { prePull, prePullUsage } from '../stemcell/pre-pull.ts';
-import { pushStemcell, pushVerbUsage } from '../stemcell/push.ts';
-
-interface Verb {
-  readonly usage: string;
-  readonly run: (args: readonly string[], context: CommandContext) => Promise<number>;
-}
-
-const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
-  ['build', { usage: buildUsage, run: buildStemcell }],
-  ['push', { usage: pushVerbUsage, run: pushStemcell }],
-  ['load', { usage: loadUsage, run: load }],
-  ['pre-pull', { usage: prePullUsage, run: prePull }],
-]);
+import { load, loadFlags, loadUsage } from '../stemcell/load.ts';
+import { prePull, prePullFlags, prePullUsage } from '../stemcell/pre-pull.ts';
+import { pushFlags, pushStemcell, pushVerbUsage } from '../stemcell/push.ts';
 
 /**
  * Commands that build stemcells, which VMs run, and bring them to a place where nodes find them
  * (docs/stemcells.md).
  */
-export const stemcell: Command = {
+export const stemcell = withSubCommands({
   name: 'stemcell',
   documentation: 'docs/stemcells.md',
-  usage: 'build|push|load|pre-pull ...',
-  summary: 'Make a stemcell, the image that VMs run, and bring it to a registry or to nodes',
-  verbs: [...verbs.values()].map(({ usage }) => usage),
-  async run([name, ...args], context) {
-    const verb = verbs.get(name);
-    if (verb === undefined) {
-      const usages = [...verbs.values()].map(({ usage }) => `\n  stemcell ${usage}`);
-      throw new ProductError('INVALID_ARGUMENT', `'stemcell' needs one of:${usages.join('')}`);
-    }
-    return verb.run(args, context);
-  },
-};
+  summary: 'Make the image that VMs run, and bring it to nodes',
+  subCommands: [
+    {
+      name: 'build',
+      usage: buildUsage,
+      operands: ['other'],
+      summary: 'Build an image, and the light stemcell that names it',
+      flags: buildFlags,
+      example: '--from-debian --profile privileged --output stemcell',
+      run: buildStemcell,
+    },
+    {
+      name: 'push',
+      usage: pushVerbUsage,
+      operands: ['directory', 'other'],
+      summary: 'Push the image of a built stemcell to a registry',
+      flags: pushFlags,
+      example: 'stemcell registry.example.com/bosh/stemcell:1.0',
+      run: pushStemcell,
+    },
+    {
+      name: 'load',
+      usage: loadUsage,
+      operands: ['directory', 'other'],
+      summary: 'Load the image of a built stemcell into a node, so that it need not be pulled',
+      flags: loadFlags,
+      example: 'stemcell --to kind',
+      run: load,
+    },
+    {
+      name: 'pre-pull',
+      usage: prePullUsage,
+      operands: ['other'],
+      summary: 'Print a manifest for kubectl that makes every node pull a stemcell',
+      flags: prePullFlags,
+      example: 'registry.example.com/bosh/stemcell:1.0 --namespace bosh',
+      run: prePull,
+    },
+  ],
+});

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../args/tunnel-arguments.ts';
+import {
+  parseTunnelArguments,
+  tunnelFlags,
+  tunnelStopFlags,
+  tunnelUsage,
+  type TunnelArguments,
+} from '../args/tunnel-arguments.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { runChildCommand } from '../run-child-command.ts';
 import { asDetachedTunnel, stopDetachedTunnel } from '../tunnel/detached-tunnel.ts';
@@ -12,23 +18,37 @@ import { withTunnel, type TunnelDialer } from '../tunnel/with-tunnel.ts';
 export const tunnel: Command = {
   name: 'tunnel',
   documentation: 'docs/tunnel.md',
-  usage: tunnelUsages[0][0],
-  summary: tunnelUsages[0][1],
-  subCommands: tunnelUsages,
-  async run(args, context) {
-    const parsed = parseTunnelArguments(args);
-    switch (parsed.kind) {
-      case 'stdio':
-        return withTunnel(parsed.flags, context, async (way) =>
-          connectStdio(await way(parsed.destination), context),
-        );
-      case 'stop':
-        return stopDetachedTunnel(parsed.directory ?? process.cwd(), context);
-      case 'serve':
-        return parsed.isDetached ? serveDetached(parsed, context) : serve(parsed, context);
-    }
-  },
+  usage: tunnelUsage,
+  operands: ['other'],
+  summary: 'Serve a SOCKS5 proxy into a cluster, also for a command',
+  flags: tunnelFlags,
+  example: '--namespace bosh -- curl http://web.bosh:8080/',
+  subCommands: [
+    {
+      name: 'stop',
+      usage: '',
+      summary: "Stop the tunnel that 'director print-env' started",
+      flags: tunnelStopFlags,
+      example: '--directory my-director',
+      run: (args, context) => runTunnel(['stop', ...args], context),
+    },
+  ],
+  run: runTunnel,
 };
+
+async function runTunnel(args: readonly string[], context: CommandContext): Promise<number> {
+  const parsed = parseTunnelArguments(args);
+  switch (parsed.kind) {
+    case 'stdio':
+      return withTunnel(parsed.flags, context, async (way) =>
+        connectStdio(await way(parsed.destination), context),
+      );
+    case 'stop':
+      return stopDetachedTunnel(parsed.directory ?? process.cwd(), context);
+    case 'serve':
+      return parsed.isDetached ? serveDetached(parsed, context) : serve(parsed, context);
+  }
+}
 
 type ServeArguments = Extract<TunnelArguments, { kind: 'serve' }>;
 
@@ -91,8 +111,8 @@ export const socks5ConnectCommand: Command = {
   name: 'socks5-connect',
   usage,
   summary: 'Connect stdin and stdout through a SOCKS5 proxy',
-  // Hidden in the help: operators use tunnel --stdio.
-  subCommands: [],
+  // Operators use tunnel --stdio.
+  isHidden: true,
   async run(args, context) {
     const [proxyHost = '', proxyPort = '', host = '', port = ''] = args;
     if (args.length !== 4 || ![proxyPort, port].every((text) => /^[0-9]{1,5}$/.test(text)))

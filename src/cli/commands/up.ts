@@ -8,6 +8,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
 import {
   defaultVarsStorePath,
+  envFlags,
   envUsage,
   parseEnvArguments,
   type EnvArguments,
@@ -24,7 +25,8 @@ import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import type { Installation } from '../installation.ts';
-import { formatTable } from '../output/terminal.ts';
+import { printTable } from '../output/terminal.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 
 /** Milliseconds that a job may take to run after a restart of its VM. */
 const runningBudget = 120_000;
@@ -38,6 +40,8 @@ const runningBudget = 120_000;
 export const up: Command = {
   name: 'up',
   usage: envUsage.up,
+  flags: envFlags('up'),
+  example: 'hello/manifest.yml',
   summary: 'Start the embedded cluster and deploy a manifest on it',
   async run(args, context) {
     const parsed = parseEnvArguments('up', args);
@@ -70,9 +74,12 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
   const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
-  await cluster.start((line) => terminal.error(line));
+  await withLiveProgress(terminal, 'Starting the cluster', () =>
+    cluster.start((line) => terminal.error(line)),
+  );
   const { environment, secrets } = context;
-  const inspected = await inspectCluster(files, kubeconfig, { environment, onSecrets: secrets.add });
+  const onSecrets = secrets.add;
+  const inspected = await inspectCluster(files, kubeconfig, { environment, onSecrets });
 
   const result = await createEnv(
     {
@@ -84,8 +91,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
         assertAddressFree(manifest, others);
       },
       workspace: installation.workspace,
-      signal,
-      onSecrets: context.secrets.add,
+      ...{ signal, onSecrets },
       // On another cluster the VMs may be in another namespace than the kubeconfig's.
       commandInVm: logs === undefined ? undefined : commandInVm(resolve(kubeconfig)),
     },
@@ -95,11 +101,16 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   // After a restart of the cluster the VM starts by itself, a moment after the API server.
   const { state, address } = ['running', 'stopped'].includes(result.state)
     ? result
-    : await readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget });
+    : await withLiveProgress(terminal, `Waiting for '${result.instance}'`, () =>
+        readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget }),
+      );
 
-  terminal.out(
-    `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
-  );
+  terminal.out('\n');
+  printTable(terminal, {
+    content: 'instances',
+    header: ['Instance', 'State', 'Address', 'Disk'],
+    rows: [[result.instance, state, address ?? '-', result.diskCid ?? '-']],
+  });
   if (state === 'stopped') {
     if (result.state !== 'stopped') terminal.error(stoppedJobs(result.instance).trimEnd());
     return 1;
@@ -111,7 +122,9 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     );
     return 1;
   }
-  return announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs });
+  return withLiveProgress(terminal, 'Waiting for the URL', () =>
+    announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs }),
+  );
 }
 
 /**

@@ -9,7 +9,7 @@ import { clockDifference } from '../../kubernetes/timestamp.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { OrphansArguments } from '../args/orphans-arguments.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
+import { formatTable } from '../output/table.ts';
 import { formatAge } from './format-age.ts';
 import { type JudgedOrphan, printOrphans } from './orphan-report.ts';
 import { readDirectorList, readRecordedState } from './read-recorded-use.ts';

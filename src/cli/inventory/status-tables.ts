@@ -2,7 +2,7 @@ import type { Problem } from '../../inventory/problem.ts';
 import type { DiskItem, Inventory, NetworkItem, SnapshotItem, VmItem } from '../../inventory/inventory.ts';
 import { fullName } from '../../inventory/bosh-name.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
-import { type OutputTable, formatTable } from '../output/terminal.ts';
+import { type OutputTable, formatTable } from '../output/table.ts';
 import { type Column, fitColumns, wrapText } from './fit-columns.ts';
 import { formatAge } from './format-age.ts';
 

@@ -1,4 +1,5 @@
-import type { OutputTable, Terminal } from './terminal.ts';
+import { textOf, type Cell, type OutputTable } from './table.ts';
+import type { Terminal } from './terminal.ts';
 
 interface JsonTable {
   readonly Content: string;
@@ -45,8 +46,8 @@ export function jsonTerminal(write: (text: string) => void): JsonTerminal {
 
 function toJson({ content, header, rows }: OutputTable): JsonTable {
   const keys = header.map(keyOf);
-  const named = (cells: readonly string[]): Readonly<Record<string, string>> =>
-    Object.fromEntries(keys.map((key, column) => [key, cells[column] ?? '']));
+  const named = (cells: readonly Cell[]): Readonly<Record<string, string>> =>
+    Object.fromEntries(keys.map((key, column) => [key, textOf(cells[column] ?? '')]));
   return { Content: content, Header: named(header), Rows: rows.map(named), Notes: null };
 }
 

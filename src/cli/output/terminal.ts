@@ -1,18 +1,15 @@
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
 import { oneLine } from '../../errors/text.ts';
+import { openDisplay, type Display } from './display.ts';
 import { openScreen, type Screen } from './screen.ts';
-
-export interface OutputTable {
-  /** The name of the rows, for example `jobs`. */
-  readonly content: string;
-  readonly header: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
+import { formatTable, mapCells, type OutputTable } from './table.ts';
 
 /** The output and the questions of a command. */
 export interface Terminal {
   out(text: string): void;
+  /** Set if stdout is a terminal that can move its cursor. */
+  readonly display?: Display | undefined;
   /** Set with `--json`: writes what a text terminal shows as lines. Use printTable and printBlock. */
   readonly structured?: {
     table(table: OutputTable): void;
@@ -34,9 +31,10 @@ export interface Terminal {
 
 /** Returns a terminal that removes secrets from all output. The output of all commands goes through it. */
 export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
-  const { structured, screen } = terminal;
+  const { display, screen, structured } = terminal;
   return {
     ...terminal,
+    display: display && redactingDisplay(display, redact),
     out: (text) => terminal.out(redact(text)),
     error: (message) => terminal.error(redact(message)),
     ...(screen !== undefined && { screen: { ...screen, draw: (text: string) => screen.draw(redact(text)) } }),
@@ -44,20 +42,30 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
       ? {}
       : {
           structured: {
-            table: (table) =>
-              structured.table({
-                ...table,
-                rows: table.rows.map((cells) => cells.map((cell) => redact(cell))),
-              }),
+            table: (table) => structured.table(mapCells(table, redact)),
             block: (text) => structured.block(redact(text)),
           },
         }),
   };
 }
 
-/** Prints a table, with `--json` as an object. */
+function redactingDisplay(display: Display, redact: (text: string) => string): Display {
+  return {
+    get columns() {
+      return display.columns;
+    },
+    table: (table) => display.table(mapCells(table, redact)),
+    live: (text, end = '') => display.live(redact(text), redact(end)),
+  };
+}
+
+/**
+ * Prints a table: with `--json` as an object; on a terminal at its width and with the tones of its cells in
+ * colour; otherwise as plain columns.
+ */
 export function printTable(terminal: Terminal, table: OutputTable): void {
   if (terminal.structured !== undefined) terminal.structured.table(table);
+  else if (terminal.display !== undefined) terminal.display.table(table);
   else terminal.out(`${formatTable(table.header, table.rows)}\n`);
 }
 
@@ -67,15 +75,24 @@ export function printBlock(terminal: Terminal, text: string): void {
   else terminal.out(text);
 }
 
-/** Returns the terminal of this process's streams. This is the only place that escapes control characters. */
+/**
+ * Returns the terminal of this process's streams. Control characters are escaped only here and, in tables and
+ * the live line, by its display.
+ */
 export function processTerminal(): Terminal {
+  const display = openDisplay(process.stdout, process.env);
+  const write = (stream: NodeJS.WriteStream, text: string): void => {
+    if (display === undefined) stream.write(text);
+    else display.beside(text, () => void stream.write(text));
+  };
   const screen = openScreen(process.stdout, process.env['TERM']);
   return {
+    display,
     ...(screen !== undefined && {
       screen: { ...screen, draw: (text: string) => screen.draw(escapeControls(text)) },
     }),
-    out: (text) => void process.stdout.write(escapeControls(text)),
-    error: (message) => void process.stderr.write(`${escapeControls(indentFollowing(message))}\n`),
+    out: (text) => write(process.stdout, escapeControls(text)),
+    error: (message) => write(process.stderr, `${escapeControls(indentFollowing(message))}\n`),
     canAsk: isatty(process.stdin.fd),
     ask: async (question, signal) => {
       const lines = createInterface({ input: process.stdin, output: process.stdout });
@@ -91,25 +108,6 @@ export function processTerminal(): Terminal {
       }
     },
   };
-}
-
-/**
- * Formats columns padded to their widest cell, with two spaces between them and no trailing blanks, as bosh
- * prints tables. Cells may contain untrusted text; each stays on its line. The result ends with a newline.
- * Without rows it is only the heading.
- */
-export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [heading, ...rows].map((line) => line.map(oneLine));
-  const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
 }
 
 /**

@@ -1,45 +1,111 @@
-import type { Command } from '../command.ts';
+import { flagWithValue, jsonFlag, type Flag, type Flags } from '../args/flags.ts';
+import type { Command, SubCommand } from '../command.ts';
+import { wrapText } from './table.ts';
 
-/**
- * Returns the help text, with one line for each command or sub-command, without flags, which would make it
- * wider than a screen.
- */
-export function usage(commands: readonly Command[]): string {
-  const lines = commands.flatMap(({ name, usage: args, summary, subCommands = [[args, summary]] }) =>
-    subCommands.map(([each, what]) => [`  ${`${name} ${withoutFlags(each)}`.trimEnd()}`, what] as const),
-  );
-  const width = Math.max(...lines.map(([line]) => line.length));
-  const table = lines.map(([line, what]) => `${line.padEnd(width)}  ${what}\n`).join('');
-  return `Usage: bosh-kubernetes COMMAND\n\n${table}\nbosh-kubernetes COMMAND --help shows the flags of one command.\n`;
+/** The width of help that is not written to a terminal. */
+export const defaultColumns = 80;
+/** If a terminal leaves less room than this beside a name, its explanation begins on the next line. */
+const minTextColumns = 24;
+
+/** Returns the help text, with one line for each command. */
+export function usage(commands: readonly Command[], columns = defaultColumns): string {
+  const rows = commands
+    .filter(({ isHidden }) => isHidden !== true)
+    .map(({ name, summary }) => [`  ${name}`, summary] as const);
+  const end = 'bosh-kubernetes COMMAND --help shows its flags and an example.';
+  return `Usage: bosh-kubernetes COMMAND\n\n${inTwoColumns(rows, columns)}\n${paragraph(end, columns)}`;
 }
 
 /**
- * Removes optional parts, and everything from the first required flag on, except a flag that names a
- * sub-command.
- */
-function withoutFlags(args: string): string {
-  return args
-    .replaceAll(/ ?\[[^\]]*\](\.\.\.)?/gu, '')
-    .replace(/(?<=.)( --|,).*$/u, '')
-    .trim();
-}
-
-/**
- * Returns the help text of a command, or of the sub-command that `args` begin with. Returns undefined if
- * `args` do not request help.
+ * Returns the help text of a command, or of the sub-command that `given` begin with. Returns undefined if
+ * `given` do not request help: arguments after `--` belong to another program. A hidden command has no help.
  */
 export function commandHelp(
-  { name, usage: args, summary, verbs, subCommands, documentation }: Command,
+  command: Command,
   given: readonly string[],
+  columns = defaultColumns,
 ): string | undefined {
+  if (command.isHidden === true) return undefined;
   const end = given.indexOf('--');
-  if (!given.slice(0, end === -1 ? undefined : end).includes('--help')) return undefined;
-  const listed = verbs ?? subCommands?.map(([each]) => each) ?? [];
-  const all = listed.length > 0 ? listed : [args];
-  const requested = all.filter((each) => each.split(' ')[0] === given[0]);
-  const lines = (requested.length > 0 ? requested : all).map((each) =>
-    `  bosh-kubernetes ${name} ${each}`.trimEnd(),
-  );
-  const further = documentation === undefined ? '' : `${documentation} explains them.\n`;
-  return `${summary}. Usage:\n${lines.join('\n')}\n${further}`;
+  const own = given.slice(0, end === -1 ? undefined : end);
+  if (!own.includes('--help') && !own.includes('-h')) return undefined;
+  const { name, subCommands = [], documentation } = command;
+  const chosen = subCommands.find((each) => each.name === given[0]);
+  if (chosen !== undefined)
+    return helpOf(`${name} ${chosen.name}`, { documentation, ...chosen }, command, columns);
+  return command.flags === undefined && subCommands.length > 0
+    ? helpOfGroup(command, columns)
+    : helpOf(name, command, command, columns);
 }
+
+/** The flags of a command or of its sub-command, and those that this program reads itself. */
+export const allFlags = ({ flags = {} }: Pick<SubCommand, 'flags'>, { json }: Command): Flags => ({
+  ...flags,
+  ...(json === true ? { json: jsonFlag } : {}),
+});
+
+function helpOf(name: string, one: Omit<Command, 'run'>, command: Command, columns: number): string {
+  const { usage: operands, summary, example, documentation, subCommands = [] } = one;
+  const flags = Object.entries(allFlags(one, command));
+  const shown = flags.filter(([, { isRare }]) => isRare !== true);
+  const rare = flags.filter(([, { isRare }]) => isRare === true);
+  const words = ['bosh-kubernetes', name, ...(flags.length > 0 ? ['[FLAGS]'] : []), operands];
+  const table = inTwoColumns(
+    shown.map(([flag, each]) => [flagTitle(flag, each), explanation(each)] as const),
+    columns,
+  );
+  const more = rare.map(([flag]) => `--${flag}`).join(', ');
+  return [
+    paragraph(`${summary}.`, columns),
+    '\n',
+    paragraph(`Usage: ${words.filter((word) => word !== '').join(' ')}`, columns),
+    ...(table === '' ? [] : ['\n', table]),
+    ...subCommands.map((each) =>
+      paragraph(`Also: bosh-kubernetes ${name} ${each.name}: ${each.summary}`, columns),
+    ),
+    ...(more === '' ? [] : [paragraph(`Also: ${more}`, columns)]),
+    '\n',
+    ...(example === undefined
+      ? []
+      : [paragraph(`Example: bosh-kubernetes ${name} ${example}`.trimEnd(), columns)]),
+    ...(documentation === undefined ? [] : [paragraph(`More: ${documentation}`, columns)]),
+  ].join('');
+}
+
+function helpOfGroup({ name, summary, subCommands = [], documentation }: Command, columns: number): string {
+  const rows = subCommands.map((each) => [`  ${each.name}`, each.summary] as const);
+  return [
+    paragraph(`${summary}.`, columns),
+    '\n',
+    paragraph(`Usage: bosh-kubernetes ${name} ${subCommands.map((each) => each.name).join('|')}`, columns),
+    `\n${inTwoColumns(rows, columns)}\n`,
+    paragraph(
+      `bosh-kubernetes ${name} ${subCommands[0]?.name ?? ''} --help shows the flags of one.`,
+      columns,
+    ),
+    ...(documentation === undefined ? [] : [paragraph(`More: ${documentation}`, columns)]),
+  ].join('');
+}
+
+function explanation({ help = '', default: usual }: Flag): string {
+  return typeof usual === 'string' ? `${help} (default: ${usual})` : help;
+}
+
+/** For example `  -v, --var NAME=VALUE`. */
+const flagTitle = (name: string, flag: Flag): string =>
+  `  ${flag.short === undefined ? '   ' : `-${flag.short},`} ${flagWithValue(name, flag)}`;
+
+function inTwoColumns(rows: readonly (readonly [string, string])[], columns: number): string {
+  const indent = Math.max(...rows.map(([title]) => title.length)) + 2;
+  const isBeside = columns - indent >= minTextColumns;
+  return rows
+    .map(([title, text]) =>
+      isBeside
+        ? `${title.padEnd(indent)}${wrapText(text, columns - indent).join(`\n${' '.repeat(indent)}`)}`.trimEnd()
+        : [title, ...wrapText(text, columns - 8).map((line) => `        ${line}`.trimEnd())].join('\n'),
+    )
+    .map((lines) => `${lines}\n`)
+    .join('');
+}
+
+const paragraph = (text: string, columns: number): string => `${wrapText(text, columns - 2).join('\n  ')}\n`;

@@ -7,6 +7,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import { temporaryPath } from '../../platform/durable-file.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { scpArguments, runOpenssh, type OpensshRun } from './openssh.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import type { LogsArguments } from './ssh-arguments.ts';
 import { cleanupBudget, type SshSession } from './with-ssh-session.ts';
 
@@ -17,18 +19,22 @@ import { cleanupBudget, type SshSession } from './with-ssh-session.ts';
 export async function downloadLogs(
   { client, login, name }: SshSession,
   { types, filters, directory }: LogsArguments,
-  run: OpensshRun,
+  { terminal, ...run }: OpensshRun & { readonly terminal: Terminal },
 ): Promise<string> {
   const time = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
   const path = join(resolve(directory), `${parsePathSegment(name) ?? 'vm'}-logs-${time}.tgz`);
   const draft = temporaryPath(path);
-  const bundle = await client(run.signal).bundleLogs(login.user, types, filters);
+  const bundle = await withLiveProgress(terminal, 'Packing the logs', () =>
+    client(run.signal).bundleLogs(login.user, types, filters),
+  );
   try {
     const paths = [
       { path: bundle.path, isInVm: true },
       { path: draft, isInVm: false },
     ];
-    const code = await runOpenssh('scp', ['-q', ...scpArguments(login, paths)], run);
+    // On a terminal, scp shows the bytes.
+    const quiet = terminal.display === undefined ? ['-q'] : [];
+    const code = await runOpenssh('scp', [...quiet, ...scpArguments(login, paths)], run);
     if (code !== 0) throw failed(`scp could not copy the logs from the VM (exit code ${code})`);
     const hash = createHash('sha512');
     await pipeline(createReadStream(draft), hash);

@@ -1,15 +1,13 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { ProductError } from '../../errors/product-error.ts';
-import { existing, inputOptions, readEnvInputs, type EnvInputs } from '../args/env-arguments.ts';
+import { inputOptions, readEnvInputs, type EnvInputs } from '../args/env-arguments.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 
-const instance = `${existing.replace('MANIFEST', 'MANIFEST|DIRECTORY')} [--tunnel]`;
-
-/** Usage after the names of the commands. */
+/** Operands of the commands. */
 export const sshUsage = {
-  ssh: `${instance} [--opts=OPTION] [-- COMMAND]`,
-  scp: `${instance} [--opts=OPTION] [-r] FROM... TO, where vm:PATH is in the VM`,
-  logs: `${instance} [--opts=OPTION] [--dir DIR] [--agent|--system|--all-logs] [--job JOB] [--only FILTERS] [-f] [--num N]`,
+  ssh: 'MANIFEST|DIRECTORY [-- COMMAND]',
+  scp: 'MANIFEST|DIRECTORY FROM... TO',
+  logs: 'MANIFEST|DIRECTORY',
 } as const;
 
 interface Common {
@@ -48,21 +46,40 @@ export interface LogsArguments extends Common {
   readonly lines: number | undefined;
 }
 
-const common = { ...inputOptions, opts: { type: 'string', multiple: true } } as const;
+const common = {
+  ...inputOptions,
+  opts: { type: 'string', multiple: true, value: 'OPTION', help: 'An option of ssh, as --opts=-4' },
+} as const;
+
+/** The flags of the commands. */
+export const sshFlags = {
+  ssh: common,
+  scp: { ...common, recursive: { type: 'boolean', short: 'r', help: 'Copy directories' } },
+  logs: {
+    ...common,
+    dir: { type: 'string', value: 'DIRECTORY', help: 'Where the archive is written' },
+    agent: { type: 'boolean', help: 'Logs of the agent instead of those of jobs' },
+    system: { type: 'boolean', help: 'Logs of the system instead of those of jobs' },
+    'all-logs': { type: 'boolean', help: 'Logs of the agent, the system and jobs' },
+    job: { type: 'string', multiple: true, value: 'JOB', help: 'Only logs of this job' },
+    only: { type: 'string', value: 'FILTERS', help: 'Only files that match these globs, with commas' },
+    follow: { type: 'boolean', short: 'f', help: 'Show the ends of the logs, and what is added' },
+    num: { type: 'string', value: 'N', help: 'Show the last N lines of each log' },
+  },
+} as const;
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
 export function parseSshArguments(args: readonly string[]): SshArguments {
   const end = args.indexOf('--');
   const [own, command] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
-  const { values, manifestPath, rest } = parse('ssh', own, common);
+  const { values, manifestPath, rest } = parse('ssh', own, sshFlags.ssh);
   if (rest.length > 0) throw invalidArgument('ssh', 'Name one manifest; a command comes after --');
   return { inputs: readEnvInputs(manifestPath, values), sshOptions: values.opts ?? [], command };
 }
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
 export function parseScpArguments(args: readonly string[]): ScpArguments {
-  const options = { ...common, recursive: { type: 'boolean', short: 'r' } } as const;
-  const { values, manifestPath, rest } = parse('scp', args, options);
+  const { values, manifestPath, rest } = parse('scp', args, sshFlags.scp);
   // As in scp, the part before a colon is a host, which here is the VM.
   const paths = rest.map((text) => {
     const inVm = /^[^/:]*:(.*)$/su.exec(text)?.[1];
@@ -76,18 +93,7 @@ export function parseScpArguments(args: readonly string[]): ScpArguments {
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
 export function parseLogsArguments(args: readonly string[]): LogsArguments {
-  const options = {
-    ...common,
-    dir: { type: 'string' },
-    agent: { type: 'boolean' },
-    system: { type: 'boolean' },
-    'all-logs': { type: 'boolean' },
-    job: { type: 'string', multiple: true },
-    only: { type: 'string' },
-    follow: { type: 'boolean', short: 'f' },
-    num: { type: 'string' },
-  } as const;
-  const { values, manifestPath, rest } = parse('logs', args, options);
+  const { values, manifestPath, rest } = parse('logs', args, sshFlags.logs);
   if (rest.length > 0) throw invalidArgument('logs', 'Name one manifest');
   const { job: jobs = [], only, num } = values;
   const types = typesOf(values);

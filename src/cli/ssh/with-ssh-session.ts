@@ -14,6 +14,7 @@ import type { EnvInputs } from '../args/env-arguments.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 import { noDirectorFile } from '../tunnel/with-tunnel.ts';
 import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh.ts';
 import { abandonedSessions, makeSessionDirectory, type SessionDirectory } from './session-directory.ts';
@@ -60,15 +61,16 @@ async function inSession<T>(
   context: CommandContext,
   action: (session: SshSession) => Promise<T>,
 ): Promise<T> {
-  const { installation, signal } = context;
+  const { installation, signal, terminal } = context;
   const sessions = join(installation.workspace, 'ssh');
   for (const { user, directory } of await abandonedSessions(sessions, vm.vmCid))
     await removeAccount(vm, user, directory, context);
   const user = `bosh_${randomBytes(8).toString('hex').slice(0, 15)}`;
   const directory = await makeSessionDirectory(sessions, user, vm.vmCid);
   try {
-    const publicKey = await makeKey(directory.path, context);
-    const { address, hostKey } = await vm.client(signal).setUpSsh(user, publicKey);
+    const { address, hostKey } = await withLiveProgress(terminal, 'Connecting to the VM', async () =>
+      vm.client(signal).setUpSsh(user, await makeKey(directory.path, context)),
+    );
     writeNew(join(directory.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
     return await action({
       login: {

@@ -1,21 +1,12 @@
 import { resolve } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
+import type { ProductError } from '../../errors/product-error.ts';
 import { formatImageName, parseImageName } from '../../oci/image-reference.ts';
 import { type Architecture, architectures, type Profile, profiles } from '../../stemcell/build-settings.ts';
 import type { IdentityRequest } from '../../stemcell/resolve-identity.ts';
 import { expandHome, invalidArguments, parseFlags } from '../args/parse-command-line.ts';
-import {
-  type PushTarget,
-  parsePushTarget,
-  pushOptions,
-  pushUsage,
-  rejectPushOptions,
-} from './push-arguments.ts';
+import { type PushTarget, parsePushTarget, pushOptions, rejectPushOptions } from './push-arguments.ts';
 
-export const buildUsage =
-  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--without-compilers] [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +
-  ' | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--architecture amd64|arm64] [--reference NAME]) --output FOLDER' +
-  ` [--operating-system NAME] [--name NAME] [--version VERSION] [--image HOST/REPOSITORY:TAG] [--push HOST/REPOSITORY[:TAG] ${pushUsage}]`;
+export const buildUsage = '--from-debian [SUITE]|--from SOURCE --output FOLDER';
 
 export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
@@ -49,28 +40,40 @@ export interface DebianArguments {
   readonly isOffline: boolean;
 }
 
-const text = { type: 'string' } as const;
-const texts = { type: 'string', multiple: true } as const;
-/** Each is in `buildUsage`. */
-export const buildOptions = {
-  from: text,
-  'from-debian': text,
-  'operating-system': text,
-  architecture: text,
-  reference: text,
-  profile: text,
-  output: text,
-  image: text,
-  name: text,
-  version: text,
-  agent: text,
-  monit: text,
-  davcli: text,
-  'without-compilers': { type: 'boolean' },
-  include: texts,
-  mirror: texts,
-  offline: { type: 'boolean' },
-  push: text,
+/** Flags of stemcells from Debian packages. */
+const debianFlags = {
+  'from-debian': { type: 'string', value: '[SUITE]', help: 'Install Debian packages, of bookworm' },
+  profile: {
+    type: 'string',
+    value: 'PROFILE',
+    values: profiles,
+    help: profiles.join(', '),
+  },
+  'without-compilers': { type: 'boolean', help: 'Leave out compilers and headers' },
+  include: { type: 'string', multiple: true, value: 'PACKAGE', help: 'Another Debian package' },
+  mirror: { type: 'string', multiple: true, value: 'MIRROR', help: 'URL, or a line of sources.list' },
+  agent: { type: 'string', value: 'FILE', help: 'The agent of bosh instead of ours', isRare: true },
+  monit: { type: 'string', value: 'FILE', help: 'The monit of that agent', isRare: true },
+  davcli: { type: 'string', value: 'FILE', help: 'The bosh-davcli of that agent', isRare: true },
+  offline: { type: 'boolean', help: 'Use only packages of an earlier build' },
+} as const;
+
+export const buildFlags = {
+  ...debianFlags,
+  from: { type: 'string', value: 'SOURCE', help: 'Convert a stemcell, root or OCI layout' },
+  architecture: { type: 'string', values: architectures, help: 'Architecture of the source' },
+  reference: { type: 'string', value: 'NAME', help: 'Image of an OCI layout that has several', isRare: true },
+  output: { type: 'string', value: 'FOLDER', help: 'Where the stemcell is written' },
+  name: { type: 'string', value: 'NAME', help: 'Name of the stemcell' },
+  version: { type: 'string', value: 'VERSION', help: 'Version of the stemcell' },
+  'operating-system': {
+    type: 'string',
+    value: 'NAME',
+    help: 'Operating system of the stemcell',
+    isRare: true,
+  },
+  image: { type: 'string', value: 'IMAGE', help: 'HOST/REPOSITORY:TAG that the stemcell names' },
+  push: { type: 'string', value: 'IMAGE', help: 'Also push the image to a registry' },
   ...pushOptions,
 } as const;
 
@@ -85,7 +88,7 @@ const patterns = {
 
 /** Parses the arguments of `stemcell build`. Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseBuildArguments(args: readonly string[]): BuildArguments {
-  const values = parseFlags(withSuite(args), buildOptions, invalidArguments(`stemcell ${buildUsage}`));
+  const values = parseFlags(withSuite(args), buildFlags, invalidArguments(`stemcell build ${buildUsage}`));
   const { from, output, 'from-debian': suite, 'operating-system': operatingSystem, name, version } = values;
   if ((from === undefined) === (suite === undefined))
     throw invalidArgument('needs either --from or --from-debian');
@@ -103,7 +106,7 @@ export function parseBuildArguments(args: readonly string[]): BuildArguments {
   };
 }
 
-type Values = ReturnType<typeof parseFlags<typeof buildOptions>>;
+type Values = ReturnType<typeof parseFlags<typeof buildFlags>>;
 
 /** Returns the source of the image. A given root is used unchanged. */
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
@@ -190,4 +193,4 @@ function checkMirror(mirror: string): void {
 }
 
 const invalidArgument = (problem: string): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `'stemcell build' ${problem}. Usage: stemcell ${buildUsage}`);
+  invalidArguments(`stemcell build ${buildUsage}`)(`'stemcell build' ${problem}`);

@@ -17,7 +17,8 @@ import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
 import { signalGroup } from '../../platform/run-program.ts';
 import { assertOutputFree } from '../../stemcell/output-directory.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/terminal.ts';
+import { formatTable } from '../output/table.ts';
+import { withProgress } from '../output/with-progress.ts';
 import { type BuildArguments, type DebianArguments, parseBuildArguments } from './build-arguments.ts';
 import { interruptible } from '../interruption.ts';
 import { type PushTarget, pushArgs } from './push-arguments.ts';
@@ -58,7 +59,9 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const { signal } = context;
   const warn = (sentence: string): void => context.terminal.error(sentence);
   const layout = { architecture, isArchitectureRequired, reference };
-  return convertStemcell({ ...identity, ...layout, source, output, epoch, signal, warn });
+  return withProgress(context.terminal, `Converting '${source}'`, () =>
+    convertStemcell({ ...identity, ...layout, source, output, epoch, signal, warn }),
+  );
 }
 
 /** Pushes the image. If the push fails, the built stemcell is kept. */
@@ -97,21 +100,19 @@ async function fromDebian(
   };
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
   try {
-    const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
+    const root = await withProgress(terminal, `Installing the packages of ${from.suite}`, () =>
+      debianRoot(request, cache, { signal, environment, user: process.geteuid?.() }),
+    );
     const { agent, notice } =
       from.agent === undefined
-        ? await buildAgent(scratch, context)
+        ? await withProgress(terminal, 'Building the agent', () => buildAgent(scratch, context))
         : { agent: from.agent, notice: undefined };
     const { epoch } = request;
     const parts = { root, agent, notice, architecture, epoch, isOwnAgent: from.agent === undefined };
-    return await buildDebianStemcell({
-      ...identity,
-      ...from,
-      ...parts,
-      output,
-      signal,
-      warn: (sentence) => terminal.error(sentence),
-    });
+    const warn = (sentence: string): void => terminal.error(sentence);
+    return await withProgress(terminal, 'Writing the stemcell', () =>
+      buildDebianStemcell({ ...identity, ...from, ...parts, output, signal, warn }),
+    );
   } finally {
     await removeTree(scratch, { within: tmpdir() });
   }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
+import type { ProductError } from '../../errors/product-error.ts';
 import { parseImageName } from '../../oci/image-reference.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import { layoutReference } from '../../oci/layout/layout-reference.ts';
@@ -9,17 +9,18 @@ import { loadStemcell } from '../../stemcell/load/load-stemcell.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
+import { withProgress } from '../output/with-progress.ts';
 import { findLayout } from './push.ts';
 
-export const loadUsage =
-  'load FOLDER [--reference NAME] [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
+export const loadUsage = 'FOLDER';
 
-const text = { type: 'string' } as const;
-const options = {
-  to: { ...text, default: 'containerd' },
-  address: text,
-  cluster: text,
-  reference: text,
+const destinations = ['containerd', 'kind', 'minikube'] as const;
+
+export const loadFlags = {
+  to: { type: 'string', values: destinations, default: 'containerd', help: 'What runs the node' },
+  address: { type: 'string', value: 'SOCKET', help: 'Socket of containerd' },
+  cluster: { type: 'string', value: 'NAME', help: 'Name of the cluster of kind or minikube' },
+  reference: { type: 'string', value: 'NAME', help: 'Image of an OCI layout that has several' },
 } as const;
 
 /** Runs `stemcell load`: loads the image of a built stemcell into a node, so that it need not be pulled. */
@@ -31,7 +32,10 @@ export async function load(
   const layout = await findLayout(directory);
   const name = parseImageName(await layoutReference(layout, reference));
   const image = await openLayout(layout, { reference });
-  await interruptible(loadStemcell(image, name, destination, { environment, signal }), signal, {
+  const work = withProgress(terminal, `Loading the image by ${destination.kind}`, () =>
+    loadStemcell(image, name, destination, { environment, signal }),
+  );
+  await interruptible(work, signal, {
     result: 'The image was not loaded',
     next: 'the same command starts again',
   });
@@ -48,7 +52,11 @@ interface LoadArguments {
 
 /** Parses the arguments of `stemcell load`. Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseLoadArguments(args: readonly string[]): LoadArguments {
-  const { values, positionals } = parseCommandLine(args, options, invalidArguments(`stemcell ${loadUsage}`));
+  const { values, positionals } = parseCommandLine(
+    args,
+    loadFlags,
+    invalidArguments(`stemcell load ${loadUsage}`),
+  );
   const [directory, extra] = positionals;
   if (directory === undefined || extra !== undefined)
     throw invalidArgument('needs one folder that stemcell build made');
@@ -60,7 +68,7 @@ function destinationOf({
   to,
   address,
   cluster,
-}: ReturnType<typeof parseCommandLine<typeof options>>['values']): Destination {
+}: ReturnType<typeof parseCommandLine<typeof loadFlags>>['values']): Destination {
   if (address !== undefined && to !== 'containerd')
     throw invalidArgument('takes --address only with --to containerd');
   if (cluster !== undefined && to === 'containerd')
@@ -75,9 +83,9 @@ function destinationOf({
     case 'minikube':
       return { kind: 'minikube', profile: cluster ?? 'minikube' };
     default:
-      throw invalidArgument('needs --to, one of containerd, kind, minikube');
+      throw invalidArgument(`needs --to, one of ${destinations.join(', ')}`);
   }
 }
 
 const invalidArgument = (problem: string): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `'stemcell load' ${problem}. Usage: stemcell ${loadUsage}`);
+  invalidArguments(`stemcell load ${loadUsage}`)(`'stemcell load' ${problem}`);

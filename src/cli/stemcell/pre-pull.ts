@@ -5,11 +5,18 @@ import { prePullManifest, type PrePullRequest } from '../../stemcell/pre-pull-ma
 import { invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
 
-export const prePullUsage = 'pre-pull IMAGE|CID [--namespace NAME] [--image-pull-secret NAME]...';
-const options = {
-  namespace: { type: 'string' },
-  'image-pull-secret': { type: 'string', multiple: true },
+export const prePullUsage = 'IMAGE|CID';
+
+export const prePullFlags = {
+  namespace: { type: 'string', value: 'NAME', help: 'Namespace of the DaemonSet' },
+  'image-pull-secret': {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'Secret with the login of the registry',
+  },
 } as const;
+
 /** Names of namespaces and Secrets (Kubernetes: DNS subdomain). */
 const objectName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/u;
 
@@ -21,7 +28,7 @@ export async function prePull(
   args: readonly string[],
   { terminal }: Pick<CommandContext, 'terminal'>,
 ): Promise<number> {
-  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const { values, positionals } = parseCommandLine(args, prePullFlags, invalid);
   const [given, ...others] = positionals;
   if (given === undefined || others.length > 0) throw invalid("'stemcell pre-pull' needs one image");
   const { image, architecture } = parseImageOrCid(given);
@@ -48,4 +55,4 @@ function parseImageOrCid(given: string): Pick<PrePullRequest, 'image' | 'archite
   return { image, architecture };
 }
 
-const invalid = invalidArguments(`stemcell ${prePullUsage}`);
+const invalid = invalidArguments(`stemcell pre-pull ${prePullUsage}`);

@@ -19,14 +19,23 @@ export interface PushTarget {
   readonly caFile: string | undefined;
 }
 
-export const pushUsage = '[--mount-from REPOSITORY]... [--authfile FILE] [--registry-ca FILE] [--plain-http]';
-
-/** Options for parseArgs in every command that pushes. */
+/** Flags of every command that pushes. */
 export const pushOptions = {
-  'mount-from': { type: 'string', multiple: true },
-  authfile: { type: 'string' },
-  'registry-ca': { type: 'string' },
-  'plain-http': { type: 'boolean' },
+  'mount-from': {
+    type: 'string',
+    multiple: true,
+    value: 'REPOSITORY',
+    isRare: true,
+    help: 'Repository of the registry that may have layers already',
+  },
+  authfile: { type: 'string', value: 'FILE', help: 'The only file with the login', isRare: true },
+  'registry-ca': {
+    type: 'string',
+    value: 'FILE',
+    help: 'Certificates that are trusted, in PEM',
+    isRare: true,
+  },
+  'plain-http': { type: 'boolean', help: 'http instead of https', isRare: true },
 } as const;
 
 /** The values of pushOptions, as parseArgs returns them. */

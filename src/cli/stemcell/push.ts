@@ -10,6 +10,7 @@ import { layoutPaths, layoutError, openLayout } from '../../oci/layout/open-layo
 import { findCredentials } from '../../oci/registry/access/docker-credentials.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import { type PushedImage, pushImage } from '../../oci/registry/push-image.ts';
+import { countBytes, type OnBytes } from '../../platform/live-progress.ts';
 import { shellWord } from '../../platform/shell-word.ts';
 import { layoutDirectory } from '../../stemcell/write-stemcell.ts';
 import { readPublished, renamePublished } from '../../stemcell/rename-stemcell.ts';
@@ -17,21 +18,23 @@ import { findKind } from '../../stemcell/source/detect-source-kind.ts';
 import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
-import { parsePushTarget, pushOptions, pushUsage, type PushTarget } from './push-arguments.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
+import { parsePushTarget, pushOptions, type PushTarget } from './push-arguments.ts';
 
-export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] [--reference NAME] ${pushUsage}`;
+export const pushVerbUsage = 'FOLDER HOST/REPOSITORY[:TAG]';
+
+export const pushFlags = {
+  reference: { type: 'string', value: 'NAME', help: 'Image of an OCI layout that has several' },
+  ...pushOptions,
+} as const;
 
 /**
  * Runs `stemcell push`: pushes an image that was built, here or elsewhere, to a registry. If `stemcell build`
  * made a light stemcell beside it, that stemcell names the pushed image from then on.
  */
 export async function pushStemcell(args: readonly string[], context: CommandContext): Promise<number> {
-  const invalid = invalidArguments(`stemcell ${pushVerbUsage}`);
-  const { values, positionals } = parseCommandLine(
-    args,
-    { ...pushOptions, reference: { type: 'string' } },
-    invalid,
-  );
+  const invalid = invalidArguments(`stemcell push ${pushVerbUsage}`);
+  const { values, positionals } = parseCommandLine(args, pushFlags, invalid);
   const [dir, name, ...others] = positionals;
   if (dir === undefined || name === undefined || others.length > 0)
     throw invalid("'stemcell push' needs a folder and a name");
@@ -83,14 +86,33 @@ async function push(
   const { origin, mountFrom } = target;
   const client = openRegistry({ origin, repository, credentials, ca, signal, clock: systemClock });
   try {
-    return await pushImage(client, image, {
-      tag,
-      mountFrom,
-      onBlob: ({ digest, size }, how) => terminal.error(`${digest} (${size} bytes): ${how}`),
+    return await withLiveProgress(terminal, `Pushing ${formatImageName(target.image)}`, (onBytes) => {
+      const counted = onBytes === undefined ? undefined : countImageBytes(image, onBytes);
+      return pushImage(client, counted?.image ?? image, {
+        tag,
+        mountFrom,
+        onBlob: ({ digest, size }, how) => {
+          counted?.finish(size);
+          terminal.error(`${digest} (${size} bytes): ${how}`);
+        },
+      });
     });
   } finally {
     client.close();
   }
+}
+
+/** Reports the bytes that are read of an image. `finish` counts a blob of that size as done. */
+function countImageBytes(
+  image: PushedImage,
+  onBytes: OnBytes,
+): { readonly image: PushedImage; finish(size: number): void } {
+  const sizes = new Map([...image.layers, image.config].map(({ digest, size }) => [digest, size]));
+  const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  let finished = 0;
+  const open = (blob: Descriptor): AsyncIterable<Uint8Array> =>
+    countBytes((done) => onBytes(finished + done, total))(image.open(blob));
+  return { image: { ...image, open }, finish: (size) => onBytes((finished += size), total) };
 }
 
 /** Reads each blob into one buffer, because streams would use more memory than everything else here. */

@@ -8,6 +8,7 @@ import { verifyFile } from '../../bosh/digest.ts';
 import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
 import { parseSecretUrl, secretUrlHelp, type SecretUrl } from '../../bosh/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { countBytes, type OnBytes } from '../../platform/live-progress.ts';
 import { temporaryPath } from '../../platform/durable-file.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 import { withContext } from '../../platform/error-chain.ts';
@@ -43,7 +44,7 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
   await makePrivateDirectory(directory);
   const draft = temporaryPath(path);
   try {
-    await fetchTo(draft, download);
+    await fetchTo(draft, download, step.onBytes);
     await withContext(`Verifying what '${withoutQuery(url)}' answered`, () => verifyFile(draft, digest));
     await rename(draft, path);
   } finally {
@@ -67,7 +68,11 @@ async function isWhole(path: string, { digest, digests }: Download): Promise<boo
   }
 }
 
-async function fetchTo(path: string, { url, digest, signal, deadline = day }: Download): Promise<void> {
+async function fetchTo(
+  path: string,
+  { url, digest, signal, deadline = day }: Download,
+  onBytes: OnBytes | undefined,
+): Promise<void> {
   const overdue = AbortSignal.timeout(deadline);
   const stop = signal === undefined ? overdue : AbortSignal.any([signal, overdue]);
   const failed = (why: string, cause?: unknown): ProductError =>
@@ -88,6 +93,7 @@ async function fetchTo(path: string, { url, digest, signal, deadline = day }: Do
     await pipeline(
       Readable.fromWeb(response.body),
       limited,
+      countBytes(onBytes, lengthOf(response)),
       createWriteStream(path, { flags: 'wx', mode: 0o600 }),
     );
   } catch (error) {
@@ -98,6 +104,12 @@ async function fetchTo(path: string, { url, digest, signal, deadline = day }: Do
     if (error instanceof TypeError) throw failed('no connection, or it broke', error.cause ?? error);
     throw withPath(path, error);
   }
+}
+
+/** Undefined if the server does not say it, or compresses what it sends. */
+function lengthOf({ headers }: Response): number | undefined {
+  const text = headers.get('content-length');
+  return text === null || headers.has('content-encoding') ? undefined : Number(text);
 }
 
 /** fetch rejects a URL with user and password, and its error would show them. */

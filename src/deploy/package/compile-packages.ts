@@ -7,7 +7,7 @@ import {
 } from '../../bosh/release/release.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { errorChain, withContext } from '../../platform/error-chain.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Stage, Step } from '../stage/stage.ts';
 import {
   type CompiledPackageCache,
   type CompiledPackageKey,
@@ -47,10 +47,7 @@ export async function compilePackages(
       }
       const reference = await stage.perform(
         `Compiling package '${source.name}/${source.fingerprint}'`,
-        (step) =>
-          uploadOrCompile(compilation, { release, source, ready: available }, () =>
-            step.skip('Package already compiled'),
-          ),
+        (step) => uploadOrCompile(compilation, { release, source, ready: available }, step),
       );
       available.set(source.name, reference);
     }
@@ -68,7 +65,7 @@ interface PackageToProvide {
 async function uploadOrCompile(
   compilation: VmCompilation,
   { release, source, ready }: PackageToProvide,
-  skip: () => void,
+  step: Step,
 ): Promise<BlobReference> {
   const { agent, cache, stemcell } = compilation;
   const { name, fingerprint } = source;
@@ -77,10 +74,15 @@ async function uploadOrCompile(
     ? { path: source.archivePath, digest: source.digest }
     : await cache.find(key);
   if (cached !== undefined) {
-    skip();
-    return { name, version: fingerprint, sha1: cached.digest, blobstoreId: await agent.putBlob(cached.path) };
+    step.skip('Package already compiled');
+    return {
+      name,
+      version: fingerprint,
+      sha1: cached.digest,
+      blobstoreId: await agent.putBlob(cached.path, step.onBytes),
+    };
   }
-  const blobstoreId = await agent.putBlob(source.archivePath);
+  const blobstoreId = await agent.putBlob(source.archivePath, step.onBytes);
   const dependencies = source.dependencies.flatMap((dependency) => ready.get(dependency) ?? []);
   const compiled = await withContext(`Remotely compiling package '${name}' with the agent`, () =>
     agent.compilePackage({ name, version: fingerprint, sha1: source.digest, blobstoreId }, dependencies),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { PrintedStage, formatDuration } from './stage.ts';
+import { PrintedStage } from './stage.ts';
 
 function recorded(signal?: AbortSignal) {
   let time = 0;
@@ -79,7 +79,28 @@ test('begins no step after an interrupt, except to clean up', async () => {
   assert.equal(text(), 'Cleaning up... Finished (00:00:00)\n');
 });
 
-test('writes durations as hours, minutes and seconds', () => {
-  assert.equal(formatDuration(3_723_999), '01:02:03');
-  assert.equal(formatDuration(100 * 3_600_000), '100:00:00');
+test('what stays on a terminal is what a pipe gets, without the parts in between', async () => {
+  const written: string[] = [];
+  const shown: string[] = [];
+  const clock = {
+    now: () => 0,
+    sleep: (_: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
+  };
+  const stage = new PrintedStage({
+    ...{ clock, write: (text: string) => void written.push(text) },
+    live: (text: string) => void shown.push(text),
+  });
+  await stage.performComplex('deploying', async (group) => {
+    await group.perform('Creating VM', async (step) => {
+      step.onBytes?.(1);
+      assert.deepEqual(shown, ['  Creating VM...']);
+    });
+  });
+  assert.deepEqual(shown, ['  Creating VM...', '']);
+  assert.deepEqual(written, [
+    '\nStarted deploying\n',
+    '  Creating VM... Finished (00:00:00)\n',
+    'Finished deploying (00:00:00)\n',
+  ]);
 });

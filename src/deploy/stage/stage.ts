@@ -1,11 +1,14 @@
 import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { oneLine } from '../../errors/text.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { formatDuration, showProgress, type LiveLine, type OnBytes } from '../../platform/live-progress.ts';
 
 /** Lets a running step report about itself. */
 export interface Step {
   /** Ends the step's line with ` Skipped [reason]` instead of ` Finished`. */
   skip(reason: string): void;
+  /** Reports the bytes of a download or an upload, which a terminal shows. */
+  readonly onBytes?: OnBytes | undefined;
 }
 
 export interface StepOptions {
@@ -15,7 +18,7 @@ export interface StepOptions {
 
 /**
  * The progress that an operator reads: named steps, some of them grouped. The line of a step is printed in
- * two parts, so that a running step is visible. Every step is a safe point: it does not begin after the
+ * two parts, so that a running step is visible; a terminal shows it with the elapsed time instead. Every step is a safe point: it does not begin after the
  * operator has interrupted the run.
  */
 export interface Stage {
@@ -27,6 +30,8 @@ export interface PrintedStageOptions {
   readonly clock: Clock;
   readonly write: (text: string) => void;
   readonly signal?: AbortSignal | undefined;
+  /** Set for a terminal. The text that stays there is the same as without it. */
+  readonly live?: LiveLine | undefined;
 }
 
 /** Prints bosh's progress lines (bosh-cli ui/stage.go, ui/fmt/time.go), with or without a terminal. */
@@ -44,11 +49,16 @@ export class PrintedStage implements Stage {
     if (options.always !== true) throwIfInterrupted(this.#options.signal);
     if (this.#afterGroup) this.#options.write('\n');
     this.#afterGroup = false;
-    this.#options.write(`${this.#isGroup ? '  ' : ''}${oneLine(name)}...`);
+    const title = `${this.#isGroup ? '  ' : ''}${oneLine(name)}...`;
+    const { live, write, clock } = this.#options;
+    if (live === undefined) write(title);
     let done = 'Finished';
+    const run = (onBytes?: OnBytes): Promise<T> =>
+      action({ skip: (reason) => (done = `Skipped [${oneLine(reason)}]`), onBytes });
     return this.#measure(
-      () => action({ skip: (reason) => (done = `Skipped [${oneLine(reason)}]`) }),
-      (elapsed, failed) => this.#options.write(` ${failed ? 'Failed' : done} (${elapsed})\n`),
+      () => (live === undefined ? run() : showProgress({ live, clock }, title, run)),
+      (elapsed, failed) =>
+        write(`${live === undefined ? '' : title} ${failed ? 'Failed' : done} (${elapsed})\n`),
     );
   }
 
@@ -75,12 +85,4 @@ export class PrintedStage implements Stage {
       throw error;
     }
   }
-}
-
-/** Formats a duration as HH:MM:SS, rounded down to seconds. */
-export function formatDuration(milliseconds: number): string {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':');
 }

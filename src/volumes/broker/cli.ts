@@ -10,6 +10,7 @@ import { connectCredhub, openStore, secretsInConfig } from './open-store.ts';
 import type { CredhubConfig } from './store-config.ts';
 import type { BrokerStore } from './store/broker-store.ts';
 import { migrateRecords } from './migrate/import-legacy-records.ts';
+import { brokerFlags, migrateFlags } from './broker-flags.ts';
 
 /** The environment, output and stop signal of a command of the broker. */
 interface CommandIo {
@@ -29,11 +30,7 @@ const usage = 'broker --config FILE | broker --demo';
  * requests of the life of a binding. Returns the exit code.
  */
 export async function runBroker(args: readonly string[], io: CommandIo): Promise<number> {
-  const { config, demo = false } = parseOptions(
-    args,
-    { config: { type: 'string' }, demo: { type: 'boolean' } },
-    usage,
-  );
+  const { config, demo = false } = parseOptions(args, brokerFlags, usage);
   if (demo && config !== undefined) throw usageError(usage);
   if (demo) return runBrokerDemo(io);
   const { environment, out, signal } = io;
@@ -88,7 +85,7 @@ export async function runMigrate(
   { environment, out }: Pick<CommandIo, 'environment' | 'out'>,
 ): Promise<number> {
   const syntax = 'migrate --config FILE';
-  const { config: path } = parseOptions(args, { config: { type: 'string' } }, syntax);
+  const { config: path } = parseOptions(args, migrateFlags, syntax);
   if (path === undefined) throw usageError(syntax);
   const config = parseBrokerConfig(await readConfig(path), environment);
   const redact = redactor(secretsInConfig(config));

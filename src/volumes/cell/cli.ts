@@ -10,6 +10,7 @@ import { parseVolumeMounts } from '../options/volume-mount.ts';
 import { withDirectory } from './open-directory.ts';
 import { cleanUpOrphans } from './containers.ts';
 import { type CellPorts, type ContainerSpec, runApp } from './run-app.ts';
+import { cellFlags } from './cell-flags.ts';
 
 /** The output and stop signal of the command. */
 interface CellRunPorts {
@@ -19,18 +20,6 @@ interface CellRunPorts {
 }
 
 const cellUsage = 'cell run --binding FILE [OPTIONS] -- COMMAND... | cell repair | cell purge | cell drivers';
-
-const options = {
-  binding: { type: 'string' },
-  name: { type: 'string' },
-  uid: { type: 'string', default: '2000' },
-  gid: { type: 'string', default: '2000' },
-  root: { type: 'string', default: '/' },
-  state: { type: 'string', default: '/var/vcap/data/volume-cell' },
-  drivers: { type: 'string', default: '/var/vcap/data/voldrivers' },
-  mounts: { type: 'string', default: '/var/vcap/data' },
-  grace: { type: 'string', default: '10' },
-} as const;
 
 type CellArguments = ReturnType<typeof parseFlags>;
 
@@ -159,7 +148,7 @@ function parseFlags(args: readonly string[]) {
   const end = args.indexOf('--');
   const [own, command] = end === -1 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   try {
-    const { values } = parseArgs({ args: [...own], options, strict: true });
+    const { values } = parseArgs({ args: [...own], options: cellFlags, strict: true });
     return { values, command };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseVolumeMounts } from '../options/volume-mount.ts';
 import type { BindingChoice } from './kubernetes-objects.ts';
+import { k8sBindingFlags } from './k8s-binding-flags.ts';
 import { volumesOfBinding } from './kubernetes-objects.ts';
 
 const k8sBindingUsage =
@@ -46,17 +47,10 @@ interface ParsedArgs {
 const objectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u;
 
 function parseFlags(args: readonly string[]): ParsedArgs {
-  const options = {
-    namespace: { type: 'string' },
-    secret: { type: 'string' },
-    patch: { type: 'string' },
-    inline: { type: 'boolean' },
-    'run-as-owner': { type: 'boolean' },
-  } as const;
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options,
+      options: k8sBindingFlags,
       strict: true,
       allowPositionals: true,
     });

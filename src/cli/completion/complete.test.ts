@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { emptyState } from '../../deploy/state/deployment-state.ts';
+import { commands } from '../commands.ts';
+import { complete, type Completion } from './complete.ts';
+import { shells, type Shell } from './shell-scripts.ts';
+import { unquote } from './unquote.ts';
+
+const deployment = { word: 'a b.yml', description: 'VM vm-1, disk pvc-1' };
+const ports = {
+  deployments: async () => [deployment],
+  contexts: async (kubeconfig?: string) => [{ word: `kind-${kubeconfig ?? 'usual'}`, description: '' }],
+};
+
+const after = (line: string): Promise<Completion> => {
+  const words = line.split(' ');
+  return complete(commands, words.slice(0, -1), words.at(-1) ?? '', ports);
+};
+
+test('completes commands, sub-commands, flags, their values and operands', async () => {
+  for (const [line, words, paths] of [
+    ['cre', ['create-env', 'create-release'], 'none'],
+    ['help stemc', ['stemcell'], 'none'],
+    ['help stemcell pu', ['push'], 'none'],
+    ['stemcell p', ['push', 'pre-pull'], 'none'],
+    ['tunnel s', ['stop'], 'none'],
+    ['create-env --recreate-', ['--recreate-persistent-disks'], 'none'],
+    ['create-env --recreate --recr', ['--recreate-persistent-disks'], 'none'],
+    [
+      'create-env -v a=b -v c=d --va',
+      ['--vars-store', '--var', '--var-file', '--vars-file', '--vars-env'],
+      'none',
+    ],
+    ['director init --way n', ['nodeport'], 'none'],
+    ['director init --way=n', ['--way=nodeport'], 'none'],
+    ['director init --context k', ['kind-usual'], 'none'],
+    ['director init --kubeconfig x --context k', ['kind-x'], 'none'],
+    ['create-env -o x', [], 'files'],
+    ['create-env x', [], 'files'],
+    ['logs --dir x', [], 'directories'],
+    ['ssh a', ['a b.yml'], 'paths'],
+    ['ssh x', [], 'files'],
+    ['ssh m.yml -- ls x', [], 'files'],
+    ['scp m.yml v', ['vm:'], 'none'],
+    ['scp m.yml vm:/a x', [], 'files'],
+    ['no-command x', [], 'none'],
+    ['socks5', [], 'none'],
+  ] as const) {
+    const completion = await after(line);
+    assert.deepEqual([completion.candidates.map(({ word }) => word), completion.paths], [words, paths], line);
+  }
+});
+
+test('reads words as bash does', () => {
+  for (const [word, value] of [
+    [String.raw`a\ b`, 'a b'],
+    [`'a b'c`, 'a bc'],
+    [String.raw`"a \"b\" \c"`, String.raw`a "b" \c`],
+    [`"open`, 'open'],
+    ['plain', 'plain'],
+  ] as const)
+    assert.equal(unquote(word), value);
+});
+
+/** Prints the candidates of a command line, one a line. */
+const asking: Readonly<Record<Shell, { readonly args: readonly string[]; readonly script: string }>> = {
+  // The line is split at blanks, = and :, as bash does.
+  bash: {
+    args: ['--norc', '--noprofile', '-c'],
+    script: String.raw`. ./script; COMP_LINE=$LINE; COMP_POINT=${'$'}{#LINE}
+      eval "COMP_WORDS=($(sed -E 's/([=:])/ \1 /g' <<<"$LINE") $([[ $LINE == *[\ =:] ]] && echo "''"))"
+      [[ -z ${'$'}{COMP_WORDS[-1]} ]] || COMP_WORDS=("${'$'}{COMP_WORDS[@]}")
+      COMP_CWORD=$((${'$'}{#COMP_WORDS[@]} - 1)); _bosh_kubernetes; printf '%s\n' "${'$'}{COMPREPLY[@]}"`,
+  },
+  // A pseudo terminal is the only way to ask zsh.
+  zsh: {
+    args: ['-f', '-c'],
+    script: String.raw`zmodload zsh/zpty; zpty z "PS1=; TERM=dumb zsh -f -i"
+      zpty -w z 'autoload -U compinit; compinit -u -D; . ./script
+        bosh-kubernetes() {
+          if [[ $1 == __complete ]]; then command bosh-kubernetes "$@"; else print -r -- "<$*>"; fi
+        }; print RE""ADY'
+      zpty -r z line '*READY*'
+      zpty -n -w z "$LINE"$'\t\n'; zpty -r z line '*<*>*'; print -r -- ${'$'}{line##*<}`,
+  },
+  fish: { args: ['--no-config', '-c'], script: 'source ./script; complete -C $LINE | string split -f1 \\t' },
+};
+
+async function withDeployment(t: TestContext): Promise<string> {
+  const directory = await scratchDirectory(t);
+  await writeFile(join(directory, 'a $b.yml'), 'name: x\n');
+  const disks = [{ id: 'd', cid: 'pvc-1', size: 1, cloud_properties: {} }];
+  const state = { ...emptyState, installation_id: 'i', current_vm_cid: 'vm-1', disks };
+  await writeFile(join(directory, 'a $b-state.json'), JSON.stringify(state));
+  await mkdir(join(directory, 'my dir'));
+  const main = join(import.meta.dirname, '..', 'main.ts');
+  await writeFile(
+    join(directory, 'bosh-kubernetes'),
+    `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`,
+  );
+  await chmod(join(directory, 'bosh-kubernetes'), 0o755);
+  return directory;
+}
+
+for (const shell of shells)
+  test(
+    `${shell} completes names with special characters and values of flags`,
+    { skip: spawnSync(shell, ['--version']).status !== 0 && `needs ${shell}` },
+    async (t) => {
+      const directory = await withDeployment(t);
+      const run = (command: string, args: readonly string[], line = ''): string => {
+        const env = { PATH: `${directory}:${process.env['PATH']}`, HOME: directory, LINE: line };
+        const { stdout, stderr } = spawnSync(command, args, { cwd: directory, env, encoding: 'utf8' });
+        assert.equal(stderr, '');
+        return stdout;
+      };
+      await writeFile(join(directory, 'script'), run('bosh-kubernetes', ['completion', shell]));
+      const { args, script } = asking[shell];
+      for (const [line, expected] of [
+        ['bosh-kubernetes ssh a', /a \$b\.yml|a\\ \\\$b\.yml/u],
+        ['bosh-kubernetes director init --way=n', /nodeport/u],
+        ['bosh-kubernetes logs --dir my', /my dir|my\\ dir/u],
+      ] as const)
+        assert.match(run(shell, [...args, script], line), expected, line);
+    },
+  );

@@ -1,0 +1,120 @@
+import { oneLine } from '../../errors/text.ts';
+
+/** What a cell says about its row; a terminal shows it as green, yellow or red. */
+export type Tone = 'ok' | 'warning' | 'failed';
+
+/** Untrusted text is allowed. */
+export type Cell = string | { readonly text: string; readonly tone: Tone };
+
+export interface OutputTable {
+  /** The name of the rows, for example `jobs`. */
+  readonly content: string;
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text);
+
+/** Returns the table with each cell's text replaced. */
+export function mapCells({ rows, ...table }: OutputTable, map: (text: string) => string): OutputTable {
+  const mapCell = (cell: Cell): Cell =>
+    typeof cell === 'string' ? map(cell) : { ...cell, text: map(cell.text) };
+  return { ...table, rows: rows.map((cells) => cells.map(mapCell)) };
+}
+
+/** Formats text of a tone; the default adds nothing. */
+export type Paint = (text: string, tone: Tone) => string;
+
+const withoutColour: Paint = (text) => text;
+
+/**
+ * Formats columns padded to their widest cell, with two spaces between them and no trailing blanks, as bosh
+ * prints tables. Cells may contain untrusted text; each stays on its line. The result ends with a newline.
+ * Without rows it is only the heading.
+ */
+export function formatTable(
+  heading: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  paint: Paint = withoutColour,
+): string {
+  const lines = [heading, ...rows].map((line) => line.map(escaped));
+  const widths = heading.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))));
+  return lines
+    .map((line) => {
+      const last = line.findLastIndex((cell) => width(cell) > 0);
+      const cells = line
+        .slice(0, last + 1)
+        .map((cell, column) => painted(cell, paint) + padding(cell, column === last ? 0 : widths[column]));
+      return `${cells.join('  ').trimEnd()}\n`;
+    })
+    .join('');
+}
+
+/** On a narrower terminal, a table that does not fit is unreadable in lines that the terminal wraps. */
+const minTableColumns = 60;
+/** The last column is not made narrower than this. */
+const minTextColumns = 24;
+
+/**
+ * Formats a table for a terminal. Cells of the last column that are too wide for it continue on the next
+ * line, below their column. If that leaves too little room, a narrow terminal gets a block of lines
+ * `Column  cell` for each row; on a wider one the lines are longer than the terminal, as those of kubectl.
+ */
+export function formatForTerminal({ header, rows }: OutputTable, columns: number, paint: Paint): string {
+  const table = formatTable(header, rows, paint);
+  if (!rows.some((cells) => cells.length > 0)) return table;
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((cells) => width(escaped(cells[column] ?? '')))),
+  );
+  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + 2, 0);
+  if (before + (widths.at(-1) ?? 0) <= columns) return table;
+  if (columns - before >= minTextColumns)
+    return formatTable(
+      header,
+      rows.flatMap((cells) => wrapLast(cells, header.length, columns - before)),
+      paint,
+    );
+  return columns < minTableColumns ? formatRecords(header, rows, paint) : table;
+}
+
+/** Returns the row, and a row for each further line of its last cell. */
+function wrapLast(cells: readonly Cell[], count: number, columns: number): Cell[][] {
+  const last = escaped(cells[count - 1] ?? '');
+  return wrapText(textOf(last), columns).map((line, index) => [
+    ...Array.from({ length: count - 1 }, (_, column) => (index === 0 ? (cells[column] ?? '') : '')),
+    typeof last === 'string' ? line : { ...last, text: line },
+  ]);
+}
+
+function formatRecords(header: readonly string[], rows: readonly (readonly Cell[])[], paint: Paint): string {
+  const titles = Math.max(...header.map(width));
+  const records = rows.map((cells) =>
+    header.map((title, column) =>
+      `${title}${padding(title, titles)}  ${painted(escaped(cells[column] ?? ''), paint)}`.trimEnd(),
+    ),
+  );
+  return records.map((lines) => `${lines.join('\n')}\n`).join('\n');
+}
+
+/** Breaks a text at blanks into lines of at most that many columns. A longer word is a line of its own. */
+export function wrapText(text: string, columns: number): readonly string[] {
+  const lines: string[] = [];
+  let current = '';
+  for (const word of text.split(' ')) {
+    if (current !== '' && width(current) + 1 + width(word) > columns) {
+      lines.push(current);
+      current = word;
+    } else current = current === '' ? word : `${current} ${word}`;
+  }
+  return [...lines, current];
+}
+
+const escaped = (cell: Cell): Cell =>
+  typeof cell === 'string' ? oneLine(cell) : { ...cell, text: oneLine(cell.text) };
+
+const width = (cell: Cell): number => textOf(cell).length;
+
+const padding = (cell: Cell, columns = 0): string => ' '.repeat(Math.max(0, columns - width(cell)));
+
+const painted = (cell: Cell, paint: Paint): string =>
+  typeof cell === 'string' ? cell : paint(cell.text, cell.tone);
