@@ -1,14 +1,18 @@
-import { existing, inputOptions, readEnvInputs, type EnvInputs } from './env-arguments.ts';
-import {
-  type KubernetesArguments,
-  kubernetesFlags,
-  kubernetesUsage,
-  withHome,
-} from './kubernetes-arguments.ts';
+import { inputOptions, readEnvInputs, type EnvInputs } from './env-arguments.ts';
+import { type KubernetesArguments, kubernetesFlags, withHome } from './kubernetes-arguments.ts';
 import { invalidArguments, parseCommandLine } from './parse-command-line.ts';
 
-/** Usage after `state restore`. */
-export const restoreUsage = `${existing} ${kubernetesUsage} [--vm CID] [--disk CID]`;
+/** The operands of `state restore`. */
+export const restoreUsage = 'MANIFEST';
+
+const { tunnel: _, ...inputs } = inputOptions;
+
+export const restoreFlags = {
+  ...inputs,
+  ...kubernetesFlags,
+  vm: { type: 'string', value: 'CID', help: 'The VM, if there are several' },
+  disk: { type: 'string', value: 'CID', help: 'The disk, if there are several' },
+} as const;
 
 export interface RestoreArguments {
   readonly inputs: EnvInputs;
@@ -21,15 +25,8 @@ export interface RestoreArguments {
 
 /** Parses the arguments of `state restore`. Throws INVALID_ARGUMENT with the usage. */
 export function parseRestoreArguments(args: readonly string[]): RestoreArguments {
-  const { tunnel: _, ...inputs } = inputOptions;
-  const options = {
-    ...inputs,
-    ...kubernetesFlags,
-    vm: { type: 'string' },
-    disk: { type: 'string' },
-  } as const;
   const invalid = invalidArguments(`state restore ${restoreUsage}`);
-  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const { values, positionals } = parseCommandLine(args, restoreFlags, invalid);
   const [manifestPath, extra] = positionals;
   if (manifestPath === undefined) throw invalid('A manifest is missing');
   if (extra !== undefined) throw invalid('Name one manifest');

@@ -6,24 +6,36 @@ import { desiredDisk } from '../../deploy/disk/plan-disk.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { oneLine } from '../../errors/text.ts';
 import { Field } from '../../platform/field.ts';
-import { parseRestoreArguments, type RestoreArguments, restoreUsage } from '../args/state-arguments.ts';
+import {
+  parseRestoreArguments,
+  type RestoreArguments,
+  restoreFlags,
+  restoreUsage,
+} from '../args/state-arguments.ts';
 import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
 import { chooseKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
-import type { Command, CommandContext } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
+import { withSubCommands } from '../with-sub-commands.ts';
 import { withClusterVariables } from './up.ts';
 
 /** Commands for the state file of create-env (docs/day-two.md). */
-export const state: Command = {
+export const state = withSubCommands({
   name: 'state',
   documentation: 'docs/day-two.md',
-  usage: `restore ${restoreUsage}`,
-  summary: 'Write the lost state file of a deployment from its VM and its disk in the cluster',
-  async run([verb, ...args], context) {
-    if (verb === 'restore') return restore(parseRestoreArguments(args), context);
-    throw new ProductError('INVALID_ARGUMENT', `'state' needs one of:\n  state restore ${restoreUsage}`);
-  },
-};
+  summary: 'Restore the lost state file of a deployment',
+  subCommands: [
+    {
+      name: 'restore',
+      usage: restoreUsage,
+      flags: restoreFlags,
+      example: 'manifest.yml --vars-store creds.yml --kubeconfig ~/.kube/config',
+      documentation: 'docs/day-two.md',
+      summary: 'Write the lost state file of a deployment from its VM and its disk in the cluster',
+      run: (args, context) => restore(parseRestoreArguments(args), context),
+    },
+  ],
+});
 
 async function restore(parsed: RestoreArguments, context: CommandContext): Promise<number> {
   const { installation, environment, terminal, secrets, signal } = context;

@@ -11,7 +11,10 @@ import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-co
 import type { Command, CommandContext } from '../command.ts';
 import { printTable } from '../output/terminal.ts';
 
-const usage = 'FILE|- [--out FILE.html|FILE.svg]';
+const usage = 'FILE|-';
+const traceFlags = {
+  out: { type: 'string', value: 'FILE', help: 'A page (.html, the default) or a picture (.svg)' },
+} as const;
 const invalid = invalidArguments(`trace ${usage}`);
 const shownCalls = 5;
 
@@ -19,7 +22,9 @@ const shownCalls = 5;
 export const trace: Command = {
   name: 'trace',
   usage,
-  summary: "Draw the CPI calls of a deployment's .trace file, or of `bosh task N --cpi`, as a timeline",
+  flags: traceFlags,
+  example: 'manifest-state.json.trace --out trace.html',
+  summary: 'Draw the CPI calls of a log as a timeline',
   documentation: 'docs/trace.md',
   json: true,
   async run(args, context) {
@@ -43,7 +48,7 @@ interface TraceArguments {
 }
 
 function parseTraceArguments(args: readonly string[]): TraceArguments {
-  const { values, positionals } = parseCommandLine(args, { out: { type: 'string' } }, invalid);
+  const { values, positionals } = parseCommandLine(args, traceFlags, invalid);
   const [input, extra] = positionals;
   if (input === undefined || input === '') throw invalid('FILE is missing: the log of CPI calls');
   if (extra !== undefined) throw invalid(`Unexpected argument '${extra}'`);
