@@ -11,7 +11,7 @@ import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/table.ts';
+import { printTable } from '../output/terminal.ts';
 
 /** The ports of the command, which tests replace. */
 export interface InitPorts {
@@ -44,15 +44,17 @@ export async function initDirector(
     },
     { environment, context, onSecrets: secrets.add },
   );
-  terminal.out(
-    formatTable(
-      ['Check', 'Result', 'Details'],
-      checks.map(({ name, result, detail }) => [name, result, detail]),
-    ),
-  );
+  printTable(terminal, {
+    content: 'checks',
+    header: ['Check', 'Result', 'Details'],
+    rows: checks.map(({ name, result, detail, isNeeded }) => {
+      const tone = isNeeded === true ? 'failed' : 'warning';
+      return [name, { text: result, tone: result === 'ok' ? 'ok' : tone }, detail];
+    }),
+  });
   assertNothingMissing(checks);
   const { written, keptFiles } = await writeDirectory(directory, files, file);
-  terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
+  terminal.out(`Written in '${directory}': ${written.join(', ')}\n`);
   if (keptFiles.length > 0)
     terminal.out(
       `Kept because they were edited: ${keptFiles.join(', ')}; the options of this run do not change them; remove a file to have ` +

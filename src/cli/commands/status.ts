@@ -16,9 +16,9 @@ import { findExample } from '../cluster/example-manifest.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { statusTables, statusText } from '../inventory/status-tables.ts';
+import { statusLines, statusTables } from '../inventory/status-tables.ts';
 import { toStatusView, watchStatus } from '../inventory/watch-status.ts';
-import { printTable } from '../output/terminal.ts';
+import { printLines, printTable } from '../output/terminal.ts';
 
 /**
  * Shows what the CPI has in a cluster: problems with their next steps, VMs, disks, snapshots and networks.
@@ -72,8 +72,8 @@ function showCluster(
       const lists = await readLists(api, namespaces, statusLists);
       const view = toStatusView(lists, clock.now() + clockDifference(api, clock));
       if (terminal.structured === undefined) {
-        const width = terminal.screen?.size().columns ?? Infinity;
-        terminal.out(`\n${statusText(view, { width, details })}`);
+        const width = terminal.display?.columns ?? Infinity;
+        printLines(terminal, ['', ...statusLines(view, { width, details })]);
       } else for (const table of statusTables(view)) printTable(terminal, table);
     },
     { environment, onSecrets: secrets.add },
