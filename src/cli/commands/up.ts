@@ -22,9 +22,11 @@ import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { startCluster } from '../cluster/start-cluster.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import type { Installation } from '../installation.ts';
+import { interruptible } from '../interruption.ts';
 import { printTable } from '../output/terminal.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 
@@ -74,12 +76,16 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
   const others = logs === undefined ? [] : await findOtherListeners(files, cluster);
-  await withLiveProgress(terminal, 'Starting the cluster', () =>
-    cluster.start((line) => terminal.error(line)),
-  );
+  await startCluster(cluster, context);
   const { environment, secrets } = context;
   const onSecrets = secrets.add;
-  const inspected = await inspectCluster(files, kubeconfig, { environment, onSecrets });
+  const inspected = await interruptible(
+    withLiveProgress(terminal, 'Reading the cluster', () =>
+      inspectCluster(files, kubeconfig, { environment, signal, onSecrets }),
+    ),
+    signal,
+    { result: 'Nothing was deployed', next: 'the same command continues' },
+  );
 
   const result = await createEnv(
     {
@@ -101,8 +107,12 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   // After a restart of the cluster the VM starts by itself, a moment after the API server.
   const { state, address } = ['running', 'stopped'].includes(result.state)
     ? result
-    : await withLiveProgress(terminal, `Waiting for '${result.instance}'`, () =>
-        readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget }),
+    : await interruptible(
+        withLiveProgress(terminal, `Waiting for '${result.instance}'`, () =>
+          readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget }),
+        ),
+        signal,
+        { result: `'${result.instance}' is deployed, and its jobs do not run yet`, next: waitAgain },
       );
 
   terminal.out('\n');
@@ -122,10 +132,17 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     );
     return 1;
   }
-  return withLiveProgress(terminal, 'Waiting for the URL', () =>
-    announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs }),
+  return interruptible(
+    withLiveProgress(terminal, 'Waiting for the URL', () =>
+      announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs }),
+    ),
+    signal,
+    { result: 'The jobs run, and the URL does not accept connections yet', next: waitAgain },
   );
 }
+
+const waitAgain =
+  "the same command changes nothing and waits again; 'bosh-kubernetes stop' stops the cluster";
 
 /**
  * Returns the listeners on this machine, none of which can belong to this deployment: its cluster does not
