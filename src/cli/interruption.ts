@@ -47,7 +47,8 @@ export async function interruptible<Result>(
   } catch (error) {
     if (!signal.aborted) throw error;
     const reason = signal.reason instanceof Error ? signal.reason.message : 'interrupted';
-    throw new ProductError('INTERRUPTED', `${result}: ${reason}; ${next}`, { cause: error });
+    const cause = error === signal.reason ? {} : { cause: error };
+    throw new ProductError('INTERRUPTED', `${result}: ${reason}; ${next}`, cause);
   }
 }
 

@@ -26,7 +26,10 @@ export interface ConnectOptions {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** The default is the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** Ends all requests. Only for an action that does not remove anything after an interrupt. */
+  /**
+   * Ends all requests; the result is then a rejection with the signal's reason. Only for an action that does
+   * not remove anything after an interrupt.
+   */
   readonly signal?: AbortSignal | undefined;
   /**
    * Called with the secrets of the file before it is used, and with the credentials of requests before their
@@ -58,6 +61,8 @@ export async function withKubernetes<T>(
     signal?.removeEventListener('abort', close);
     close();
     onSecrets(secretStrings(await issuedCredentials(access)));
+    // The action may report the aborted requests as its result.
+    signal?.throwIfAborted();
   }
 }
 
