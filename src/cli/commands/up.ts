@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { apiKubeletRoot } from '../../../embedded-cluster/index.ts';
-import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
+import { createEnv, type CreateEnvResult, stoppedJobs } from '../../deploy/create-env.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
@@ -103,31 +103,46 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     },
     envPorts(context),
   );
-  const { manifest } = result;
+  return showInstance(result, { statePath, logs }, context);
+}
+
+interface Deployed {
+  readonly statePath: string;
+  /** The logs of the embedded cluster's VMs. */
+  readonly logs: string | undefined;
+}
+
+/** Waits until the jobs run, and prints the instance and its URL. Returns the exit code. */
+async function showInstance(
+  result: CreateEnvResult,
+  { statePath, logs }: Deployed,
+  { terminal, signal }: CommandContext,
+): Promise<number> {
+  const { manifest, instance } = result;
   // After a restart of the cluster the VM starts by itself, a moment after the API server.
   const { state, address } = ['running', 'stopped'].includes(result.state)
     ? result
     : await interruptible(
-        withLiveProgress(terminal, `Waiting for '${result.instance}'`, () =>
+        withLiveProgress(terminal, `Waiting for '${instance}'`, () =>
           readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget }),
         ),
         signal,
-        { result: `'${result.instance}' is deployed, and its jobs do not run yet`, next: waitAgain },
+        { result: `'${instance}' is deployed, and its jobs do not run yet`, next: waitAgain },
       );
 
   terminal.out('\n');
   printTable(terminal, {
     content: 'instances',
     header: ['Instance', 'State', 'Address', 'Disk'],
-    rows: [[result.instance, state, address ?? '-', result.diskCid ?? '-']],
+    rows: [[instance, state, address ?? '-', result.diskCid ?? '-']],
   });
   if (state === 'stopped') {
-    if (result.state !== 'stopped') terminal.error(stoppedJobs(result.instance).trimEnd());
+    if (result.state !== 'stopped') terminal.error(stoppedJobs(instance).trimEnd());
     return 1;
   }
   if (state !== 'running') {
     terminal.error(
-      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +
+      `Instance '${instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +
         'if its VM no longer exists, --recreate creates another one with the same disk',
     );
     return 1;
