@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
@@ -78,26 +78,46 @@ describe("director init and the stand-in of a director's releases", () => {
       },
     );
 
-  test('a node port leads to the director', { ...withoutNodes, timeout: 900_000 }, async (t) => {
-    const operator = await openOperator(t, undefined);
-    await operator.init('--way', 'nodeport', '--address', nodePlans[0]?.address ?? '');
-    const script = await operator.script();
-    const commands = commandsOf(script.slice(0, script.indexOf('# 4.'))).filter(
-      (line) => line !== 'bosh env',
-    );
-    const createEnv = commands.find((line) => line.startsWith('bosh create-env ')) ?? '';
+  test(
+    'the commands of the README, and a node port that leads to the director',
+    { ...withoutNodes, timeout: 900_000 },
+    async (t) => {
+      const operator = await openOperator(t, undefined);
+      const [doctor = '', init = '', status = '', ...others] = await readmeCommands();
+      assert.match([doctor, init, status].join('\n'), / doctor\n.* director init .*\n.* status /u);
+      assert.deepEqual(others, []);
+      const [checks = '', plan = ''] = await operator.run([doctor, init]);
+      for (const check of ['Kubernetes', 'Clock', 'Storage class', 'Room on nodes'])
+        assert.match(checks, new RegExp(`^\\S+ +${check} +ok `, 'mu'));
+      assert.match(plan, /^Room on nodes +ok /mu);
+      await operator.init('--way', 'nodeport', '--address', nodePlans[0]?.address ?? '');
+      const script = await operator.script();
+      const commands = commandsOf(script.slice(0, script.indexOf('# 4.'))).filter(
+        (line) => line !== 'bosh env',
+      );
+      const createEnv = commands.find((line) => line.startsWith('bosh create-env ')) ?? '';
 
-    const printed = await operator.run([
-      ...commands,
-      'printf %s "$BOSH_CA_CERT" > ca.pem',
-      `${info}; echo " $BOSH_ENVIRONMENT"`,
-      createEnv.replace('bosh create-env', 'bosh delete-env'),
-    ]);
+      const printed = await operator.run([
+        ...commands,
+        'printf %s "$BOSH_CA_CERT" > ca.pem',
+        `${info}; echo " $BOSH_ENVIRONMENT"`,
+        status,
+        createEnv.replace('bosh create-env', 'bosh delete-env'),
+      ]);
 
-    assert.match(printed.at(-2) ?? '', /"name":\s*"k8s-director".* https:\/\/10\.77\.0\.11:32067\n$/su);
-    await assertNothingLeft();
-  });
+      assert.match(printed.at(-2) ?? '', /^bosh\/bosh\/0 +Running /mu);
+      assert.match(printed.at(-3) ?? '', /"name":\s*"k8s-director".* https:\/\/10\.77\.0\.11:32067\n$/su);
+      await assertNothingLeft();
+    },
+  );
 });
+
+/** Returns the commands for an operator's own cluster, run by the program of this checkout. */
+async function readmeCommands(): Promise<string[]> {
+  const text = await readFile(join(checkout, 'README.md'), 'utf8');
+  const [, section = ''] = /^## Your own cluster$(.*?)^## /msu.exec(text) ?? [];
+  return [...section.matchAll(/^ {4}npx bosh-kubernetes (.*)$/gmu)].map(([, rest]) => `node ${own} ${rest}`);
+}
 
 const commandsOf = (script: string): string[] =>
   script.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -127,6 +147,8 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
   const bosh = join(home, 'bosh');
   await writeFile(bosh, `#!/bin/sh\nexec ${program ?? `node ${own}`} "$@"\n`);
   await chmod(bosh, 0o755);
+  await mkdir(join(home, '.kube'));
+  await copyFile(cluster.layout.kubeconfig, join(home, '.kube', 'config'));
   const stemcell = await stemcellOfNoble(home, (await suiteStemcell(cluster, 'privileged')).archive);
   const env = {
     PATH: [home, dirname(process.execPath), dirname(cluster.kubectl), process.env['PATH']].join(':'),
@@ -156,7 +178,8 @@ async function stemcellOfNoble(home: string, archivePath: string): Promise<strin
   const directory = join(home, 'opened');
   const { cloudProperties, version } = await openStemcell({ archivePath, directory, within: home });
   const { image_reference: imageReference, digest, ...rest } = cloudProperties as Record<string, string>;
-  const path = join(home, 'stemcell.tgz');
+  await mkdir(join(home, 'stemcell'));
+  const path = join(home, 'stemcell', 'stemcell.tgz');
   await packLightStemcell(
     {
       ...{ name: 'stand-in', version, operatingSystem: 'ubuntu-noble', cloudProperties: rest },

@@ -9,7 +9,7 @@ import { pods } from '../../src/kubernetes/resources.ts';
 import { hasKubectl, Kubectl } from '../kubectl/kubectl.ts';
 import { killHard } from '../support/machine.ts';
 import { Checkout } from './checkout.ts';
-import { deployOutput, readmeScreens, shapeOf, startMessages } from './readme-screens.ts';
+import { deployOutput, readmeScreens, shapeOf, withoutNpm } from './readme-screens.ts';
 
 const source = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const state = 'examples/hello/manifest-state.json';
@@ -81,12 +81,12 @@ for (const uid of users) {
       const shown = await readmeScreens(source);
       assert.equal(
         shapeOf(deployOutput(started.stdout)),
-        shapeOf(shown.start),
+        shapeOf(shown.output),
         'README.md shows another output',
       );
       assert.equal(
-        shapeOf(startMessages(started.stderr)),
-        shapeOf(shown.messages),
+        shapeOf(withoutNpm(started.stderr)),
+        shapeOf(shown.startMessages),
         'README.md shows other messages',
       );
       assert.equal(shapeOf(content), shapeOf(shown.answer), 'README.md shows another answer');

@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 interface ReadmeScreens {
-  /** The stderr of the first `npm start`. */
+  /** The stderr of the first `up` of the npm package. */
   readonly messages: string;
-  /** The stdout of the first `npm start`. */
-  readonly start: string;
+  /** The stderr of the first `npm start` of a checkout, which installs, builds and has an example. */
+  readonly startMessages: string;
+  /** The stdout of both. */
+  readonly output: string;
   /** The response of the URL. */
   readonly answer: string;
 }
@@ -14,17 +16,18 @@ interface ReadmeScreens {
 /** Reads the first screen of the README. */
 export async function readmeScreens(root: string): Promise<ReadmeScreens> {
   const text = await readFile(join(root, 'README.md'), 'utf8');
-  const [, messages, start] = /^```\n([^`]*?)^(Started validating\n.*?)^```$/ms.exec(text) ?? [];
+  const [, messages, output] = /^```\n([^`]*?)^(Started validating\n.*?)^```$/ms.exec(text) ?? [];
   const answer = /^ {4}\$ curl http.*\n((?: {4}.*\n)+)/m.exec(text)?.[1];
   assert.ok(
-    messages !== undefined && start !== undefined && answer !== undefined,
-    'README.md shows no output of npm start and curl',
+    messages !== undefined && output !== undefined && answer !== undefined,
+    'README.md shows no output of up and curl',
   );
-  return { messages, start, answer: answer.replaceAll(/^ {4}/gm, '') };
+  const startMessages = `Installing dependencies (npm ci)...\nBuilding...\n${messages.replace(/^Wrote .*\n/, '')}`;
+  return { messages, startMessages, output, answer: answer.replaceAll(/^ {4}/gm, '') };
 }
 
 /** Removes npm's messages about the installation and about itself, which the README also omits. */
-export function startMessages(stderr: string): string {
+export function withoutNpm(stderr: string): string {
   return stderr.replaceAll(/^(added \d+ packages in .*|npm (notice|warn).*)?\n/gm, '');
 }
 

@@ -6,9 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import product from '../../package.json' with { type: 'json' };
 import { packTarball } from '../../scripts/package/pack-tarball.ts';
 import { strangersPath } from '../line/checkout.ts';
+import { deployOutput, readmeScreens, shapeOf, withoutNpm } from '../line/readme-screens.ts';
 import { processesOf } from '../support/machine.ts';
 import { run, runWell, type Ran } from '../support/run.ts';
 
+const root = join(import.meta.dirname, '..', '..');
 const nodePackage = `node-linux-${process.arch}`;
 const nodeVersion = Object.entries(product.optionalDependencies).find(([name]) => name === nodePackage)?.[1];
 const skip = await whyNoRegistry();
@@ -42,12 +44,13 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     run([join(project, 'node_modules', '.bin', 'bosh-kubernetes'), ...args], { cwd, env });
 
   /** Runs `up` and returns its output. The last line is the URL of a page that tells since when the disk is used. */
-  async function up(program = ours): Promise<string> {
-    const { exitCode, stdout, stderr } = await program(['up']);
+  async function up(program = ours): Promise<Ran> {
+    const ran = await program(['up']);
+    const { exitCode, stdout, stderr } = ran;
     assert.equal(exitCode, 0, stdout + stderr);
     assert.match(stdout, new RegExp(`^hello/0 +running +127\\.64\\.0\\.10 +${disk}$`, 'm'));
     await assertSameDisk(stdout.trimEnd().split('\n').at(-1));
-    return stdout + stderr;
+    return ran;
   }
 
   async function assertSameDisk(url = 'http://127.64.0.10:8080/'): Promise<void> {
@@ -105,7 +108,11 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
   });
 
   test('up writes the example into ./hello, deploys it and prints its URL', async () => {
-    await up((args) => run(['npx', 'bosh-kubernetes', ...args], { cwd: project, env }));
+    const ran = await up((args) => run(['npx', 'bosh-kubernetes', ...args], { cwd: project, env }));
+
+    const shown = await readmeScreens(root);
+    assert.equal(shapeOf(withoutNpm(ran.stderr)), shapeOf(shown.messages), 'README.md shows other messages');
+    assert.equal(shapeOf(deployOutput(ran.stdout)), shapeOf(shown.output), 'README.md shows another output');
 
     const state = JSON.parse(await readFile(join(project, 'hello', 'manifest-state.json'), 'utf8')) as {
       disks: [{ cid: string }];
@@ -125,7 +132,7 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     await npm('ci');
 
     await assertSameDisk();
-    assert.match(await up(), /No deployment, stemcell or release changes\. Skipping deploy\./);
+    assert.match((await up()).stdout, /No deployment, stemcell or release changes\. Skipping deploy\./);
   });
 
   test('up of another version keeps the edited manifest, updates the VM and finds the disk', async () => {
@@ -134,7 +141,8 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
     await writeFile(manifest, edited);
     await npm('install', await otherVersion(tarball, top));
 
-    const output = await up();
+    const { stdout, stderr } = await up();
+    const output = stdout + stderr;
 
     assert.match(output, /^  Updating instance 'hello\/0'\.\.\. Finished/m);
     assert.match(
