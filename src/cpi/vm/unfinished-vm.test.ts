@@ -130,7 +130,7 @@ const deploymentEnv = (director: string, deployment: string): object => {
 const byDirector =
   /; choose another one, or delete that VM first, if that deployment does not need it: bosh -d deployment delete-vm vm-first$/u;
 const byCreateEnv =
-  /, with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret vm-first -n bosh \(docs\/operating\.md, "Recovery"\)$/u;
+  /, with delete-env of its manifest; .*'bosh-kubernetes state restore MANIFEST'.*; if a killed create-env left it, run that again, or: kubectl delete secret vm-first -n bosh \(docs\/recovery\.md\)$/u;
 
 interface Kept {
   readonly config?: Record<string, unknown>;
