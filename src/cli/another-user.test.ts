@@ -75,6 +75,11 @@ class Installation {
       [['stop'], 'stop it as that user [CLUSTER_STOP]'],
       [['destroy', this.#manifest, '--force'], 'destroy it as that user [CLUSTER_STOP]'],
       [['status'], 'look at it as that user [CLUSTER_START]'],
+      [['orphans'], 'look at it as that user [CLUSTER_START]'],
+      [
+        ['doctor', '--kubeconfig', join(this.home, 'cluster', 'kubeconfig')],
+        'look at it as that user [CLUSTER_START]',
+      ],
       [['cluster', 'status'], 'look at it as that user [CLUSTER_START]'],
     ] as const;
     for (const [args, next] of outcomes) {

@@ -7,7 +7,7 @@ import type { KubernetesObject, Stored } from '../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../kubernetes/resources.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import type { Orphan } from './find-orphans.ts';
-import { whyDiskKept } from './judge-orphan.ts';
+import { type DeletableOrphan, whyDiskKept } from './judge-orphan.ts';
 
 /**
  * Deletes an orphan that was shown not to be in use, if it is still exactly the object that was shown.
@@ -15,7 +15,7 @@ import { whyDiskKept } from './judge-orphan.ts';
  * deleted some orphans, and the next one lists the others. The deletion of a VM is that of
  * src/cpi/vm/unfinished-vm.ts: a create_vm that still runs fails, or has completed the VM, which then stays.
  */
-export function deleteOrphan(call: CallContext, orphan: Orphan): Promise<string | undefined> {
+export function deleteOrphan(call: CallContext, orphan: DeletableOrphan): Promise<string | undefined> {
   switch (orphan.what) {
     case 'VM':
       return deleteUnfinishedVm(call, orphan);
@@ -24,7 +24,7 @@ export function deleteOrphan(call: CallContext, orphan: Orphan): Promise<string 
     case 'snapshot':
       return deleteSnapshot(call, orphan);
     default:
-      return Promise.resolve('it is of a kind that calls of the CPI remove');
+      return orphan.what satisfies never;
   }
 }
 

@@ -1,5 +1,4 @@
-import { annotation, label } from '../cpi/objects/labels.ts';
-import { isManaged } from '../cpi/objects/labels.ts';
+import { annotation, isManaged, label } from '../cpi/objects/labels.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Orphan } from './find-orphans.ts';
 import { labelOf } from './managed-objects.ts';
@@ -11,14 +10,11 @@ export type Verdict =
   | { readonly is: 'used'; readonly by: string }
   | { readonly is: 'unknown'; readonly why: string };
 
-export type DeletableKind = 'VM' | 'disk' | 'snapshot';
+/** An orphan that `orphans --delete` can delete. The next call of the CPI removes the others, or they have data. */
+export type DeletableOrphan = Orphan & { readonly what: 'VM' | 'disk' | 'snapshot' };
 
-/** The kinds that `orphans --delete` deletes. The next call of the CPI removes the others, or they have data. */
-export const deletableKinds: Readonly<Partial<Record<Orphan['what'], true>>> = {
-  VM: true,
-  disk: true,
-  snapshot: true,
-};
+export const isDeletable = (orphan: Orphan): orphan is DeletableOrphan =>
+  orphan.what === 'VM' || orphan.what === 'disk' || orphan.what === 'snapshot';
 
 /**
  * A call that made an object may still be running, and its owner records it later. So an object must be
@@ -34,10 +30,9 @@ export interface JudgeOptions {
 
 /** Decides whether an orphan was shown not to be in use. */
 export function judgeOrphan(orphan: Orphan, { use, clockDifferenceMs }: JudgeOptions): Verdict {
+  if (!isDeletable(orphan)) return unknown('this command does not delete objects of this kind');
   const { what, name, object } = orphan;
-  if (deletableKinds[what] === undefined) return unknown('see below');
-  const kind = what === 'VM' ? 'vm' : what;
-  if (!isManaged(object, kind as 'vm')) return unknown('the CPI did not make it');
+  if (!isManaged(object, what === 'VM' ? 'vm' : what)) return unknown('the CPI did not make it');
   if (object.metadata.deletionTimestamp !== undefined) return unknown('it is being deleted');
   const owner = labelOf(object, label.directorId);
   const known = owner === undefined ? undefined : use.get(owner);
@@ -45,9 +40,10 @@ export function judgeOrphan(orphan: Orphan, { use, clockDifferenceMs }: JudgeOpt
   if (known.used.has(name)) return { is: 'used', by: known.source };
   const created = Date.parse(orphan.createdAt) - clockDifferenceMs;
   if (!(created + minimumAgeMs < known.recordedAt)) return unknown('it is not a day older than the records');
-  const why = { VM: () => undefined, disk: whyDiskUnknown, snapshot: whySnapshotUnknown }[
-    what as DeletableKind
-  ](orphan, known);
+  const why = { VM: () => undefined, disk: whyDiskUnknown, snapshot: whySnapshotUnknown }[what](
+    orphan,
+    known,
+  );
   return why === undefined ? { is: 'unused' } : unknown(why);
 }
 

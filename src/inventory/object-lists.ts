@@ -117,14 +117,26 @@ export const statusLists: readonly ListName[] = [
   'diskWarnings',
 ];
 
-/** Reads the named lists, each once. The other lists are undefined. */
+/**
+ * Reads the named lists, each once. The other lists are undefined. If several requests fail, rejects with the
+ * error of the first name, and with that of the Secrets only if no other failed: it has no words of the
+ * server, because they may quote a Secret.
+ */
 export async function readLists(
   api: Pick<KubernetesApi, 'list'>,
   namespaces: Namespaces,
   names: readonly ListName[],
 ): Promise<ObjectLists> {
   const sources = listSources(namespaces);
-  const lists = await Promise.all(names.map(async (name) => [name, await readList(api, sources[name])]));
+  const results = await Promise.allSettled(
+    names.map(async (name) => [name, await readList(api, sources[name])] as const),
+  );
+  const failures = results.flatMap((result, index) =>
+    result.status === 'rejected' ? [{ ...result, isOfSecrets: names[index] === 'vmSecrets' }] : [],
+  );
+  const failure = failures.find(({ isOfSecrets }) => !isOfSecrets) ?? failures[0];
+  if (failure !== undefined) throw failure.reason;
+  const lists = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   return asObjectLists(Object.fromEntries(lists) as Partial<Record<ListName, readonly KubernetesObject[]>>);
 }
 

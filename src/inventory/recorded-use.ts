@@ -21,15 +21,25 @@ export interface RecordedState {
   readonly readAt: number;
 }
 
+/** Parses `<context>:<name>` or `<name>`, split at the last colon (docs/cpi/configuration.md). */
+export function readCid(cid: string): { readonly context: string | undefined; readonly name: string } {
+  const colon = cid.lastIndexOf(':');
+  return { context: colon < 0 ? undefined : cid.slice(0, colon), name: cid.slice(colon + 1) };
+}
+
+/** Returns the names of the objects with these cids. */
+const namesOf = (cids: readonly (string | undefined)[]): string[] =>
+  cids.flatMap((cid) => (cid === undefined ? [] : readCid(cid).name));
+
 /** The objects that the owner of some objects uses, as far as it was shown. */
 export interface OwnerUse {
   /** The state file or the lists, for messages. */
   readonly source: string;
   /** The time of the oldest record, in milliseconds since the epoch. */
   readonly recordedAt: number;
-  /** The cids of all VMs and disks that the owner uses, and of the snapshots that it lists. */
+  /** The names of all VMs and disks that the owner uses, and of the snapshots that it lists. */
   readonly used: ReadonlySet<string>;
-  /** The cids of disks of instances. A director lists all snapshots of these, and of no others. */
+  /** The names of disks of instances. A director lists all snapshots of these, and of no others. */
   readonly activeDisks: ReadonlySet<string>;
   /** The values of the label `deployment` of the deployments whose snapshots were listed. */
   readonly snapshotDeployments: ReadonlySet<string>;
@@ -60,7 +70,7 @@ export function useOfStates(states: readonly RecordedState[]): RecordedUse {
     owners.set(owner, {
       source: before === undefined ? `'${path}'` : `${before.source} and '${path}'`,
       recordedAt: Math.min(state.readAt, before?.recordedAt ?? Infinity),
-      used: new Set([...(before?.used ?? []), ...vms.filter((each) => each !== undefined), ...diskCids]),
+      used: new Set([...(before?.used ?? []), ...namesOf([...vms, ...diskCids])]),
       activeDisks: new Set(),
       snapshotDeployments: new Set(),
       disksUnknown:
@@ -81,8 +91,8 @@ export function useOfStates(states: readonly RecordedState[]): RecordedUse {
 export function useOfDirector(lists: readonly DirectorList[], cluster: ObjectLists): RecordedUse {
   if (lists.length === 0) return new Map();
   assertComplete(lists);
-  const vmCids = new Set(lists.flatMap((list) => list.vmCids));
-  const diskCids = new Set(lists.flatMap((list) => list.diskCids));
+  const vmCids = new Set(namesOf(lists.flatMap((list) => list.vmCids)));
+  const diskCids = new Set(namesOf(lists.flatMap((list) => list.diskCids)));
   const owner = ownerOf(cluster, new Set([...vmCids, ...diskCids]));
   assertNamesVms(cluster, owner, vmCids);
   const ofContent = (content: DirectorList['content']): readonly DirectorList[] =>
@@ -90,8 +100,8 @@ export function useOfDirector(lists: readonly DirectorList[], cluster: ObjectLis
   const use: OwnerUse = {
     source: lists.map(({ path }) => `'${path}'`).join(', '),
     recordedAt: Math.min(...lists.map(({ writtenAt }) => writtenAt)),
-    used: new Set([...vmCids, ...diskCids, ...lists.flatMap(({ snapshotCids }) => snapshotCids)]),
-    activeDisks: new Set(ofContent('instances').flatMap((list) => list.diskCids)),
+    used: new Set([...vmCids, ...diskCids, ...namesOf(lists.flatMap(({ snapshotCids }) => snapshotCids))]),
+    activeDisks: new Set(namesOf(ofContent('instances').flatMap((list) => list.diskCids))),
     snapshotDeployments: new Set(
       ofContent('snapshots').flatMap(({ deployment }) =>
         deployment === undefined ? [] : labelValue(deployment),
@@ -153,7 +163,8 @@ function assertNamesVms({ vmPods }: ObjectLists, owner: string, cids: ReadonlySe
   const { deployment = '-', instance = '-' } = boshNameOf(missing);
   throw invalid(
     `the list of instances does not name VM '${missing.metadata.name}' (${deployment}/${instance}), which its director made; ` +
-      'it is old or filtered, or a deploy is running: write all lists again after it',
+      'it is old or filtered, or a deploy is running: write all lists again after it. ' +
+      "If 'bosh orphaned-vms' names the VM, wait until the director has deleted it",
   );
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, test } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
@@ -53,3 +53,20 @@ for (const [content, files] of [
     assert.notEqual(await findExample(), true);
     assert.deepEqual(await readdir('hello'), Object.keys(files));
   });
+
+test('a manifest that another user can have written is refused', async () => {
+  await writeExample(root);
+  const refused = { message: /only yours: another user owns it or can write it/ };
+  for (const [path, mode] of [
+    ['hello', 0o777],
+    ['hello/manifest.yml', 0o666],
+  ] as const) {
+    await chmod(path, mode);
+    await assert.rejects(hasExample(), refused);
+    await chmod(path, 0o755);
+  }
+  assert.equal(await hasExample(), true);
+  await rename('hello', 'other');
+  await symlink('other', 'hello');
+  await assert.rejects(hasExample(), { message: /is not a directory/ });
+});

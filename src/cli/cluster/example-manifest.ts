@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, stat } from 'node:fs/promises';
+import { lstatSync, type Stats } from 'node:fs';
+import { mkdir, readFile, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
@@ -12,7 +12,7 @@ import { exampleManifestPath } from '../args/env-arguments.ts';
 export async function writeExample(root: string): Promise<boolean> {
   if (await hasExample()) return false;
   const text = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
-  await mkdir(dirname(exampleManifestPath), { recursive: true });
+  await mkdir(dirname(exampleManifestPath), { recursive: true, mode: 0o755 });
   // The archives stay in the package, of whatever version that is: `up` sets the variable.
   const content = text.replaceAll('file://../../', 'file://((installation))/');
   replaceFile(exampleManifestPath, content, 0o644);
@@ -33,13 +33,24 @@ export async function hasExample(): Promise<boolean> {
   );
 }
 
+/**
+ * Nothing but its name leads to the manifest, so another user could have placed it in a shared directory.
+ * Files that the group can write are usual (umask 002).
+ */
+const isOnlyOurs = ({ uid, mode }: Stats): boolean => uid === process.geteuid?.() && (mode & 0o002) === 0;
+const notOurs = { problem: 'or its manifest.yml is not only yours: another user owns it or can write it' };
+
 /** Returns whether the example's manifest is in the working directory, or what has its name instead. */
 export async function findExample(): Promise<boolean | { readonly problem: string }> {
   const directory = dirname(exampleManifestPath);
-  if (!existsSync(directory)) return false;
-  if (!(await stat(directory)).isDirectory()) return { problem: 'is not a directory' };
+  const entry = lstatSync(directory, { throwIfNoEntry: false });
+  if (entry === undefined) return false;
+  if (!entry.isDirectory()) return { problem: 'is not a directory' };
+  if (!isOnlyOurs(entry)) return notOurs;
   const names = await readdir(directory);
   if (names.includes(basename(exampleManifestPath))) {
+    const manifest = lstatSync(exampleManifestPath);
+    if (!manifest.isFile() || !isOnlyOurs(manifest)) return notOurs;
     const isForCreateEnv = /^cloud_provider:/mu.test(await readFile(exampleManifestPath, 'utf8'));
     return (
       isForCreateEnv || { problem: 'has a manifest.yml without cloud_provider, which is not for create-env' }

@@ -2,14 +2,13 @@ import { objectAnnotations, objectLabels } from '../../bosh/object-labels.ts';
 import type { FoundDisk, FoundObjects, FoundVm } from '../../deploy/state/choose-resources.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { type DiskItem, takeInventory } from '../../inventory/inventory.ts';
-import { labelOf } from '../../inventory/managed-objects.ts';
+import { labelOf, recordOf } from '../../inventory/managed-objects.ts';
 import { type Namespaces, readLists } from '../../inventory/object-lists.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { parseQuantity } from '../../kubernetes/types/quantity.ts';
-import type { Pod } from '../../kubernetes/types/pod.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/types/storage.ts';
-import { isObject, type JsonObject } from '../../platform/json.ts';
+import { type JsonObject, parseJsonObject } from '../../platform/json.ts';
 
 const { agentId, directorId, provisional } = objectLabels;
 
@@ -34,7 +33,9 @@ export async function findDeploymentObjects(
     vms: vms.flatMap(({ pod, secret }) => {
       const owner = hasSecrets ? secret : pod;
       if (owner === undefined || owner.metadata.deletionTimestamp !== undefined) return [];
-      return [foundVm(owner, pod, hasSecrets)];
+      // A VM under `recreate` has no pod while a disk is being attached, and its Secret has a copy of it.
+      const described = pod ?? (secret === undefined ? undefined : recordOf(secret));
+      return [foundVm(owner, described, hasSecrets)];
     }),
     disks: disks
       .filter(({ claim }) => labelOf(claim, provisional) === undefined && !isBeingDeleted(claim))
@@ -53,7 +54,7 @@ const mayNotList = (kinds: string, { vms, disks }: Namespaces): ProductError =>
 const isBeingDeleted = ({ metadata }: KubernetesObject): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[objectAnnotations.deleting] === 'true';
 
-function foundVm(owner: KubernetesObject, pod: Pod | undefined, isSecret: boolean): FoundVm {
+function foundVm(owner: KubernetesObject, pod: KubernetesObject | undefined, isSecret: boolean): FoundVm {
   const metadata = metadataOf(pod);
   const isDone = owner.metadata.annotations?.[objectAnnotations.creation] === 'done';
   return {
@@ -90,13 +91,6 @@ function sizeOf({ metadata, spec }: PersistentVolumeClaim): number {
   return Math.ceil(Number(bytes) / 2 ** 20);
 }
 
-/** Returns undefined for other texts than JSON objects: every user who may edit pods can set any annotation. */
-function metadataOf(object: KubernetesObject | undefined): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(object?.metadata.annotations?.[objectAnnotations.metadata] ?? 'null');
-    return isObject(value) ? value : undefined;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return undefined;
-  }
-}
+/** Every user who may edit pods can set the annotation to any text. */
+const metadataOf = (object: KubernetesObject | undefined): JsonObject | undefined =>
+  parseJsonObject(object?.metadata.annotations?.[objectAnnotations.metadata] ?? '');

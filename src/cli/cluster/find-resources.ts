@@ -1,4 +1,5 @@
 import type { PendingDisk } from '../../deploy/state/pending-file.ts';
+import { readCid } from '../../inventory/recorded-use.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { pods, persistentVolumeClaims } from '../../kubernetes/resources.ts';
@@ -24,12 +25,6 @@ export async function findVm(
   });
   if (items.length > 0) return 'here';
   return context === undefined ? 'lost' : 'unknown';
-}
-
-/** Parses `<context>:<name>` or `<name>`, split at the last colon (docs/cpi/configuration.md). */
-export function readCid(cid: string): { readonly context: string | undefined; readonly name: string } {
-  const colon = cid.lastIndexOf(':');
-  return { context: colon < 0 ? undefined : cid.slice(0, colon), name: cid.slice(colon + 1) };
 }
 
 /**

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve, delimiter } from 'node:path';
+import { checkOwner } from '../../../embedded-cluster/index.ts';
 import type { ClusterIdentity } from '../../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../../errors/redact/secret-strings.ts';
@@ -82,19 +83,28 @@ export interface ChosenKubeconfig {
 
 /**
  * Returns the kubeconfig of a command that reads a cluster: the named file, otherwise that of the embedded
- * cluster if it exists, otherwise the file of `$KUBECONFIG`. Throws INVALID_ARGUMENT if `$KUBECONFIG` names
- * several files, because they are not merged.
+ * cluster if it exists, otherwise the file of `$KUBECONFIG`. Rejects with INVALID_ARGUMENT if `$KUBECONFIG`
+ * names several files, because they are not merged, and with CLUSTER_START if the embedded cluster is not
+ * this user's.
  */
-export function chooseKubeconfig(
+export async function chooseKubeconfig(
   named: string | undefined,
   clusterDirectory: string,
   environment: Readonly<Record<string, string | undefined>>,
-): ChosenKubeconfig {
+): Promise<ChosenKubeconfig> {
   if (named !== undefined) return { path: named, isEmbedded: false };
-  const embedded = { path: kubeconfigPath(clusterDirectory), isEmbedded: true };
-  if (existsSync(embedded.path)) return embedded;
+  if (existsSync(kubeconfigPath(clusterDirectory))) return embeddedKubeconfig(clusterDirectory);
   const path = environmentKubeconfig(environment);
-  return path === undefined ? embedded : { path, isEmbedded: false };
+  return path === undefined ? embeddedKubeconfig(clusterDirectory) : { path, isEmbedded: false };
+}
+
+/**
+ * Returns the kubeconfig of the embedded cluster, which may not exist. Rejects with CLUSTER_START if another
+ * user owns it: a kubeconfig can name a program that every command with it runs.
+ */
+export async function embeddedKubeconfig(clusterDirectory: string): Promise<ChosenKubeconfig> {
+  await checkOwner(clusterDirectory, 'look');
+  return { path: kubeconfigPath(clusterDirectory), isEmbedded: true };
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import product from '../../../package.json' with { type: 'json' };
@@ -90,6 +90,13 @@ test('a cluster that a newer version started is refused', async (t) => {
       ),
     });
   }
+  // A newer version was killed between the removal of the previous copies and the renaming of its own.
+  const { programsDirectory } = installation;
+  await rename(programsDirectory, `${programsDirectory}.new`);
+  const unused =
+    /Install .* or newer; if that version has never run here, remove '.*programs\.new\/package\.json'/;
+  await assert.rejects(findStartedVersion(installation), { message: unused });
+  await rename(`${programsDirectory}.new`, programsDirectory);
   await writeFile(record, '{}');
   await assert.rejects(findStartedVersion(installation), { message: /version .*; remove it if/ });
 });

@@ -84,10 +84,24 @@ async function placeNode(from: string, to: string): Promise<void> {
 /**
  * Returns the version that started this cluster last; undefined if there was none, or one without a record.
  * Throws CLUSTER_START if it is newer than this version, which may not understand the data of the cluster.
+ * If a killed start has removed the copies of the last one, its own version counts, which is not older.
  */
 export async function findStartedVersion({ programsDirectory }: Installation): Promise<string | undefined> {
-  const path = recordIn(programsDirectory);
-  const recorded = await readOwnJson(
+  const draft = recordIn(draftOf(programsDirectory));
+  const placed = await readVersion(recordIn(programsDirectory));
+  const recorded = placed ?? (await readVersion(draft));
+  const { version } = product;
+  if (recorded === undefined || !isNewer(recorded, version)) return recorded;
+  const unlessUsed = placed === undefined ? `; if that version has never run here, remove '${draft}'` : '';
+  throw new ProductError(
+    'CLUSTER_START',
+    `The cluster in '${dirname(programsDirectory)}' was last started by bosh-kubernetes ${recorded}, and this is ${version}, ` +
+      `which may not understand its data; nothing was changed. Install bosh-kubernetes ${recorded} or newer${unlessUsed}`,
+  );
+}
+
+function readVersion(path: string): Promise<string | undefined> {
+  return readOwnJson(
     path,
     (file) => file.get('version').nonEmptyString(),
     (problem, cause) =>
@@ -97,13 +111,6 @@ export async function findStartedVersion({ programsDirectory }: Installation): P
           'remove it if that version was not newer than this one',
         { cause },
       ),
-  );
-  const { version } = product;
-  if (recorded === undefined || !isNewer(recorded, version)) return recorded;
-  throw new ProductError(
-    'CLUSTER_START',
-    `The cluster in '${dirname(programsDirectory)}' was last started by bosh-kubernetes ${recorded}, and this is ${version}, ` +
-      `which may not understand its data; nothing was changed. Install bosh-kubernetes ${recorded} or newer`,
   );
 }
 

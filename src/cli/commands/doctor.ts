@@ -18,7 +18,13 @@ import {
   type NodesArguments,
 } from '../args/doctor-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
-import { environmentKubeconfig, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
+import {
+  type ChosenKubeconfig,
+  embeddedKubeconfig,
+  environmentKubeconfig,
+  kubeconfigPath,
+  withKubernetes,
+} from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
 import { printFindings } from '../output/print-findings.ts';
@@ -50,21 +56,17 @@ export const doctor: Command = {
   },
 };
 
-interface ChosenCluster {
-  readonly kubeconfig: string;
-  readonly isEmbedded: boolean;
-}
-
 /** Chooses like kubectl. If kubectl has no kubeconfig, and an embedded cluster exists, chooses that. */
-function chooseCluster(
+async function chooseCluster(
   named: string | undefined,
   { installation, environment }: CommandContext,
-): ChosenCluster {
-  const embedded = kubeconfigPath(installation.clusterDirectory);
+): Promise<ChosenKubeconfig> {
+  const { clusterDirectory } = installation;
+  const embedded = kubeconfigPath(clusterDirectory);
   const usual = environmentKubeconfig(environment) ?? expandHome('~/.kube/config');
   const isAbsent = named === undefined && !existsSync(usual) && existsSync(embedded);
-  const kubeconfig = isAbsent ? embedded : resolve(named ?? usual);
-  return { kubeconfig, isEmbedded: kubeconfig === embedded };
+  const path = isAbsent ? embedded : resolve(named ?? usual);
+  return path === embedded ? embeddedKubeconfig(clusterDirectory) : { path, isEmbedded: false };
 }
 
 /** A stemcell, or no trial of it. */
@@ -74,7 +76,7 @@ async function readTrialImage({ trial }: ExaminationArguments): Promise<Stemcell
 
 async function cluster(request: ExaminationArguments, context: CommandContext): Promise<readonly Finding[]> {
   const { installation, environment, secrets, signal, terminal } = context;
-  const { kubeconfig, isEmbedded } = chooseCluster(request.kubeconfig, context);
+  const { path: kubeconfig, isEmbedded } = await chooseCluster(request.kubeconfig, context);
   if (isEmbedded && request.trial !== undefined) throw noImages('doctor --try');
   const image = await readTrialImage(request);
   const access = { environment, context: request.context, onSecrets: secrets.add };
@@ -126,7 +128,7 @@ async function connectTcp(host: string, port: number): Promise<void> {
 async function nodes(request: NodesArguments, context: CommandContext): Promise<readonly Finding[]> {
   const { namespace, imagePullSecrets, parts } = request;
   const { terminal, secrets, environment, signal } = context;
-  const { kubeconfig, isEmbedded } = chooseCluster(request.kubeconfig, context);
+  const { path: kubeconfig, isEmbedded } = await chooseCluster(request.kubeconfig, context);
   if (isEmbedded) throw noImages('a Diego cell');
   const stemcell = await readStemcellImage(request.stemcell);
   const work = withLiveProgress(terminal, 'Examining the nodes', () =>

@@ -25,7 +25,7 @@ export const orphans: Command = {
   async run(args, context) {
     const values = parseOrphansArguments(args);
     const { installation, terminal, secrets, environment, signal } = context;
-    const kubeconfig = chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
+    const kubeconfig = await chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
     if (kubeconfig.isEmbedded && !(await embeddedCluster(installation).isRunning())) {
       terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes cluster start');
       return 3;

@@ -6,6 +6,7 @@ import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts
 import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
 import { createEnv } from '../../deploy/create-env.ts';
 import { deleteEnv } from '../../deploy/delete-env.ts';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { DeploymentState } from '../../deploy/state/deployment-state.ts';
 import { type TestEnvironment, testEnvironment } from '../../deploy/testing/test-environment.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
@@ -103,8 +104,10 @@ test('state restore writes a file with which create-env replaces the VM and keep
   const { out } = await restore();
 
   const restored = (await environment.state()) as unknown as DeploymentState;
-  const { installation_id: _, stemcells: _2, releases: _3, disks, ...kept } = restored;
+  const { installation_id, stemcells: _, releases: _2, disks, ...kept } = restored;
   const [disk] = disks;
+  const recorded = await new DeploymentFiles(options.statePath).readCluster();
+  assert.deepEqual([recorded?.installation_id, recorded?.server.slice(0, 8)], [installation_id, 'https://']);
   assert.deepEqual(kept, {
     ...{ director_id: lost.director_id, current_agent_id: lost.current_agent_id },
     ...{ current_vm_cid: lost.current_vm_cid, current_stemcell_id: '', current_disk_id: disk?.id },
@@ -141,7 +144,10 @@ test('state restore refuses a state file, a pending call and another cluster, an
 
   const cluster = { installation_id: 'one', server: 'https://other:6443', kubeconfig: '/k', uid: 'other' };
   await writeFile(`${statePath}.cluster`, JSON.stringify(cluster));
-  await assert.rejects(restore(), { code: 'OTHER_CLUSTER', message: /no state file was written/u });
+  await assert.rejects(restore(), {
+    code: 'OTHER_CLUSTER',
+    message: /no state file was written.* remove '.*\.cluster'/u,
+  });
   assert.equal(existsSync(statePath), false);
 });
 

@@ -42,7 +42,7 @@ export const state = withSubCommands({
 async function restore(parsed: RestoreArguments, context: CommandContext): Promise<number> {
   const { installation, environment, terminal, secrets, signal } = context;
   const { kubeconfig: named } = parsed.kubernetes;
-  const kubeconfig = chooseKubeconfig(named, installation.clusterDirectory, environment);
+  const kubeconfig = await chooseKubeconfig(named, installation.clusterDirectory, environment);
   // 'up' sets the same variables.
   const inputs = kubeconfig.isEmbedded ? withClusterVariables(parsed.inputs, installation) : parsed.inputs;
   const { varsStorePath } = inputs;

@@ -47,7 +47,7 @@ export const status: Command = {
       );
     const deployment = await findDeployment(values);
     const cluster = embeddedCluster(installation);
-    const chosen = chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
+    const chosen = await chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
     if (chosen.isEmbedded) {
       terminal.out(`${await cluster.describe()}\n`);
       if (!(await cluster.isRunning())) return 3;

@@ -132,6 +132,8 @@ test('a state file shows the use of its own owner only, and keeps a disk whose c
   const record = { id: 'd', cid: world.left.disk, size: 64, cloud_properties: {} };
   const recorded = { director_id: 'director-1', current_vm_cid: world.left.vm, disks: [record] };
   await keeps(await state('recorded.json', recorded), /in use/u);
+  const ofContext = { ...recorded, disks: [{ ...record, cid: `east:${world.left.disk}` }] };
+  await keeps(await state('context.json', ofContext), new RegExp(`disk +${world.left.disk} .*in use`, 'u'));
   const waiting = await state('waiting.json', { director_id: 'director-1' });
   const disk = { id: 'p', size: 64, vm_cid: world.left.vm, requested_at: '2026-01-01T00:00:00Z' };
   const vm = { agent_id: 'left', arguments_sha256: 'x' };

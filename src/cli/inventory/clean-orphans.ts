@@ -1,7 +1,7 @@
 import { throwIfInterrupted } from '../../errors/throw-if-interrupted.ts';
 import { deleteOrphan } from '../../inventory/delete-orphan.ts';
 import { type Orphan, listOrphans } from '../../inventory/find-orphans.ts';
-import { type DeletableKind, judgeOrphan } from '../../inventory/judge-orphan.ts';
+import { type DeletableOrphan, isDeletable, judgeOrphan } from '../../inventory/judge-orphan.ts';
 import type { ObjectLists } from '../../inventory/object-lists.ts';
 import type { CallContext } from '../../inventory/open-call.ts';
 import { type RecordedUse, joinUse, useOfDirector, useOfStates } from '../../inventory/recorded-use.ts';
@@ -23,6 +23,12 @@ export interface CleanTarget {
 }
 
 type Operator = Pick<CommandContext, 'terminal' | 'signal'>;
+
+interface DeletingOperator extends Operator {
+  readonly force: boolean;
+  /** The server's time when the orphans were listed. */
+  readonly now: number;
+}
 
 /**
  * Lists the orphans. With `delete` it deletes those that the records show not to be in use, after a question
@@ -47,8 +53,9 @@ export async function cleanOrphans(
     orphan,
     verdict: use === undefined ? undefined : judgeOrphan(orphan, { use, clockDifferenceMs }),
   }));
-  printOrphans(operator.terminal, { judged, unread, now: clock.now() + clockDifferenceMs });
-  return values.delete ? deleteUnused(target, judged, { ...operator, force: values.force }) : 0;
+  const now = clock.now() + clockDifferenceMs;
+  printOrphans(operator.terminal, { judged, unread, now });
+  return values.delete ? deleteUnused(call, judged, { ...operator, force: values.force, now }) : 0;
 }
 
 /** Reads all records before the first request. Undefined if none was given. */
@@ -63,15 +70,17 @@ async function readRecords(
 }
 
 /** Disks are last: a VM or a snapshot that is deleted before them cannot need them any more. */
-const kindsInOrder: readonly DeletableKind[] = ['VM', 'snapshot', 'disk'];
+const kindsInOrder: readonly DeletableOrphan['what'][] = ['VM', 'snapshot', 'disk'];
 
 async function deleteUnused(
-  { call, clock }: CleanTarget,
+  call: CallContext,
   judged: readonly JudgedOrphan[],
-  operator: Operator & { readonly force: boolean },
+  operator: DeletingOperator,
 ): Promise<number> {
   const { terminal, signal } = operator;
-  const unused = judged.filter(({ verdict }) => verdict?.is === 'unused').map(({ orphan }) => orphan);
+  const unused = judged.flatMap(({ verdict, orphan }) =>
+    verdict?.is === 'unused' && isDeletable(orphan) ? [orphan] : [],
+  );
   if (unused.length === 0) {
     terminal.out('Nothing was deleted: no object was shown not to be in use.\n');
     return 0;
@@ -80,7 +89,7 @@ async function deleteUnused(
   for (const kind of kindsInOrder) {
     const group = unused.filter(({ what }) => what === kind);
     if (group.length === 0) continue;
-    if (!(await isConfirmed(kind, group, clock.now(), operator))) {
+    if (!(await isConfirmed(kind, group, operator))) {
       exitCode = 1;
       continue;
     }
@@ -98,10 +107,9 @@ async function deleteUnused(
 
 /** Shows the objects with their sizes and ages, and asks. */
 async function isConfirmed(
-  kind: DeletableKind,
+  kind: DeletableOrphan['what'],
   group: readonly Orphan[],
-  now: number,
-  { terminal, signal, force }: Operator & { readonly force: boolean },
+  { terminal, signal, force, now }: DeletingOperator,
 ): Promise<boolean> {
   if (force) return true;
   const what = `${group.length} ${kind}${group.length === 1 ? '' : 's'}`;

@@ -1,5 +1,5 @@
 import type { Orphan, Orphans } from '../../inventory/find-orphans.ts';
-import type { Verdict } from '../../inventory/judge-orphan.ts';
+import { type Verdict, isDeletable } from '../../inventory/judge-orphan.ts';
 import type { ListName } from '../../inventory/object-lists.ts';
 import { printTable, type Terminal } from '../output/terminal.ts';
 import { formatAge } from './format-age.ts';
@@ -71,7 +71,7 @@ export function printOrphans(
     ]),
   });
   const kinds = [...new Set(judged.map(({ orphan }) => advice[orphan.what]))];
-  const deletable = judged.some(({ orphan: { what } }) => ['VM', 'disk', 'snapshot'].includes(what));
+  const deletable = judged.some(({ orphan }) => isDeletable(orphan));
   const how = deletable && !hasVerdict ? [howToDelete] : [];
   terminal.out([...kinds, ...how, ...notes].map((line) => `${line}\n`).join(''));
 }

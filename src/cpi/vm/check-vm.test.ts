@@ -13,6 +13,9 @@ import {
   vmCidOfTest,
   type TestCloud,
 } from '../testing/test-cloud.ts';
+import { createDisk } from '../disk/create-disk.ts';
+import { deleteDisk } from '../disk/delete-disk.ts';
+import { setDiskMetadata } from '../disk/set-disk-metadata.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
@@ -243,24 +246,33 @@ test('what an interrupted create_vm has left of the new VM is no obstacle', asyn
   assert.equal((await world.api.list(pods, { namespace })).items.length, 1);
 });
 
-test('a VM of the instance that the caller does not know ends the check, with how to restore the state file', async (t) => {
-  const world = await testCloud(t);
+test('a VM or a disk of the instance that the caller does not know ends the check, with what to do', async (t) => {
+  const world = await testCloud(t, { kubernetes: { disk_namespace: 'disks' } });
+  await world.api.create(namespaces, { metadata: { name: 'disks' } } as never);
   const { cloud } = world;
   const cid = vmCidOfTest;
   const metadata = { director: 'bosh-init', deployment: 'hello', instance_group: 'web', index: '0' };
   const newVm = next({ networks: { default: { type: 'dynamic' } } });
   await createVm(cloud, createVmRequest());
   await setVmMetadata(cloud, { vmCid: cid, metadata: { ...metadata, created_at: 'now' } });
+  const advice = 'If this is another deployment, give it another name .*state restore';
+  const refusal = (object: string): RegExp =>
+    new RegExp(`'hello' has ${object}.* not name\\. ${advice}`, 'u');
 
-  await refuses(world, { ...newVm, metadata }, new RegExp(`'hello' has VM '${cid}'.*state restore`, 'u'));
+  await refuses(world, { ...newVm, metadata }, refusal(`VM '${cid}'`));
 
-  for (const [key, value] of [
-    ['deployment', 'other'],
-    ['instance_group', 'other'],
-    ['director', 'other'],
-  ] as const)
-    assert.deepEqual(await check(world, { ...newVm, metadata: { ...metadata, [key]: value } }), []);
-  assert.deepEqual(await check(world, next({}, cid)), []);
+  const diskCid = await createDisk(cloud, { sizeMiB: 1, cloudProperties: {} });
+  const { index, ...group } = metadata;
+  await setDiskMetadata(cloud, { diskCid, metadata: { ...group, instance_index: index } });
+  const unchanged = async (changes: object, formerVmCid?: string): Promise<void> =>
+    assert.deepEqual(await check(world, { ...newVm, metadata, formerVmCid, ...changes }), []);
+  for (const change of [{ deployment: 'other' }, { instance_group: 'other' }, { director: 'other' }])
+    await unchanged({ metadata: { ...metadata, ...change } });
+  await unchanged({ metadata: {} }, cid);
   await deleteVm(cloud, { vmCid: cid });
-  assert.deepEqual(await check(world, { ...newVm, metadata }), []);
+
+  await refuses(world, { ...newVm, metadata }, refusal(`disk '${diskCid}' in namespace disks`));
+
+  await deleteDisk(cloud, { diskCid });
+  await unchanged({});
 });

@@ -15,7 +15,7 @@ import { explained } from '../objects/objects.ts';
 import { checkClasses } from '../disk/classes.ts';
 import type { PersistentVolumeClaim } from '../disk/disks.ts';
 import { Field } from '../../platform/field.ts';
-import { annotation, label, metadataPatch } from '../objects/labels.ts';
+import { annotation, label, metadataPatch, type ObjectKind } from '../objects/labels.ts';
 import type { JsonObject } from '../../platform/json.ts';
 import { isVmCid } from '../objects/names.ts';
 import { planVm } from './plan-vm.ts';
@@ -37,15 +37,16 @@ import { podTemplate } from './pod.ts';
  * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid, metadata):
  * rejects if create_vm with the first six arguments would be refused, so that a caller knows it before it
  * deletes the VM that the new one replaces, `former_vm_cid` (null: no VM). The address of that VM and its
- * part of the quotas count as free. Also rejects if there is a VM of the instance that `metadata` names: the
- * caller sends it only if it knows no such VM, so its state file may be lost. Returns what could not be
- * checked, one sentence for each. Changes nothing: it sends dry-run creates to the API server. Only this CPI has the method. It never rejects with NotSupported or
- * NotImplemented, because a caller recognizes by these errors a CPI without the method.
+ * part of the quotas count as free. Also rejects if there is a VM or a disk of the instance that `metadata`
+ * names: the caller sends it only if it knows no such VM and disk, so its state file may be lost. Returns what
+ * could not be checked, one sentence for each. Changes nothing: it sends dry-run creates to the API server.
+ * Only this CPI has the method. It never rejects with NotSupported or NotImplemented, because a caller
+ * recognizes by these errors a CPI without the method.
  */
 export async function checkVm(call: CallContext, request: CheckVmRequest): Promise<string[]> {
   try {
     const spec = parseVmSpec(call, request, 'check_vm');
-    await assertNoVmOfInstance(call, spec, request.metadata ?? {});
+    await assertNewInstance(call, spec, request.metadata ?? {});
     return await check(call, spec, request.formerVmCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
@@ -55,30 +56,46 @@ export async function checkVm(call: CallContext, request: CheckVmRequest): Promi
   }
 }
 
-async function assertNoVmOfInstance(
-  { api, namespace }: CallContext,
-  { cid }: VmSpec,
+/** Rejects if there is a VM of the instance, or a disk, which can be left without its VM or the VM's pod. */
+async function assertNewInstance(
+  { api, namespace, diskNamespace }: CallContext,
+  { cid, diskCids }: VmSpec,
   metadata: JsonObject,
 ): Promise<void> {
   const { deployment } = metadata;
   if (typeof deployment !== 'string') return;
   const { labels } = metadataPatch(metadata).metadata;
-  const wanted = Object.entries(labels).flatMap(([name, value]) =>
+  const ofInstance = Object.entries(labels).flatMap(([name, value]) =>
     value === null ? [] : `${name}=${value}`,
   );
-  const labelSelector = [`${label.kind}=vm`, ...wanted].join();
-  const { items } = await api.list<Pod>(pods, { namespace, labelSelector });
-  const existing = items.find(
-    ({ metadata: { name, deletionTimestamp } }) => name !== cid && deletionTimestamp === undefined,
-  );
-  if (existing === undefined) return;
+  const selector = (kind: ObjectKind, ...more: readonly string[]): string =>
+    [`${label.kind}=${kind}`, ...ofInstance, ...more].join();
+  const [vms, disks] = await Promise.all([
+    api.list(pods, { namespace, labelSelector: selector('vm') }),
+    api.list(persistentVolumeClaims, {
+      namespace: diskNamespace,
+      labelSelector: selector('disk', `!${label.provisional}`),
+    }),
+  ]);
+  const known = new Set([cid, ...diskCids]);
+  const find = ({ items }: typeof vms): string | undefined =>
+    items.find((object) => !known.has(object.metadata.name) && !isBeingDeleted(object))?.metadata.name;
+  const [vm, disk] = [find(vms), find(disks)];
+  if (vm === undefined && disk === undefined) return;
+  const existing =
+    vm === undefined
+      ? `disk '${disk}' in namespace ${diskNamespace}`
+      : `VM '${vm}' in namespace ${namespace}`;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `deployment '${deployment}' has VM '${existing.metadata.name}' in namespace ${namespace}, which the caller's state file does ` +
-      'not name: a second VM would get an empty disk. Name the right file with --state; if it is lost, ' +
-      "'bosh-kubernetes state restore MANIFEST' writes it again. If this is another deployment, give it another name in the manifest",
+    `deployment '${deployment}' has ${existing}, which the caller's state file does not name. If this is another deployment, give ` +
+      'it another name in the manifest: a second VM would get an empty disk. Otherwise name the right file with --state; if it is ' +
+      "lost, 'bosh-kubernetes state restore MANIFEST' writes it again",
   );
 }
+
+const isBeingDeleted = ({ metadata: { deletionTimestamp, annotations } }: KubernetesObject): boolean =>
+  deletionTimestamp !== undefined || annotations?.[annotation.deleting] === 'true';
 
 async function check(call: CallContext, spec: VmSpec, previousCid: string | undefined): Promise<string[]> {
   assertUsableAddress(spec.networks);

@@ -31,15 +31,15 @@ export interface CpiClient {
   deleteStemcell(cid: string): Promise<void>;
   createVm(vm: CreateVmArguments): Promise<string>;
   /**
-   * Rejects if create_vm would fail after the VM `previousVmCid` was deleted or, if no VM is recorded, if the
-   * cloud has a VM with the deployment, instance group and index of `metadata`. Returns one sentence for each
+   * Rejects if create_vm would fail after the VM `previousVmCid` was deleted, or if the cloud has a VM or a disk
+   * with the deployment, instance group and index of `metadata`. Returns one sentence for each
    * property that the CPI could not check. Only our CPI has this method (docs/cpi/vms.md). With another CPI
    * nothing is checked, and the result is empty.
    */
   checkVm(
     vm: CreateVmArguments,
     previousVmCid: string | undefined,
-    metadata: Properties,
+    metadata: Properties | undefined,
   ): Promise<readonly string[]>;
   /**
    * Returns why the VM's container does not run and what to do about it, or undefined if it runs. Only our
@@ -92,7 +92,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
       return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
     },
     checkVm: async (vm, previousVmCid, metadata) => {
-      const previous = previousVmCid === undefined ? [null, metadata] : [previousVmCid];
+      const previous = [previousVmCid ?? null, ...(metadata === undefined ? [] : [metadata])];
       const checked = call('check_vm', ...vmArguments(vm), ...previous);
       const result = (await unlessUnknown(checked, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED'])) ?? [];
       if (!isTextList(result)) throw unexpected('check_vm', result);

@@ -46,13 +46,13 @@ export interface ManifestDigests {
  */
 export class DeploymentFiles {
   readonly statePath: string;
-  readonly #clusterPath: string;
+  readonly clusterPath: string;
   readonly #cpiPath: string;
   readonly #digestsPath: string;
 
   constructor(statePath: string) {
     this.statePath = statePath;
-    this.#clusterPath = `${statePath}.cluster`;
+    this.clusterPath = `${statePath}.cluster`;
     this.#cpiPath = `${statePath}.cpi`;
     this.#digestsPath = `${statePath}.digest`;
   }
@@ -66,14 +66,14 @@ export class DeploymentFiles {
   get paths(): readonly string[] {
     return [
       this.statePath,
-      ...[this.#clusterPath, this.#cpiPath, this.#digestsPath],
+      ...[this.clusterPath, this.#cpiPath, this.#digestsPath],
       pendingPathFor(this.statePath),
     ];
   }
 
   /** True if a deployment is recorded, or if a `destroy` of its cluster has not finished. */
   get exist(): boolean {
-    return existsSync(this.statePath) || existsSync(this.#clusterPath);
+    return existsSync(this.statePath) || existsSync(this.clusterPath);
   }
 
   readState(): Promise<DeploymentState | undefined> {
@@ -88,7 +88,7 @@ export class DeploymentFiles {
 
   /** Returns the cluster of the deployment's VM and disks. */
   readCluster(): Promise<RecordedCluster | undefined> {
-    const path = this.#clusterPath;
+    const path = this.clusterPath;
     return readOwnJson(path, parseRecordedCluster, (problem, cause) =>
       invalidFile(
         path,
@@ -105,7 +105,7 @@ export class DeploymentFiles {
     const text = `${JSON.stringify(cluster, null, 2)}\n`;
     const existing = await this.readCluster();
     if (existing !== undefined && `${JSON.stringify(existing, null, 2)}\n` === text) return;
-    await writeDurably(this.#clusterPath, text);
+    await writeDurably(this.clusterPath, text);
   }
 
   /**
@@ -135,7 +135,7 @@ export class DeploymentFiles {
     return (
       'Go back to that cluster (BOSH_KUBERNETES_HOME names the folder of an embedded one), or deploy another VM here with ' +
       `--state and --vars-store of its own; if that cluster no longer exists, remove '${this.statePath}' and ` +
-      `'${this.#clusterPath}'`
+      `'${this.clusterPath}'`
     );
   }
 
@@ -206,7 +206,7 @@ export class DeploymentFiles {
   }
 
   async removeCluster(): Promise<void> {
-    await removeDurably(this.#clusterPath);
+    await removeDurably(this.clusterPath);
   }
 
   /** Removes the records of the CPI calls. `removeAll` keeps them: they show how the deletion went. */

@@ -43,8 +43,8 @@ export interface RestoredState extends ChosenResources {
  * that the next create-env replaces this VM and keeps this disk. It names no stemcell, no release and no
  * manifest, which the cluster does not tell, so that the next create-env deploys once. Throws
  * STATE_NOT_RESTORED, and writes nothing, if a VM, a disk or a pending call is recorded, or if the resources
- * are not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another cluster. If it is
- * killed, either the whole file exists or none.
+ * are not unique (see chooseResources), and OTHER_CLUSTER if the deployment was on another cluster. Records the
+ * cluster first. If it is killed, either the whole state file exists or none.
  */
 export async function restoreState(options: RestoreStateOptions, ports: EnvPorts): Promise<RestoredState> {
   const { manifest, workspace, signal } = options;
@@ -62,6 +62,8 @@ export async function restoreState(options: RestoreStateOptions, ports: EnvPorts
     const chosen = chooseResources(found, { director, deployment, instance_group }, options, needsDisk);
     const { statePath } = files;
     const state = restoredState(chosen, { unused, manifest, uuid });
+    // Without this record, a create-env with another kubeconfig would look for VM and disk in its cluster.
+    await files.recordCluster({ installation_id: state.installation_id, ...cluster });
     await writeDurably(statePath, formatState(state));
     return { ...chosen, statePath };
   } finally {
@@ -97,7 +99,7 @@ async function assertSameCluster(files: DeploymentFiles, cluster: ClusterIdentit
     throw new ProductError(
       'OTHER_CLUSTER',
       `The deployment was on ${describeCluster(recorded)}, and this is ${describeCluster(cluster)}; no state file was written. ` +
-        'Name the kubeconfig of that cluster with --kubeconfig',
+        `Name the kubeconfig of that cluster with --kubeconfig; if that cluster no longer exists, remove '${files.clusterPath}'`,
     );
   if (recorded.being_destroyed === true)
     throw notRestored("a 'destroy' of the cluster was interrupted: run it again");

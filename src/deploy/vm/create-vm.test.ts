@@ -29,6 +29,10 @@ test('check_vm gets the arguments of the later create_vm, and the VM to replace'
   const { options, ports, cloud } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   const second = await createEnv({ ...options, recreate: true }, ports);
+  // The previous VM is deleted, and the disk is still recorded.
+  await cloud.fail({ method: 'create_vm', kind: 'error', message: 'no room' });
+  await assert.rejects(createEnv({ ...options, recreate: true }, ports));
+  await createEnv(options, ports);
   const argumentsOf = (method: string): readonly (readonly unknown[])[] =>
     cloud.requests().flatMap((request) => (request.method === method ? [request.arguments] : []));
   const [checks, creations] = [argumentsOf('check_vm'), argumentsOf('create_vm')];
@@ -39,7 +43,7 @@ test('check_vm gets the arguments of the later create_vm, and the VM to replace'
   const metadata = { deployment: 'tiny-env', instance_group: 'hello', director: 'bosh-init', index: '0' };
   assert.deepEqual(
     checks.map((args) => args.slice(6)),
-    [[null, metadata], [first.vmCid]],
+    [[null, metadata], [first.vmCid], [second.vmCid], [null]],
   );
   assert.notEqual(second.vmCid, first.vmCid);
 });

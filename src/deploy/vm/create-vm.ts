@@ -44,9 +44,9 @@ function hash(vm: Omit<CreateVmArguments, 'agentId'>): string {
 
 /**
  * Checks with the CPI whether it could create the instance's VM in place of the recorded one, which still
- * runs. Rejects if it could not, or if no VM is recorded and the cloud has one with that metadata, as after
- * the loss of the state file. Warns of what the CPI could not check. Passes with any other CPI than
- * ours, because only ours has the method.
+ * runs. Rejects if it could not, or if nothing is recorded and the cloud has a VM or a disk with that
+ * metadata, as after the loss of the state file. Warns of what the CPI could not check. Passes with any other
+ * CPI than ours, because only ours has the method.
  */
 export async function checkVm(
   run: Run,
@@ -54,13 +54,15 @@ export async function checkVm(
   { deployment, instance_group, director, index }: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { stemcellId: _, ...vm } = specification;
-  const { current_vm_cid: cid } = run.state.state;
+  const { current_vm_cid: cid, disks } = run.state.state;
+  const { vm: pendingVm, disks: pendingDisks } = run.pending.pending;
+  // A killed run records no VM after it has deleted the previous one, but its disk or the pending VM.
+  const isNew = cid === '' && pendingVm === undefined && disks.length + pendingDisks.length === 0;
   // Use the pending agent id if there is one, because create_vm continues with it; otherwise a random one.
-  const agentId = run.pending.pending.vm?.agent_id ?? run.uuid();
+  const agentId = pendingVm?.agent_id ?? run.uuid();
+  const instance = isNew ? { deployment, instance_group, director, index } : undefined;
   const notes = await withContext('Checking that the VM can be created; no VM was stopped or created', () =>
-    run.cloud.checkVm({ agentId, ...vm }, cid === '' ? undefined : cid, {
-      ...{ deployment, instance_group, director, index },
-    }),
+    run.cloud.checkVm({ agentId, ...vm }, cid === '' ? undefined : cid, instance),
   );
   for (const note of notes) run.warn(note);
 }
