@@ -58,7 +58,11 @@ export async function runCpi(
   });
   options.onStart?.(child);
   stdin.end(input);
-  const [stdout, stderr, code] = await Promise.all([text(output), errors === null ? '' : text(errors), closed]);
+  const [stdout, stderr, code] = await Promise.all([
+    text(output),
+    errors === null ? '' : text(errors),
+    closed,
+  ]);
   return { stdout, stderr, code };
 }
 
