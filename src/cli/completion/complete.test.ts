@@ -97,6 +97,9 @@ async function withDeployment(t: TestContext): Promise<string> {
   const state = { ...emptyState, installation_id: 'i', current_vm_cid: 'vm-1', disks };
   await writeFile(join(directory, 'a $b-state.json'), JSON.stringify(state));
   await mkdir(join(directory, 'my dir'));
+  await mkdir(join(directory, '.kube'));
+  const contexts = [{ name: 'ctx$(true$IFS)x y', context: { cluster: 'c', user: 'u' } }];
+  await writeFile(join(directory, '.kube', 'config'), JSON.stringify({ contexts }));
   const main = join(import.meta.dirname, '..', 'main.ts');
   await writeFile(
     join(directory, 'bosh-kubernetes'),
@@ -124,6 +127,10 @@ for (const shell of shells)
         ['bosh-kubernetes ssh a', /a \$b\.yml|a\\ \\\$b\.yml/u],
         ['bosh-kubernetes director init --way=n', /nodeport/u],
         ['bosh-kubernetes logs --dir my', /my dir|my\\ dir/u],
+        [
+          'bosh-kubernetes director init --context ctx',
+          shell === 'bash' ? /^ctx\\\$\\\(true\\\$IFS\\\)x\\ y$/mu : /ctx\$\(true\$IFS\)x y/u,
+        ],
       ] as const)
         assert.match(run(shell, [...args, script], line), expected, line);
     },
