@@ -56,7 +56,8 @@ test('line ends and tabs in the annotation or status of a pod add no line and no
   const view = toStatusView(await readStatus({ list } as unknown as KubernetesApi), 0);
   const empty = toStatusView(await readStatus({ list: async () => ({ items: [] }) } as never), 0);
   const printed = statusText(view, { width: Infinity, details: true });
-  const changes = describeChanges(empty, view);
+  const changes = [...describeChanges(empty, view), ...describeChanges(view, empty)];
+  assert.match(changes.at(-1) ?? '', /^problem solved: /u);
   assert.match(printed, /vm-1/u);
   // A problem with its next step, a heading and a row, and another heading.
   assert.equal(printed.split('\n').filter((line) => line !== '').length, 5);
