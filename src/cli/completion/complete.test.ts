@@ -7,6 +7,7 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { commands } from '../commands.ts';
 import { complete, type Completion } from './complete.ts';
+import { completionPorts } from './completion-ports.ts';
 import { shells, type Shell } from './shell-scripts.ts';
 import { unquote } from './unquote.ts';
 
@@ -64,6 +65,12 @@ test('reads words as bash does', () => {
     ['plain', 'plain'],
   ] as const)
     assert.equal(unquote(word), value);
+});
+
+test('a kubeconfig that is a pipe has no contexts, and is not waited for', async (t) => {
+  const pipe = join(await scratchDirectory(t), 'pipe');
+  spawnSync('mkfifo', [pipe]);
+  assert.deepEqual(await completionPorts({}).contexts(pipe), []);
 });
 
 /** Prints the candidates of a command line, one a line. */
