@@ -22,6 +22,7 @@ const nodeFlags = {
 export const cluster = withSubCommands({
   name: 'cluster',
   summary: 'Run only the embedded cluster, for example for kubectl',
+  documentation: 'docs/operating.md',
   subCommands: [
     {
       name: 'start',
@@ -112,6 +113,7 @@ export const stop: Command = {
   usage: '',
   operands: ['other'],
   summary: 'Stop the embedded cluster; all data is kept',
+  documentation: 'docs/operating.md',
   async run([word], { installation, terminal }) {
     if (word !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further arguments, but got '${word}'`);
