@@ -81,7 +81,11 @@ test('an --out that cannot be written is refused before the log is read', async 
     ['folder.html', 'FILE_EXISTS'],
     ['pipe.html', 'FILE_EXISTS'],
   ] as const)
-    await assert.rejects(trace.run([at('missing'), '--out', at(name)], recordOutput().context), { code }, name);
+    await assert.rejects(
+      trace.run([at('missing'), '--out', at(name)], recordOutput().context),
+      { code },
+      name,
+    );
 });
 
 test('the output of bosh task on stdin is read; docs/images/trace.svg is the picture of its log', async (t) => {

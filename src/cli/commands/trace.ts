@@ -73,7 +73,8 @@ async function assertReplaceable(path: string): Promise<void> {
       if (buffer.subarray(0, bytesRead).includes(traceMark)) return;
     }
   } catch (error) {
-    const isMissing = error instanceof Error && 'path' in error && error.path === path && codeOf(error) === 'ENOENT';
+    const isMissing =
+      error instanceof Error && 'path' in error && error.path === path && codeOf(error) === 'ENOENT';
     if (isMissing) return;
     throw notWritable(path, error);
   }
