@@ -16,7 +16,7 @@ reads only files of this machine, so no cluster has to run. \`bosh-kubernetes\` 
 
 | shell | for this session | for every session |
 |---|---|---|
-| bash | \`source <(bosh-kubernetes completion bash)\` | \`bosh-kubernetes completion bash > ~/.local/share/bash-completion/completions/bosh-kubernetes\` (needs the package bash-completion), or the line of the session in \`~/.bashrc\` |
+| bash | \`source <(bosh-kubernetes completion bash)\` | \`bosh-kubernetes completion bash > ~/.local/share/bash-completion/completions/bosh-kubernetes\` (needs the package bash-completion and that folder), or the line of the session in \`~/.bashrc\` |
 | zsh | \`source <(bosh-kubernetes completion zsh)\` after \`compinit\` | \`bosh-kubernetes completion zsh > DIRECTORY/_bosh-kubernetes\`, with a directory of \`fpath\` |
 | fish | \`bosh-kubernetes completion fish \\| source\` | \`bosh-kubernetes completion fish > ~/.config/fish/completions/bosh-kubernetes.fish\` |
 

@@ -58,7 +58,8 @@ test('line ends and tabs in the annotation or status of a pod add no line and no
   const empty = toStatusView(await readStatus({ list: async () => ({ items: [] }) } as never), 0);
   const lines = statusLines(view, { width: Infinity, details: true }).map(textOf);
   const printed = lines.join('\n');
-  const changes = describeChanges(empty, view);
+  const changes = [...describeChanges(empty, view), ...describeChanges(view, empty)];
+  assert.match(changes.at(-1) ?? '', /^problem solved: /u);
   assert.match(printed, /vm-1/u);
   // A problem with its next step, a heading and a row, and another heading.
   assert.equal(lines.filter((line) => line !== '').length, 5);

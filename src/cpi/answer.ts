@@ -81,9 +81,11 @@ async function callVerb(
   let args: Arguments | undefined;
   try {
     const configText = await dependencies.readConfig();
-    const [{ Arguments }, readCall] = await Promise.all([
+    const [{ Arguments }, readCall, { ObservedCall }, { redactedProgress }] = await Promise.all([
       import('./protocol/arguments.ts'),
       loadMethod(method),
+      import('./record/observed-call.ts'),
+      import('./protocol/redacted-progress.ts'),
     ]);
     // parsed before the arguments are read, so that the redactor knows its secrets
     file = parseConfigFile(configText);
@@ -92,13 +94,9 @@ async function callVerb(
     const runVerb = readCall(args);
     const { context } = request;
     openCall = await dependencies.openCall({ file, context, contextName: args.context, method });
-    const [{ redactedProgress: redactedSay }, { ObservedCall }] = await Promise.all([
-      import('./protocol/redacted-progress.ts'),
-      import('./record/observed-call.ts'),
-    ]);
     const observed = new ObservedCall(openCall.call, recorder.time);
     recorder.observation = observed;
-    const say = redactedSay(openCall.call.reportProgress, () => createRedactor(file, request, openCall));
+    const say = redactedProgress(openCall.call.reportProgress, () => createRedactor(file, request, openCall));
     const result = await runVerb({ ...observed.call, reportProgress: say });
     const log = openCall.log();
     const redact = log === '' ? undefined : await createRedactor(file, request, openCall);

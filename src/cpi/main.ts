@@ -22,8 +22,14 @@ async function main(): Promise<void> {
     },
   };
   const response = await answerRequest(cpi.readInput(), dependencies, recorder);
+  // a write that blocks cannot run the listener
+  process.removeAllListeners('SIGTERM');
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
-  await cpi.writeError(await recordLine(recorder, response));
+  try {
+    await cpi.writeError(await recordLine(recorder, response));
+  } catch {
+    // the caller has the response: the result of the call does not depend on its record
+  }
 }
 
 /** Most calls have no error, and do not load what shortens its message. */
@@ -33,16 +39,20 @@ async function recordLine(recorder: CallRecorder, { error }: CpiResponse): Promi
   return recorder.line(error.type, truncateAtWord(oneLine(error.message), 500));
 }
 
-/** Writes the record of a call that SIGTERM ends, and then lets the signal end the process. */
+/**
+ * Writes the record of a call that SIGTERM ends, and then lets the signal end the process, also if stderr is
+ * a full pipe that no process reads.
+ */
 function endBySignal(recorder: CallRecorder): void {
-  try {
-    process.getBuiltinModule('node:fs').writeSync(2, recorder.line('SIGTERM'));
-  } finally {
-    process.kill(process.pid, 'SIGTERM');
-  }
+  const end = (): void => void process.kill(process.pid, 'SIGTERM');
+  setTimeout(end, 1000);
+  process.getBuiltinModule('node:fs').write(2, recorder.line('SIGTERM'), end);
 }
 
-/** A director writes stderr to the CPI log of its task. */
-const writeProgress = (line: string): void => void process.stderr.write(`${line}\n`);
+/** A director writes stderr to the CPI log of its task. A call goes on if that cannot be written. */
+function writeProgress(line: string): void {
+  if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
+  process.stderr.write(`${line}\n`);
+}
 
 void main();

@@ -4,12 +4,12 @@ import { ProductError } from '../errors/product-error.ts';
 import { removeTemporaryFiles, replaceFile, syncDirectory } from '../platform/durable-file.ts';
 
 /**
- * Calls replaceFile. Rejects with FILE_NOT_WRITABLE if the system fails the write, for example because the
+ * Calls replaceFile (default mode 0600). Rejects with FILE_NOT_WRITABLE if the system fails the write, for example because the
  * disk is full.
  */
-export async function writeDurably(path: string, text: string): Promise<void> {
+export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
   try {
-    replaceFile(path, text, 0o600);
+    replaceFile(path, text, mode);
   } catch (error) {
     throw notWritable(path, error);
   }

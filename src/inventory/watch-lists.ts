@@ -1,6 +1,7 @@
 import { Informer } from '../kubernetes/controllers/informer.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { Clock } from '../platform/clock.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
 import { errorChain } from '../platform/error-chain.ts';
 import {
   type ListName,
@@ -36,7 +37,8 @@ const coalesceMs = 100;
 /**
  * Yields the lists at once, and again after each change. A connection that fails is opened again, with
  * growing delays, and is reported as `failure` until then; the lists stay as they were. Rejects if the first
- * read fails. A list that the account may not read, or whose kind the cluster does not have, is not watched.
+ * read fails. A list that the account may not read, or whose kind the cluster does not have, is not watched. One
+ * that it may list, but not watch, is listed again and again, at most 10 s apart, without a failure.
  */
 export async function* watchLists(
   api: KubernetesApi,
@@ -55,12 +57,20 @@ export async function* watchLists(
   const notify = (): void => changed.resolve();
   const informers = readable.map(([name]) => {
     const { resource, query } = sources[name];
+    let isListed = false;
     const onError = (error: unknown): void => {
+      const wasListed = isListed;
+      isListed = false;
+      // The informer lists again before it watches again, with growing delays.
+      if (wasListed && error instanceof Error && isApiError(error.cause, 403)) return;
       const since = failures.get(name)?.since ?? clock.now();
       failures.set(name, { since, reason: errorChain(error).at(-1) ?? '' });
       notify();
     };
-    const onList = (): void => void (failures.delete(name) && notify());
+    const onList = (): void => {
+      isListed = true;
+      if (failures.delete(name)) notify();
+    };
     const informer = new Informer(api, resource, { clock, onError, onList }, query);
     informer.onChange(notify);
     return { name, informer, running: informer.run() };

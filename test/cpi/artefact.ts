@@ -18,6 +18,8 @@ export interface CallOptions {
   /** Default: the environment that a director leaves to a CPI. */
   readonly environment?: NodeJS.ProcessEnv;
   readonly directory?: string;
+  /** The file descriptor of the process's stderr. Default: a pipe that is read to its end. */
+  readonly stderr?: number;
   /** Called as soon as the process runs. */
   readonly onStart?: (child: ChildProcess) => void;
 }
@@ -46,15 +48,21 @@ export async function runCpi(
       ...artefact.environment,
     },
     cwd: options.directory ?? '/',
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', options.stderr ?? 'pipe'],
   });
+  const { stdin, stdout: output, stderr: errors } = child;
+  assert.ok(stdin !== null && output !== null);
   const closed = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);
   });
   options.onStart?.(child);
-  child.stdin.end(input);
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  stdin.end(input);
+  const [stdout, stderr, code] = await Promise.all([
+    text(output),
+    errors === null ? '' : text(errors),
+    closed,
+  ]);
   return { stdout, stderr, code };
 }
 

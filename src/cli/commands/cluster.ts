@@ -22,6 +22,7 @@ const nodeFlags = {
 export const cluster = withSubCommands({
   name: 'cluster',
   summary: 'Run only the embedded cluster, for example for kubectl',
+  documentation: 'docs/operating.md',
   subCommands: [
     {
       name: 'start',
@@ -108,6 +109,7 @@ export const stop: Command = {
   usage: '',
   operands: ['other'],
   summary: 'Stop the embedded cluster; all data is kept',
+  documentation: 'docs/operating.md',
   async run([word], context) {
     const { installation, terminal } = context;
     if (word !== undefined)

@@ -9,7 +9,7 @@ import { withSubCommands } from '../with-sub-commands.ts';
 /** Where a user's scripts belong. */
 const examples = {
   bash: '> ~/.local/share/bash-completion/completions/bosh-kubernetes',
-  zsh: '> ~/.zfunc/_bosh-kubernetes',
+  zsh: '> "${fpath[1]}/_bosh-kubernetes"',
   fish: '> ~/.config/fish/completions/bosh-kubernetes.fish',
 } as const;
 

@@ -32,6 +32,7 @@ export const destroy: Command = {
   operands: ['deployment', 'other'],
   flags: envFlags('destroy'),
   example: 'hello/manifest.yml',
+  documentation: 'docs/deploying.md',
   summary: 'Remove the embedded cluster, its disks and a deployment',
   async run(args, context) {
     const parsed = parseEnvArguments('destroy', args);

@@ -18,6 +18,7 @@ export const ssh: Command = {
   operands: ['deployment', 'other'],
   flags: sshFlags.ssh,
   example: 'director.yml -- uptime',
+  documentation: 'docs/day-two.md',
   summary: 'Log in to the VM of a manifest, or run a command there',
   async run(args, context) {
     const { command, ...request } = parseSshArguments(args);
@@ -33,6 +34,7 @@ export const scp: Command = {
   operands: ['deployment', 'path in VM'],
   flags: sshFlags.scp,
   example: 'director.yml report.txt vm:/tmp/',
+  documentation: 'docs/day-two.md',
   summary: 'Copy files from or to the VM of a manifest (vm:PATH)',
   async run(args, context) {
     const { paths, recursive, ...request } = parseScpArguments(args);
@@ -57,6 +59,7 @@ export const logs: Command = {
   operands: ['deployment', 'other'],
   flags: sshFlags.logs,
   example: 'director.yml --job hello --num 20',
+  documentation: 'docs/day-two.md',
   summary: 'Download the logs of the VM of a manifest, or follow them',
   async run(args, context) {
     const parsed = parseLogsArguments(args);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -30,12 +30,12 @@ async function run(...args: readonly string[]): Promise<string> {
 test('the slowest calls are printed, and page and picture are written and written again', async (t) => {
   const calls = [
     recordLine(0, 40_000, { method: 'create_vm', cids: ['vm-2'] }),
-    recordLine(41_000, 20, { result: 'Bosh::Clouds::VMNotFound' }),
+    recordLine(39_000, 20, { result: 'Bosh::Clouds::VMNotFound' }),
   ];
   const { log, at } = await folderWith(t, `${calls.join('\n')}\n{"bosh_kubernetes_cpi":1,`);
   for (const name of ['page.html', 'picture.svg', 'page.html']) {
     const out = await run(log, '--out', at(name));
-    assert.match(out, /^2 CPI calls from 2026-01-01 00:00:00 to 2026-01-01 00:00:41 UTC, 1 failed, 40 s/u);
+    assert.match(out, /^2 CPI calls from 2026-01-01 00:00:00 to 2026-01-01 00:00:40 UTC, 1 failed, 40 s/u);
     assert.match(out, /\n1 of the log's records could not be read/u);
     assert.match(out, /create_vm +40 s +read objects 40 s +vm-2 +ok\nhas_vm +20 ms .*VMNotFound\n/u);
     assert.ok(out.endsWith(`Written to ${at(name)}\n`), out);
@@ -52,6 +52,7 @@ test('a log without records, a missing one and a folder are refused with the nex
   await refused('TRACE_EMPTY', /has no record of a CPI call; give the file <state>\.trace/u, log);
   await refused('FILE_NOT_FOUND', /there is no file .*<state>\.trace/u, at('missing'));
   await refused('FILE_NOT_FOUND', /is a directory; name the log/u, at('.'));
+  await refused('FILE_NOT_FOUND', /there is no file/u, at('log/x'));
   await writeFile(log, recordLine(0, 1, { bosh_kubernetes_cpi: 7 }));
   await refused('TRACE_EMPTY', /none of the 1 records .* damaged or of another version/u, log);
   await assert.rejects(readFile(at('page.html')), { code: 'ENOENT' });
@@ -67,6 +68,24 @@ test('a file that the command did not write is not replaced', async (t) => {
   assert.equal(await readFile(at('mine.html'), 'utf8'), 'my notes');
   for (const args of [[], [log, log], [log, '--out', at('page.pdf')]])
     await assert.rejects(trace.run(args, recordOutput().context), { code: 'INVALID_ARGUMENT' });
+});
+
+test('an --out that cannot be written is refused before the log is read', async (t) => {
+  const { at } = await folderWith(t, '');
+  await mkdir(at('folder.html'));
+  spawnSync('mkfifo', [at('pipe.html')]);
+  for (const [name, code] of [
+    ['none/x.html', 'FILE_NOT_WRITABLE'],
+    ['log/x.html', 'FILE_NOT_WRITABLE'],
+    [`${'x'.repeat(300)}.html`, 'FILE_NOT_WRITABLE'],
+    ['folder.html', 'FILE_EXISTS'],
+    ['pipe.html', 'FILE_EXISTS'],
+  ] as const)
+    await assert.rejects(
+      trace.run([at('missing'), '--out', at(name)], recordOutput().context),
+      { code },
+      name,
+    );
 });
 
 test('the output of bosh task on stdin is read; docs/images/trace.svg is the picture of its log', async (t) => {

@@ -1,8 +1,9 @@
-import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { constants, createReadStream } from 'node:fs';
+import { access, open, stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
+import { notWritable, writeDurably } from '../../deploy/durable-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { replaceFile } from '../../platform/durable-file.ts';
 import { type CallLog, readCalls } from '../../trace/read-calls.ts';
 import { notesOf, renderPage, slowestFirst } from '../../trace/render/page.ts';
 import { renderSvg, summaryOf, traceMark } from '../../trace/render/svg.ts';
@@ -33,7 +34,7 @@ export const trace: Command = {
     const log = await readCalls(textOf(input));
     if (log.calls.length === 0) throw noCalls(input, log);
     const text = output.endsWith('.svg') ? renderSvg(log.calls) : renderPage(log, nameOf(input));
-    replaceFile(output, text, 0o644);
+    await writeDurably(output, text, 0o644);
     report(log, context);
     context.terminal.out(`Written to ${output}\n`);
     return 0;
@@ -59,18 +60,23 @@ function parseTraceArguments(args: readonly string[]): TraceArguments {
 
 const nameOf = (input: string): string => (input === '-' ? 'trace' : basename(input));
 
-/** Throws FILE_EXISTS if the file to write exists and is not the output of this command. */
+/**
+ * Throws FILE_EXISTS if the file to write exists and is not the output of this command, and
+ * FILE_NOT_WRITABLE if its folder does not exist or cannot be written.
+ */
 async function assertReplaceable(path: string): Promise<void> {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (file === undefined) return;
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, 0);
-    if (buffer.subarray(0, bytesRead).includes(traceMark)) return;
-  } finally {
-    await file.close();
+    await access(dirname(path), constants.W_OK);
+    if ((await stat(path)).isFile()) {
+      await using file = await open(path, 'r');
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(4096), 0, 4096, 0);
+      if (buffer.subarray(0, bytesRead).includes(traceMark)) return;
+    }
+  } catch (error) {
+    const isMissing =
+      error instanceof Error && 'path' in error && error.path === path && codeOf(error) === 'ENOENT';
+    if (isMissing) return;
+    throw notWritable(path, error);
   }
   throw new ProductError(
     'FILE_EXISTS',
@@ -78,16 +84,18 @@ async function assertReplaceable(path: string): Promise<void> {
   );
 }
 
+/** The log may be a pipe, as of `<(bosh task 7 --cpi)`. */
 async function* textOf(input: string): AsyncGenerator<string> {
   const stream = input === '-' ? process.stdin : createReadStream(input);
   stream.setEncoding('utf8');
   try {
     for await (const chunk of stream) yield String(chunk);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === 'EISDIR')
       throw new ProductError('FILE_NOT_FOUND', `'${input}' is a directory; name the log`, { cause: error });
-    if (code !== 'ENOENT') throw error;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG')
+      throw fileNotFound(input, error) ?? error;
     throw new ProductError(
       'FILE_NOT_FOUND',
       `there is no file '${input}'; create-env and up write such a log beside the state file, as <state>.trace`,
@@ -95,6 +103,9 @@ async function* textOf(input: string): AsyncGenerator<string> {
     );
   }
 }
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined;
 
 function noCalls(input: string, { unreadable }: CallLog): ProductError {
   const name = input === '-' ? 'the input' : `'${input}'`;

@@ -44,6 +44,7 @@ export const up: Command = {
   usage: envUsage.up,
   flags: envFlags('up'),
   example: 'hello/manifest.yml',
+  documentation: 'docs/deploying.md',
   summary: 'Start the embedded cluster and deploy a manifest on it',
   async run(args, context) {
     const parsed = parseEnvArguments('up', args);

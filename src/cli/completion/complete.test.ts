@@ -7,6 +7,7 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { commands } from '../commands.ts';
 import { complete, type Completion } from './complete.ts';
+import { completionPorts } from './completion-ports.ts';
 import { shells, type Shell } from './shell-scripts.ts';
 import { unquote } from './unquote.ts';
 
@@ -66,6 +67,12 @@ test('reads words as bash does', () => {
     assert.equal(unquote(word), value);
 });
 
+test('a kubeconfig that is a pipe has no contexts, and is not waited for', async (t) => {
+  const pipe = join(await scratchDirectory(t), 'pipe');
+  spawnSync('mkfifo', [pipe]);
+  assert.deepEqual(await completionPorts({}).contexts(pipe), []);
+});
+
 /** Prints the candidates of a command line, one a line. */
 const asking: Readonly<Record<Shell, { readonly args: readonly string[]; readonly script: string }>> = {
   // The line is split at blanks, = and :, as bash does.
@@ -97,6 +104,9 @@ async function withDeployment(t: TestContext): Promise<string> {
   const state = { ...emptyState, installation_id: 'i', current_vm_cid: 'vm-1', disks };
   await writeFile(join(directory, 'a $b-state.json'), JSON.stringify(state));
   await mkdir(join(directory, 'my dir'));
+  await mkdir(join(directory, '.kube'));
+  const contexts = [{ name: 'ctx$(true$IFS)x y', context: { cluster: 'c', user: 'u' } }];
+  await writeFile(join(directory, '.kube', 'config'), JSON.stringify({ contexts }));
   const main = join(import.meta.dirname, '..', 'main.ts');
   await writeFile(
     join(directory, 'bosh-kubernetes'),
@@ -124,6 +134,10 @@ for (const shell of shells)
         ['bosh-kubernetes ssh a', /a \$b\.yml|a\\ \\\$b\.yml/u],
         ['bosh-kubernetes director init --way=n', /nodeport/u],
         ['bosh-kubernetes logs --dir my', /my dir|my\\ dir/u],
+        [
+          'bosh-kubernetes director init --context ctx',
+          shell === 'bash' ? /^ctx\\\$\\\(true\\\$IFS\\\)x\\ y$/mu : /ctx\$\(true\$IFS\)x y/u,
+        ],
       ] as const)
         assert.match(run(shell, [...args, script], line), expected, line);
     },

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegularFile } from '../../bosh/archive/open-for-reading.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import type { DeploymentState } from '../../deploy/state/deployment-state.ts';
 import { isProductError } from '../../errors/product-error.ts';
@@ -64,6 +65,8 @@ async function readContexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly Candidate[]> {
   const path = expandHome(kubeconfig ?? environmentKubeconfig(environment) ?? '~/.kube/config');
-  const { contexts } = parseKubeconfigYaml(await readFile(path, 'utf8'));
+  const text = (await readRegularFile(path, 16 * 1024 * 1024))?.toString('utf8');
+  if (text === undefined) return [];
+  const { contexts } = parseKubeconfigYaml(text);
   return contexts.map(({ name }) => ({ word: name, description: `context of ${path}` }));
 }

@@ -26,7 +26,12 @@ _bosh_kubernetes() {
   COMPREPLY=()
   {
     read -r paths
-    while IFS=$'\\t' read -r line _; do COMPREPLY+=("\${line#"$before"}"); done
+    while IFS=$'\\t' read -r line _; do
+      line=\${line#"$before"}
+      # Bash itself quotes only paths.
+      [[ $paths == paths ]] || printf -v line %q "$line"
+      COMPREPLY+=("$line")
+    done
   } < <("$program" __complete bash "\${words[@]:1}" 2>/dev/null)
   case $paths in
     paths) compopt -o filenames 2>/dev/null ;;

@@ -9,9 +9,14 @@ export function describeChanges(before: StatusView, after: StatusView): string[]
   const lines = keys
     .filter((key) => old.get(key) !== current.get(key))
     .map((key) => `${key}: ${old.get(key) ?? 'new'} -> ${current.get(key) ?? 'deleted'}`);
-  const known = new Set(before.problems.map(textOf));
-  const news = after.problems.filter((each) => !known.has(textOf(each)));
-  return [...lines, ...news.map((each) => `problem: ${textOf(each)}; next: ${each.next}`)].map(oneLine);
+  const [known, existing] = [before, after].map(({ problems }) => new Set(problems.map(textOf)));
+  const solved = before.problems.filter((each) => !existing?.has(textOf(each)));
+  const found = after.problems.filter((each) => !known?.has(textOf(each)));
+  return [
+    ...lines,
+    ...solved.map((each) => `problem solved: ${textOf(each)}`),
+    ...found.map((each) => `problem: ${textOf(each)}; next: ${each.next}`),
+  ].map(oneLine);
 }
 
 const textOf = ({ kind, object, problem }: StatusView['problems'][number]): string =>

@@ -6,7 +6,8 @@ import { deleteDisk } from '../../cpi/disk/delete-disk.ts';
 import { createVm } from '../../cpi/vm/create-vm.ts';
 import { setVmMetadata } from '../../cpi/vm/set-vm-metadata.ts';
 import type { KubernetesApi, WatchEvent, WatchQuery, Resource } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import type { KubernetesObject, Status } from '../../kubernetes/object.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { until } from '../../../test/support/until.ts';
 import { recordOutput } from '../testing/record-output.ts';
@@ -70,6 +71,31 @@ test('on a pipe, status --watch prints the status once, and then each change, al
   await shows(`disk ${first}: Pending, 64Mi, not attached -> deleted`);
   ended.abort();
   await watching;
+});
+
+test('a list that the account may not watch is read again and again, without a failure', async (t) => {
+  const { api, cloud } = await testCloud(t);
+  const ended = new AbortController();
+  t.after(() => ended.abort());
+  const output = recordOutput();
+  // oxlint-disable-next-line require-yield
+  async function* watch(): AsyncIterable<never> {
+    throw new ApiError({ kind: 'Status', code: 403, reason: 'Forbidden', message: 'cannot watch' } as Status);
+  }
+  const unwatched: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
+    watch,
+    list: (...args: Parameters<KubernetesApi['list']>) => api.list(...args),
+  });
+  const watching = watchStatus({
+    ...{ api: unwatched, namespaces, terminal: output.context.terminal },
+    ...{ clock: systemClock, signal: ended.signal, details: false },
+  });
+  await until('the status', async () => output.out.includes('Instance  State'));
+  const disk = await createDisk(cloud, { sizeMiB: 64, cloudProperties: {} });
+  await until('the disk', async () => output.out.includes(`disk ${disk}: new`));
+  ended.abort();
+  await watching;
+  assert.deepEqual(output.errors, []);
 });
 
 test('on a terminal, status --watch draws changes, says since when it is not up to date, and restores the terminal', async (t) => {

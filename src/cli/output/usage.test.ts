@@ -38,6 +38,13 @@ function pages(columns?: number): Page[] {
 
 const widest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
 
+test('the help of the commands for a deployment and a cluster names a page', () => {
+  for (const name of ['up', 'stop', 'destroy', 'ssh', 'scp', 'logs', 'cluster']) {
+    const command = commands.find((each) => each.name === name);
+    assert.match((command && commandHelp(command, ['--help'])) ?? '', /docs\/[a-z-]+\.md/u, name);
+  }
+});
+
 test('the help of every command fits a screen', () => {
   for (const { name, help } of pages()) {
     assert.ok(help.trimEnd().split('\n').length <= 24, `${name}: ${help}`);

@@ -45,34 +45,41 @@ test('a record fits into its limit whatever the call did, and keeps the time of 
   const text = fc.string({ unit: 'binary', maxLength: 500 });
   const lengths = fc.array(fc.nat({ max: 100_000 }), { maxLength: 300 });
   fc.assert(
-    fc.property(text, fc.array(text, { maxLength: 20 }), lengths, (message, cids, times) => {
-      let at = 0;
-      const phases = times.map((ms, index): CpiPhase => {
-        at += ms;
-        return {
-          kind: cpiPhaseKinds[index % cpiPhaseKinds.length] ?? 'read',
-          at: at - ms,
-          ms,
-          of: 'pods vm-1',
-        };
-      });
-      const recorder = new CallRecorder();
-      recorder.setRequest({ ...request, method: message, context: {} });
-      recorder.cids = cids;
-      recorder.observation = { requests: { reads: 0, writes: 0, execs: 0 }, phases: () => phases };
+    fc.property(
+      text,
+      fc.array(text, { maxLength: 20 }),
+      lengths,
+      fc.nat({ max: 5000 }),
+      (message, cids, times, length) => {
+        const of = `pods ${'ü'.repeat(length)}`;
+        let at = 0;
+        const phases = times.map((ms, index): CpiPhase => {
+          at += ms;
+          return {
+            kind: cpiPhaseKinds[index % cpiPhaseKinds.length] ?? 'read',
+            at: at - ms,
+            ms,
+            of,
+          };
+        });
+        const recorder = new CallRecorder();
+        recorder.setRequest({ ...request, method: message, context: {} });
+        recorder.cids = cids;
+        recorder.observation = { requests: { reads: 0, writes: 0, execs: 0 }, phases: () => phases };
 
-      const line = recorder.line('Bosh::Clouds::CloudError', message);
+        const line = recorder.line('Bosh::Clouds::CloudError', message);
 
-      assert.ok(Buffer.byteLength(line) <= maxCpiRecordBytes);
-      assert.equal(line.indexOf('\n'), line.length - 1);
-      const record = JSON.parse(line) as CpiRecord;
-      assert.equal(
-        record.phases.reduce((sum, { ms }) => sum + ms, 0),
-        at,
-      );
-      const n = record.phases.reduce((sum, phase) => sum + (phase.n ?? 1), 0);
-      assert.equal(n, phases.length);
-    }),
+        assert.ok(Buffer.byteLength(line) <= maxCpiRecordBytes);
+        assert.equal(line.indexOf('\n'), line.length - 1);
+        const record = JSON.parse(line) as CpiRecord;
+        assert.equal(
+          record.phases.reduce((sum, { ms }) => sum + ms, 0),
+          at,
+        );
+        const n = record.phases.reduce((sum, phase) => sum + (phase.n ?? 1), 0);
+        assert.equal(n, phases.length);
+      },
+    ),
     { numRuns: 30 },
   );
 });

@@ -67,9 +67,11 @@ export class CallRecorder {
 }
 
 const maxPhases = 40;
+/** Longer than a resource and most names of objects. */
+const maxTextOfPhase = 120;
 
 const fewPhases = (phases: readonly CpiPhase[]): readonly CpiPhase[] => {
-  let few = phases;
+  let few: readonly CpiPhase[] = phases.map((phase) => ({ ...phase, of: phase.of.slice(0, maxTextOfPhase) }));
   while (few.length > maxPhases) few = mergeShortest(few);
   return few;
 };

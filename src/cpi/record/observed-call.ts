@@ -143,5 +143,5 @@ const isSamePhase = (last: Phase, next: Omit<Phase, 'n'>): boolean =>
 /** Returns the resources of merged requests, without names. */
 function resourcesOf(one: string, other: string): string {
   const plurals = [...one.split(', '), ...other.split(', ')].map((each) => each.split(' ')[0]);
-  return [...new Set(plurals)].join(', ').slice(0, 120);
+  return [...new Set(plurals)].join(', ');
 }

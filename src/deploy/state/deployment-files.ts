@@ -62,7 +62,10 @@ export class DeploymentFiles {
     return new DeploymentFiles(resolve(await statePathFor(manifestPath, statePath)));
   }
 
-  /** All paths, for a message to an operator who removes the files. */
+  /**
+   * The paths of all files but the record of the CPI calls, which stays, for a message to an operator who
+   * removes the files.
+   */
   get paths(): readonly string[] {
     return [
       this.statePath,

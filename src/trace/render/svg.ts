@@ -51,12 +51,13 @@ ${drawn}
 
 /** Returns one sentence for the number of calls, their time and their failures. */
 export function summaryOf(calls: readonly TraceCall[]): string {
-  const [first, last] = [calls[0], calls.at(-1)];
-  if (first === undefined || last === undefined) return 'No CPI call';
+  const [first] = calls;
+  if (first === undefined) return 'No CPI call';
+  const end = calls.reduce((latest, { start, ms }) => Math.max(latest, start + ms), 0);
   const failed = calls.filter(isFailed).length;
   const total = calls.reduce((sum, { ms }) => sum + ms, 0);
   const number = calls.length === 1 ? '1 CPI call' : `${calls.length} CPI calls`;
-  return `${number} from ${formatTime(first.start)} to ${formatTime(last.start + last.ms)} UTC, ${failed === 0 ? 'none' : failed} failed, ${formatDuration(total)} in total`;
+  return `${number} from ${formatTime(first.start)} to ${formatTime(end)} UTC, ${failed === 0 ? 'none' : failed} failed, ${formatDuration(total)} in total`;
 }
 
 function renderLegend(kinds: readonly ShownKind[]): { readonly markup: Markup; readonly height: number } {
