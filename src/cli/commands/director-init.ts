@@ -11,7 +11,9 @@ import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../output/table.ts';
+import { interruptible } from '../interruption.ts';
+import { printTable } from '../output/terminal.ts';
+import { withLiveProgress } from '../output/with-progress.ts';
 
 /** The ports of the command, which tests replace. */
 export interface InitPorts {
@@ -25,7 +27,7 @@ export interface InitPorts {
  */
 export async function initDirector(
   args: readonly string[],
-  { installation, terminal, secrets, environment }: CommandContext,
+  { installation, terminal, secrets, environment, signal }: CommandContext,
   { connect, lookup }: InitPorts = { connect: withKubernetes, lookup: systemLookup },
 ): Promise<number> {
   const parsed = parseInitArguments(args);
@@ -36,23 +38,31 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const { checks, files, file } = await connect(
-    kubeconfig,
-    async (api, access) => {
-      const identity = await identifyCluster(api, access, kubeconfig);
-      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
-    },
-    { environment, context, onSecrets: secrets.add },
-  );
-  terminal.out(
-    formatTable(
-      ['Check', 'Result', 'Details'],
-      checks.map(({ name, result, detail }) => [name, result, detail]),
+  const { checks, files, file } = await interruptible(
+    withLiveProgress(terminal, 'Examining the cluster', () =>
+      connect(
+        kubeconfig,
+        async (api, access) => {
+          const identity = await identifyCluster(api, access, kubeconfig);
+          return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
+        },
+        { environment, context, signal, onSecrets: secrets.add },
+      ),
     ),
+    signal,
+    { result: 'The cluster was not examined, and nothing was written', next: 'run the same command again' },
   );
+  printTable(terminal, {
+    content: 'checks',
+    header: ['Check', 'Result', 'Details'],
+    rows: checks.map(({ name, result, detail, isNeeded }) => {
+      const tone = isNeeded === true ? 'failed' : 'warning';
+      return [name, { text: result, tone: result === 'ok' ? 'ok' : tone }, detail];
+    }),
+  });
   assertNothingMissing(checks);
   const { written, keptFiles } = await writeDirectory(directory, files, file);
-  terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
+  terminal.out(`Written in '${directory}': ${written.join(', ')}\n`);
   if (keptFiles.length > 0)
     terminal.out(
       `Kept because they were edited: ${keptFiles.join(', ')}; the options of this run do not change them; remove a file to have ` +
