@@ -41,7 +41,7 @@ export const up: Command = {
     const parsed = parseEnvArguments('up', args);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
-    if (parsed.isExample && (await writeExample(context.installation.root)))
+    if (parsed.isExample && (await writeExample(context.installation.root, parsed.statePath)))
       context.terminal.error(
         `Wrote the example, ${parsed.manifestPath}; edit it and run the same command again`,
       );
