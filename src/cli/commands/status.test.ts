@@ -11,7 +11,7 @@ import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
 import { recordOutput } from '../testing/record-output.ts';
-import { cluster } from './cluster.ts';
+import { cluster as clusterCommand } from './cluster.ts';
 import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 
@@ -71,7 +71,10 @@ test('orphans and cluster kubeconfig name the directory of up if there is no clu
 
   assert.equal(await orphans.run([], context), 3);
   assert.match(spoken.errors.join(), remedy);
-  await assert.rejects(cluster.run(['kubeconfig'], context), { code: 'FILE_NOT_FOUND', message: remedy });
+  await assert.rejects(clusterCommand.run(['kubeconfig'], context), {
+    code: 'FILE_NOT_FOUND',
+    message: remedy,
+  });
 });
 
 test('status names a missing manifest or state file, and reports a manifest that was never deployed', async (t) => {
