@@ -153,6 +153,8 @@ describe('the npm package, in an empty directory with an empty HOME', { skip }, 
       /^The cluster still runs bosh-kubernetes .+; it runs 99\.0\.0 after 'stop' and 'up'$/m,
     );
     assert.equal(await readFile(manifest, 'utf8'), edited);
+    const text = await (await fetch('http://127.64.0.10:8080/')).text();
+    assert.match(text, /^For everyone, kept on a persistent disk/mu);
   });
 
   test('a cluster of a newer version is left alone', async () => {

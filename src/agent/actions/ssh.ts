@@ -45,7 +45,7 @@ async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress
     throw new ProductError(
       'AGENT_NOT_SUPPORTED',
       'this VM runs no sshd, or has not made its host key yet: /etc/ssh/ssh_host_rsa_key.pub is missing. ' +
-        `VMs of the embedded cluster have none; enter those with: kubectl exec -it ${settings.vmName} -- bash`,
+        `VMs of the embedded cluster have none; enter those with: kubectl --kubeconfig FILE exec -it ${settings.vmName} -- bash`,
     );
   }
   if (!isPublicKey(hostKey)) throw new Error('/etc/ssh/ssh_host_rsa_key.pub is not a public key');

@@ -30,6 +30,10 @@ test('an address on which something listens is refused, by name', async (t) => {
         error.message,
         new RegExp(`'hello' is in use: .* already listens on 127\\.64\\.213\\.7:${port}.*ss -ltnp`, 'u'),
       );
+      assert.match(
+        error.message,
+        /alternative_names\), whose entry must then be deleted from the vars store/u,
+      );
       assert.doesNotMatch(error.message, /s3cret/u);
       return true;
     },

@@ -67,7 +67,9 @@ export function assertAddressFree(
     'ADDRESS_TAKEN',
     `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is in use: a process on this machine already listens on ${taken}, ` +
       'perhaps a VM of another embedded cluster, or the VM of this manifest, whose state file is lost; no VM was changed. Stop it ' +
-      "(ss -ltnp shows it), restore the state file ('bosh-kubernetes state restore MANIFEST'), or use another address or port in the " +
-      'manifest: static_ips and mbus, and in the example tags.url',
+      "(ss -ltnp shows it), restore the state file ('bosh-kubernetes state restore MANIFEST'), or use another address or port in the manifest: " +
+      'static_ips, the mbus of cloud_provider and, in the example, tags.url. Another address also belongs into the options of the ' +
+      'certificate (common_name and alternative_names), whose entry must then be deleted from the vars store (in the example mbus_tls in ' +
+      'manifest-creds.yml), so that the next run generates it again',
   );
 }

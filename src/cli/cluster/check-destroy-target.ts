@@ -33,9 +33,7 @@ export async function assertDestroysOwnCluster(
   const { kubeconfig } = here;
   if (recorded?.installation_id === installation_id) {
     if (recorded.being_destroyed === true && recorded.kubeconfig === kubeconfig) return recorded;
-    // The address may have changed since the record was written, but the CA has not.
-    const isOwn = here.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
-    if (!isOwn) await files.assertOnCluster(here);
+    if (!hasSameCa(here, recorded)) await files.assertOnCluster(here);
     return { ...recorded, kubeconfig, being_destroyed: true };
   }
   const known = await files.readKnownResources();
@@ -45,6 +43,22 @@ export async function assertDestroysOwnCluster(
     throw clusterOfUnrecordedState(files, known, { ...cluster, isRunning });
   return { installation_id, ...here, being_destroyed: true };
 }
+
+/**
+ * Returns true if the embedded cluster is recorded as the cluster of the deployment. The cluster need not run or
+ * exist.
+ */
+export async function isOnEmbeddedCluster(
+  files: DeploymentFiles,
+  clusterDirectory: string,
+): Promise<boolean> {
+  const recorded = await files.readCluster();
+  return recorded !== undefined && hasSameCa(await identifyEmbeddedCluster(clusterDirectory), recorded);
+}
+
+/** The address of the API server may have changed since the record was written, but the CA has not. */
+const hasSameCa = (here: ClusterIdentity, recorded: RecordedCluster): boolean =>
+  here.ca_sha256 !== undefined && here.ca_sha256 === recorded.ca_sha256;
 
 /** Identifies the embedded cluster, which need not run or exist. */
 export async function identifyEmbeddedCluster(clusterDirectory: string): Promise<ClusterIdentity> {

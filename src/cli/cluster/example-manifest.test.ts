@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readFile, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, test } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
@@ -26,12 +27,25 @@ test('the example is written once, with archives of the installation, and an edi
   assert.equal(await readFile('hello/manifest.yml', 'utf8'), `${text}# edited\n`);
 });
 
-test('the manifest is written again beside the files of its deployment and the draft of a killed run', async () => {
+test('the manifest is written again beside credentials and the draft of a killed run', async () => {
   await mkdir('hello');
-  const kept = ['manifest-creds.yml', 'manifest-state.json', `manifest.yml.${'0'.repeat(16)}.new`];
+  const kept = ['manifest-creds.yml', `manifest.yml.${'0'.repeat(16)}.new`];
   for (const name of kept) await writeFile(join('hello', name), '');
   assert.equal(await writeExample(root), true);
-  assert.deepEqual((await readdir('hello')).toSorted(), [...kept.slice(0, 2), 'manifest.yml']);
+  assert.deepEqual((await readdir('hello')).toSorted(), ['manifest-creds.yml', 'manifest.yml']);
+});
+
+test('the example does not replace the lost manifest of a deployment', async () => {
+  await mkdir('hello');
+  for (const path of ['hello/manifest-state.json', 'hello/manifest-state.json.cluster', 'other.json']) {
+    await writeFile(path, '{}');
+    await assert.rejects(writeExample(root, path === 'other.json' ? path : undefined), {
+      code: 'FILE_NOT_FOUND',
+      message: /no manifest '\/.*\/hello\/manifest\.yml', .* nothing was changed\. Restore the manifest/,
+    });
+    assert.equal(existsSync('hello/manifest.yml'), false);
+    await rm(path);
+  }
 });
 
 test('something else with the name of the example is refused and stays', async () => {

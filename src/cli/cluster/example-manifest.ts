@@ -1,22 +1,36 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { mkdir, readFile, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { replaceFile } from '../../platform/durable-file.ts';
 import { exampleManifestPath } from '../args/env-arguments.ts';
 
 /**
  * Writes the example into the working directory, and returns true. Returns false, without changes, if its
- * manifest exists, edited or not. Throws INVALID_ARGUMENT if another directory or file has its name.
+ * manifest exists, edited or not. Throws INVALID_ARGUMENT if another directory or file has its name, and
+ * FILE_NOT_FOUND if the manifest of a deployment was lost: the example could replace its VM and move its data
+ * to a smaller disk. `statePath` is the value of `--state`.
  */
-export async function writeExample(root: string): Promise<boolean> {
+export async function writeExample(root: string, statePath?: string): Promise<boolean> {
   if (await hasExample()) return false;
+  const deployment = await DeploymentFiles.find(exampleManifestPath, statePath);
+  if (deployment.exist) throw lostManifest(deployment);
   const text = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
   await mkdir(dirname(exampleManifestPath), { recursive: true, mode: 0o755 });
   // The archives stay in the package, of whatever version that is: `up` sets the variable.
   const content = text.replaceAll('file://../../', 'file://((installation))/');
   replaceFile(exampleManifestPath, content, 0o644);
   return true;
+}
+
+function lostManifest({ statePath }: DeploymentFiles): ProductError {
+  return new ProductError(
+    'FILE_NOT_FOUND',
+    `There is no manifest '${resolve(exampleManifestPath)}', but '${statePath}' records a deployment of it; nothing was changed. ` +
+      "Restore the manifest from a copy. Without one, 'bosh-kubernetes destroy' removes the deployment with its disks, and then 'up' " +
+      'writes the example again; in another directory, up deploys another one',
+  );
 }
 
 /**

@@ -7,6 +7,7 @@ import { withClusterLock } from '../cluster/installation-lock.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { startCluster, stopCluster } from '../cluster/start-cluster.ts';
 import type { Command } from '../command.ts';
+import type { Installation } from '../installation.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
 
 const nodeFlags = {
@@ -73,7 +74,7 @@ export const cluster = withSubCommands({
         refuseArguments('cluster kubeconfig', args);
         if (!(await embeddedCluster(installation).isRunning()))
           terminal.error('The cluster is not running; this kubeconfig is for when it runs.');
-        terminal.out(await readKubeconfig(kubeconfigPath(installation.clusterDirectory)));
+        terminal.out(await readKubeconfig(installation));
         return 0;
       },
     },
@@ -91,14 +92,15 @@ function nodesOf(args: readonly string[]): StartOptions {
   return { nodes };
 }
 
-async function readKubeconfig(path: string): Promise<string> {
+async function readKubeconfig(installation: Installation): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(kubeconfigPath(installation.clusterDirectory), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const missing = describeMissingCluster(installation) ?? 'the cluster was never started';
     throw new ProductError(
       'FILE_NOT_FOUND',
-      'There is no cluster yet. Create one with: bosh-kubernetes cluster start',
+      `There is no kubeconfig: ${missing}; 'bosh-kubernetes cluster start' creates a cluster`,
       { cause: error },
     );
   }

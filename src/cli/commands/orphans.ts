@@ -1,7 +1,7 @@
 import { openCall } from '../../inventory/open-call.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { orphansFlags, parseOrphansArguments } from '../args/orphans-arguments.ts';
-import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { describeMissingCluster, embeddedCluster } from '../cluster/embedded-cluster.ts';
 import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
 import { interruptible } from '../interruption.ts';
@@ -27,7 +27,8 @@ export const orphans: Command = {
     const { installation, terminal, secrets, environment, signal } = context;
     const kubeconfig = await chooseKubeconfig(values.kubeconfig, installation.clusterDirectory, environment);
     if (kubeconfig.isEmbedded && !(await embeddedCluster(installation).isRunning())) {
-      terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes cluster start');
+      const remedy = describeMissingCluster(installation) ?? "'bosh-kubernetes up' starts it";
+      terminal.error(`The embedded cluster does not run; ${remedy}`);
       return 3;
     }
     const work = withKubernetes(

@@ -14,12 +14,12 @@ import {
 } from '../args/state-arguments.ts';
 import { findDeploymentObjects } from '../cluster/find-deployment-objects.ts';
 import { chooseKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
+import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
 import { interruptible } from '../interruption.ts';
 import { withLiveProgress } from '../output/with-progress.ts';
 import { withSubCommands } from '../with-sub-commands.ts';
-import { withClusterVariables } from './up.ts';
 
 /** Commands for the state file of create-env (docs/day-two.md). */
 export const state = withSubCommands({

@@ -4,12 +4,14 @@ import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
 import { recordOutput } from '../testing/record-output.ts';
+import { cluster as clusterCommand } from './cluster.ts';
 import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 
@@ -60,6 +62,21 @@ test('status and orphans reject flags that contradict each other', async () => {
   await rejects(orphans.run(['--force'], context), /--force is only for --delete/u);
 });
 
+test('orphans and cluster kubeconfig name the directory of up if there is no cluster here', async (t) => {
+  const home = join(await scratchDirectory(t), '.bosh-kubernetes');
+  const installation = { clusterDirectory: join(home, 'cluster') } as Installation;
+  const spoken = recordOutput();
+  const context = { ...spoken.context, installation };
+  const remedy = /run this in the directory in which 'up' ran/u;
+
+  assert.equal(await orphans.run([], context), 3);
+  assert.match(spoken.errors.join(), remedy);
+  await assert.rejects(clusterCommand.run(['kubeconfig'], context), {
+    code: 'FILE_NOT_FOUND',
+    message: remedy,
+  });
+});
+
 test('status names a missing manifest or state file, and reports a manifest that was never deployed', async (t) => {
   const { directory } = await startTestServer(t);
   const installation = { clusterDirectory: directory } as Installation;
@@ -78,7 +95,10 @@ test('status names a missing manifest or state file, and reports a manifest that
   });
   await writeFile(manifestPath, '');
   assert.equal(await run(manifestPath), 0);
-  assert.match(spoken.out, /'.*m\.yml' is not deployed: there is no state file '.*m-state\.json'/);
+  assert.match(
+    spoken.out,
+    /'.*m\.yml' is not deployed: there is no state file '.*m-state\.json'\. .*: bosh-kubernetes state restore .*m\.yml\n/,
+  );
 });
 
 interface Kubeconfig {

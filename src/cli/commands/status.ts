@@ -4,6 +4,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { readLists, statusLists } from '../../inventory/object-lists.ts';
 import { clockDifference } from '../../kubernetes/timestamp.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { exampleManifestPath } from '../args/env-arguments.ts';
 import {
   parseStatusArguments,
@@ -110,7 +111,10 @@ async function checkDeployment(
 ): Promise<number> {
   const { statePath } = files;
   if (!isRecorded) {
-    terminal.out(`\n'${manifestPath}' is not deployed: there is no state file '${statePath}'\n`);
+    terminal.out(
+      `\n'${manifestPath}' is not deployed: there is no state file '${statePath}'. If it was deployed and the file is lost, write it again ` +
+        `from the VM and its disk: bosh-kubernetes state restore ${shellWord(manifestPath ?? '')}\n`,
+    );
     return 0;
   }
   const inspecting = withLiveProgress(terminal, 'Reading the cluster', () =>

@@ -1,19 +1,11 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { apiKubeletRoot } from '../../../embedded-cluster/index.ts';
 import { createEnv, type CreateEnvResult, stoppedJobs } from '../../deploy/create-env.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
-import {
-  defaultVarsStorePath,
-  envFlags,
-  envUsage,
-  parseEnvArguments,
-  type EnvArguments,
-  type EnvInputs,
-} from '../args/env-arguments.ts';
+import { envFlags, envUsage, parseEnvArguments, type EnvArguments } from '../args/env-arguments.ts';
 import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
 import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
 import { embeddedCluster, type EmbeddedCluster, vmLogDirectory } from '../cluster/embedded-cluster.ts';
@@ -21,8 +13,8 @@ import { writeExample } from '../cluster/example-manifest.ts';
 import { identifyEmbeddedCluster } from '../cluster/check-destroy-target.ts';
 import { inspectCluster } from '../cluster/inspect-cluster.ts';
 import { withClusterLock } from '../cluster/installation-lock.ts';
-import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { startCluster } from '../cluster/start-cluster.ts';
+import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { commandInVm, envPorts } from '../env-ports.ts';
 import type { Installation } from '../installation.ts';
@@ -50,7 +42,7 @@ export const up: Command = {
     const parsed = parseEnvArguments('up', args);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
-    if (parsed.isExample && (await writeExample(context.installation.root)))
+    if (parsed.isExample && (await writeExample(context.installation.root, parsed.statePath)))
       context.terminal.error(
         `Wrote the example, ${parsed.manifestPath}; edit it and run the same command again`,
       );
@@ -167,22 +159,4 @@ const waitAgain =
 async function findOtherListeners(files: DeploymentFiles, cluster: EmbeddedCluster): Promise<Listener[]> {
   const mayHaveVm = (await files.readKnownResources())?.hasVm === true;
   return mayHaveVm && (await cluster.isRunning()) ? [] : readListeners();
-}
-
-/**
- * Adds the variables that only the embedded cluster and this installation know. The operator's values take
- * precedence, including a kubeconfig of another cluster.
- */
-export function withClusterVariables<T extends EnvInputs>(
-  parsed: T,
-  { clusterDirectory, root }: Installation,
-): T & { readonly kubeconfig: string; readonly varsStorePath: string } {
-  const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
-  return {
-    ...parsed,
-    varsStorePath: parsed.varsStorePath ?? defaultVarsStorePath(parsed.manifestPath),
-    variables: { kubelet_root_dir: apiKubeletRoot, installation: root, ...parsed.variables },
-    variableFiles,
-    kubeconfig: variableFiles.kubeconfig,
-  };
 }

@@ -57,6 +57,22 @@ test('shows the missing prerequisites of the machine without a stack', async () 
   assert.equal(describeError(outer), `outer [FILE_NOT_WRITABLE]\n  ${message}`);
 });
 
+test('names the directory of a relative path, and what to do if this user may not write there', () => {
+  const refused = (code: string, path: string): string =>
+    describeError(
+      Object.assign(new Error(`${code}: not permitted, mkdir '${path}'`), { code, syscall: 'mkdir', path }),
+    );
+
+  for (const code of ['EPERM', 'EACCES', 'EROFS'])
+    assert.equal(
+      refused(code, 'hello'),
+      `The system rejected it: ${code}: not permitted, mkdir 'hello' in '${process.cwd()}'; this user needs the permission to ` +
+        'write there: run the command in another directory, or change its owner or mode [FILE_NOT_WRITABLE]',
+    );
+  assert.match(refused('EPERM', '/srv/hello'), /mkdir '\/srv\/hello'; this user/u);
+  assert.match(refused('EIO', 'hello'), /mkdir 'hello' in '\/.*'$/u);
+});
+
 test('keeps the stack of a programmer error', () => {
   assert.match(describeError(new TypeError('boom')), /TypeError: boom\n\s+at /);
 });

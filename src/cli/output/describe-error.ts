@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { ApiError } from '../../kubernetes/client/api-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { freeSpaceHint } from '../../errors/text.ts';
@@ -12,7 +13,7 @@ export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
   if (error instanceof ApiError) return describeApiError(error);
   if (isResourceError(error))
-    return `The system rejected it: ${withStep(error, ', then run the same command again')}`;
+    return `The system rejected it: ${inDirectory(withStep(error, ', then run the same command again'), error)}`;
   if (error instanceof Error) return error.stack ?? error.message;
   return String(error);
 }
@@ -56,12 +57,26 @@ const resourceErrorCodes = new Set([
   'EIO',
 ]);
 
+/** Errors of a path that this user may not write. */
+const writeErrorCodes = new Set(['EACCES', 'EPERM', 'EROFS']);
+
 function isResourceError(error: unknown): error is NodeJS.ErrnoException {
   return (
     error instanceof Error &&
     'syscall' in error &&
     resourceErrorCodes.has((error as NodeJS.ErrnoException).code ?? '')
   );
+}
+
+/** Adds the working directory to a relative path, and the next step if this user may not write there. */
+function inDirectory(text: string, { code = '', path }: NodeJS.ErrnoException): string {
+  const place = path === undefined || isAbsolute(path) ? text : `${text} in '${process.cwd()}'`;
+  return writeErrorCodes.has(code)
+    ? withCode(
+        `${place}; this user needs the permission to write there: run the command in another directory, or change its owner or mode`,
+        'FILE_NOT_WRITABLE',
+      )
+    : place;
 }
 
 /** Returns the message, with the next step if the file system is full. */

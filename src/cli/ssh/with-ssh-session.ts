@@ -7,10 +7,14 @@ import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { openVm, type VmAccess, manifestEndpoint, type VmAccessOptions } from '../../deploy/vm-access.ts';
 import { readDirectorAgent } from '../../director/credentials.ts';
 import { readDirectorFile } from '../../director/director-directory.ts';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { writeNew } from '../../platform/durable-file.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { secretStrings } from '../../errors/redact/secret-strings.ts';
 import type { EnvInputs } from '../args/env-arguments.ts';
+import { isOnEmbeddedCluster } from '../cluster/check-destroy-target.ts';
+import { kubeconfigPath } from '../cluster/kubeconfig.ts';
+import { withClusterVariables } from '../cluster/with-cluster-variables.ts';
 import type { CommandContext } from '../command.ts';
 import { envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
@@ -35,6 +39,7 @@ interface SessionRequest {
 interface ActiveSession extends Pick<SessionRequest, 'sshOptions'> {
   readonly vm: VmAccess;
   readonly proxy: Socks5Proxy | undefined;
+  readonly embeddedKubeconfig: string | undefined;
 }
 
 /** Milliseconds that the agent has to remove the account when the session ends. */
@@ -52,12 +57,13 @@ export async function withSshSession<T>(
   const instance = await findInstance(inputs, context);
   return withAgentProxy(instance, context, async (proxy) => {
     const vm = await openVm({ ...instance, proxy, signal: context.signal }, envPorts(context));
-    return inSession({ vm, proxy, sshOptions }, context, action);
+    const { embeddedKubeconfig } = instance;
+    return inSession({ vm, proxy, sshOptions, embeddedKubeconfig }, context, action);
   });
 }
 
 async function inSession<T>(
-  { vm, proxy, sshOptions }: ActiveSession,
+  { vm, proxy, sshOptions, embeddedKubeconfig }: ActiveSession,
   context: CommandContext,
   action: (session: SshSession) => Promise<T>,
 ): Promise<T> {
@@ -70,7 +76,10 @@ async function inSession<T>(
   try {
     const { address, hostKey } = await withLiveProgress(terminal, 'Connecting to the VM', async () =>
       vm.client(signal).setUpSsh(user, await makeKey(directory.path, context)),
-    );
+    ).catch((error: unknown) => {
+      if (embeddedKubeconfig === undefined || !isProductError(error, 'AGENT_ERROR')) throw error;
+      throw new ProductError('SSH_FAILED', withoutSshd(vm.vmCid, embeddedKubeconfig), { cause: error });
+    });
     writeNew(join(directory.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
     return await action({
       login: {
@@ -85,6 +94,14 @@ async function inSession<T>(
   } finally {
     await removeAccount(vm, user, directory, context);
   }
+}
+
+function withoutSshd(vmCid: string, kubeconfig: string): string {
+  const kubectl = `kubectl --kubeconfig ${shellWord(kubeconfig)}`;
+  return (
+    `VM '${vmCid}' is on the embedded cluster, whose VMs run no sshd, so ssh, scp and logs cannot reach it. Enter it with: ` +
+    `${kubectl} exec -it ${vmCid} -- bash; in it, the logs of the jobs are below /var/vcap/sys/log`
+  );
 }
 
 /** Returns the command that runs this program again, independent of how it was started. */
@@ -134,6 +151,8 @@ async function makeKey(directory: string, { environment, signal }: CommandContex
 export interface Instance extends Pick<VmAccessOptions, 'statePath' | 'endpoint'> {
   /** True if the command opens its own tunnel. */
   readonly tunnel: boolean;
+  /** The kubeconfig of the embedded cluster if the VM is there. */
+  readonly embeddedKubeconfig?: string | undefined;
 }
 
 /**
@@ -143,13 +162,18 @@ export interface Instance extends Pick<VmAccessOptions, 'statePath' | 'endpoint'
  */
 export async function findInstance(
   inputs: EnvInputs,
-  { environment, secrets }: Pick<CommandContext, 'environment' | 'secrets'>,
+  { environment, secrets, installation }: Pick<CommandContext, 'environment' | 'secrets' | 'installation'>,
 ): Promise<Instance> {
   const path = resolve(inputs.manifestPath);
   if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
-    const loaded = { ...inputs, environment, onSecrets: secrets.add };
+    const files = await DeploymentFiles.find(path, inputs.statePath);
+    const isEmbedded = await isOnEmbeddedCluster(files, installation.clusterDirectory);
+    // 'up' sets the same variables.
+    const given = isEmbedded ? withClusterVariables(inputs, installation) : inputs;
+    const loaded = { ...given, environment, keepsVarsStore: true, onSecrets: secrets.add };
     return {
-      statePath: (await DeploymentFiles.find(path, inputs.statePath)).statePath,
+      statePath: files.statePath,
+      embeddedKubeconfig: isEmbedded ? kubeconfigPath(installation.clusterDirectory) : undefined,
       endpoint: () => manifestEndpoint(loaded),
       tunnel: inputs.tunnel,
     };

@@ -211,13 +211,16 @@ export class OperatorEnvironment {
   }
 
   /**
-   * Returns the response of the example's job, which has been on the persistent disk since the disk's first
-   * deploy.
+   * Returns the part of the response of the example's job that is on the persistent disk: the time of its first
+   * use. The rest follows the properties.
    */
   async jobResponse(): Promise<string> {
     const response = await fetch(this.url);
     if (response.status !== 200) throw new Error(`${this.url} answered ${response.status}`);
-    return response.text();
+    const text = await response.text();
+    const [since] = /kept on a persistent disk since \S+/u.exec(text) ?? [];
+    if (since === undefined) throw new Error(`${this.url} answered ${text}`);
+    return since;
   }
 
   /** Removes everything that ran and its data. */
