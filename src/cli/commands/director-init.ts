@@ -11,6 +11,7 @@ import { parseInitArguments } from '../args/director-init-arguments.ts';
 import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
+import { nameInstalledFiles } from '../output/name-installed-files.ts';
 import { formatTable } from '../output/table.ts';
 
 /** The ports of the command, which tests replace. */
@@ -36,13 +37,20 @@ export async function initDirector(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );
   const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
-  const { checks, files, file } = await connect(
+  const {
+    checks: found,
+    files,
+    file,
+  } = await connect(
     kubeconfig,
     async (api, access) => {
       const identity = await identifyCluster(api, access, kubeconfig);
       return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca, lookup });
     },
     { environment, context, onSecrets: secrets.add },
+  );
+  const checks = found.map((check) =>
+    check.result === 'missing' ? { ...check, detail: nameInstalledFiles(check.detail, root) } : check,
   );
   terminal.out(
     formatTable(

@@ -120,6 +120,7 @@ test('a closed namespace, a missing default class, zones and a missing namespace
   assert.match(closed.out, /^nodes +Room on nodes +failed +none for VMs \(node-1: it is unschedulable; no/mu);
   assert.match(closed.out, /^elsewhere +Attachment pods +warning +the namespace does not exist yet$/mu);
   assert.match(closed.out, /^you +Rights for disks +ok /mu);
+  assert.ok(closed.out.includes(`\n  kubectl apply -k ${join(root, 'manifests/rbac/disks')}\n`), closed.out);
   const restricted = await run();
   assert.match(restricted.out, /^bosh +Pod Security +failed +admits no VM of any profile: /mu);
   assert.deepEqual(restricted.errors, ['2 of 14 checks failed']);

@@ -21,6 +21,7 @@ import { expandHome } from '../args/parse-command-line.ts';
 import { environmentKubeconfig, kubeconfigPath, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { interruptible } from '../interruption.ts';
+import { nameInstalledFiles } from '../output/name-installed-files.ts';
 import { printFindings } from '../output/print-findings.ts';
 
 /**
@@ -39,8 +40,12 @@ export const doctor: Command = {
   json: true,
   async run(args, context) {
     const parsed = parseDoctorArguments(args);
-    const findings = await (parsed.kind === 'nodes' ? nodes(parsed, context) : cluster(parsed, context));
-    const { terminal } = context;
+    const found = await (parsed.kind === 'nodes' ? nodes(parsed, context) : cluster(parsed, context));
+    const { terminal, installation } = context;
+    const findings = found.map((finding) => ({
+      ...finding,
+      remedy: nameInstalledFiles(finding.remedy, installation.root),
+    }));
     printFindings(terminal, findings);
     const failed = findings.filter(({ result }) => result === 'failed').length;
     if (failed === 0) return 0;

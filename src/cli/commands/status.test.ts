@@ -80,7 +80,8 @@ test('status names a missing manifest or state file, and reports a manifest that
   assert.equal(await run(manifestPath), 0);
   assert.match(spoken.out, /'.*m\.yml' is not deployed: there is no state file '.*m-state\.json'/);
   const page = await readFile(join(import.meta.dirname, '../../../docs/your-cluster.md'), 'utf8');
-  const columns = (text: string) => text.match(/^(?:Instance|Disk) .*$/gmu)?.map((row) => row.split(/ {2,}/u));
+  const columns = (text: string) =>
+    text.match(/^(?:Instance|Disk) .*$/gmu)?.map((row) => row.split(/ {2,}/u));
   assert.deepEqual(columns(page), columns(spoken.out));
 });
 
